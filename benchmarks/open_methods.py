@@ -19,7 +19,7 @@ from pathlib import Path
 
 from benchmarks.open_split import put_between
 from benchmarks.support.tables import table
-from evaluation.analysis.item_analysis import analyse
+from evaluation.analysis.method_order import analyse
 from evaluation.analysis.pairwise_tests import PairwiseTest
 from evaluation.cli.results.item_analysis import analysis_text
 from evaluation.metrics.base import metric_of

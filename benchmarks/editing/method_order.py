@@ -26,9 +26,9 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[2]))
 from benchmarks.open_split import put_between
 from benchmarks.run import write
 from benchmarks.support.tables import table
-from evaluation.analysis.facts.method_order import MethodOrder, method_orders
-from evaluation.analysis.facts.written_facts import LOSSES, STAGES, asked_in_every_way, prompt_values
+from evaluation.analysis.method_order import MethodOrder, method_orders
 from evaluation.analysis.tables import FigureTable, Rate, head_of, rates
+from evaluation.analysis.written_facts import LOSSES, STAGES, asked_in_every_way, prompt_values
 from evaluation.report.formatting import one_cell
 from evaluation.runs.frame import score_run
 from evaluation.runs.plan import metrics_of

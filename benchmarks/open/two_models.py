@@ -20,7 +20,7 @@ from benchmarks.open_methods import finished, methods_table
 from benchmarks.open_split import publish
 from benchmarks.support.tables import table
 from curation.stats.estimates import Floats
-from evaluation.analysis.facts.method_order import kendall_taus
+from evaluation.analysis.method_order import kendall_taus
 from evaluation.metrics.base import Metric
 from evaluation.report.sections import ReportSection, make_section
 from evaluation.runs.results import Run, load_run

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from evaluation.analysis.events.answers import KINDS, ROUTING, Sent, routing_value
+from evaluation.analysis.events import KINDS, ROUTING, Sent, routing_value
 from evaluation.analysis.tables import rates
 from schemas.cases import EventCase
 

@@ -1,14 +1,19 @@
-"""A metric cut up: by relation of the edited fact, by the step that was cut, by size of an event, by tag."""
+"""Metrics cut up: by relation, step, size of an event, tag, seed; and the tables of a run on documents."""
 
 from __future__ import annotations
 
+import json
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from statistics import fmean, stdev
+from typing import Any
 
 from curation.stats.intervals import Interval
+from evaluation.analysis.comparison import Comparison, MethodRow
 from evaluation.analysis.tables import Cell, FigureTable
 from evaluation.metrics.base import Metric, metric_of
 from evaluation.metrics.documents.exact_match import ExactMatch
+from evaluation.metrics.documents.specificity import SpecificityMatch
 from evaluation.metrics.events.base import WholeEventMetric
 from evaluation.metrics.pooled import pooled_interval
 from evaluation.runs.frame import Scores
@@ -171,3 +176,107 @@ def pooled_share(scored: Iterable[tuple[str, float]]) -> Interval:
         sums[key][0] += value
         sums[key][1] += 1
     return pooled_interval([(right, count) for right, count in sums.values()])
+
+
+COLUMNS = {
+    "ppl_edit": "Edit, PPL",
+    **{f"{kind}_{n}": f"Level {n}, {kind.upper()}" for n in (1, 2, 3) for kind in ("em", "ppl")},
+    **{"em": "Overall, EM", "ppl": "Overall, PPL", "em_spec": "Specificity, EM", "ppl_spec": "Specificity, PPL"},
+}
+"""Our metrics in the order of MULFE's Tables 2, 3 and 7, with the heads of these."""
+SIMPLIFIER = "simplify"
+
+
+def document_tables(run: Run, table: Comparison) -> list[FigureTable]:
+    """The paper's columns and the frontier; what the run has no value for is left out."""
+    return [one for one in (_published(run, table), _frontier(table)) if one.rows]
+
+
+def _published(run: Run, table: Comparison) -> FigureTable:
+    """Every method in the columns of the paper, with how documents became statements, and its own settings."""
+    shown = [name for name in COLUMNS if any(_mean(row, name) is not None for row in table.rows)]
+    strategies = {e.label: str(e.manifest.components.get(SIMPLIFIER, "")).partition("@")[0] for e in run.editors}
+    rows: list[tuple[Cell, ...]] = []
+    for row in table.rows:
+        values = [row.summaries[name].interval.alone if name in row.summaries else None for name in shown]
+        rows.append((row.label, strategies[row.label], _settings(row, table), *values))
+    caption = "Statements: what makes facts of documents. Settings: what tells a row from others of its method."
+    head = ("Method", "Statements", "Settings", *(COLUMNS[name] for name in shown))
+    return FigureTable("In the columns of MULFE", head, tuple(rows) if shown else (), caption, folded=True)
+
+
+def _mean(row: MethodRow, name: str) -> float | None:
+    return row.summaries[name].mean if name in row.summaries else None
+
+
+def _settings(row: MethodRow, table: Comparison) -> str:
+    others = [other.params for other in table.rows if other.editor == row.editor and other.label != row.label]
+    apart = {k: v for k, v in row.params.items() if any(other.get(k) != v for other in others)}
+    return ", ".join(f"{name} {_value(value)}" for name, value in apart.items())
+
+
+def _value(value: Any) -> str:
+    return " + ".join(map(str, value)) if isinstance(value, list | tuple) else str(value)
+
+
+def _frontier(table: Comparison) -> FigureTable:
+    """The methods that no other beats at both efficacy and specificity (MULFE Figure 3), the most specific first."""
+    names = (ExactMatch.name, SpecificityMatch.name)
+    known: dict[str, tuple[float, float]] = {}
+    for row in table.rows:
+        efficacy, specificity = (_mean(row, name) for name in names)
+        if efficacy is not None and specificity is not None:
+            known[row.label] = (efficacy, specificity)
+    rows: list[tuple[Cell, ...]] = []
+    for row in sorted(table.rows, key=lambda r: (-(_mean(r, SpecificityMatch.name) or 0.0), r.label)):
+        if row.label not in known:
+            continue
+        mine = known[row.label]
+        better = [
+            o for o, pair in known.items() if pair != mine and all(a >= b for a, b in zip(pair, mine, strict=True))
+        ]  # type: ignore[operator]
+        values = [row.summaries[name].interval for name in reversed(names)]
+        rows.append((row.label, *values, f"no: {', '.join(better)}" if better else "yes"))
+    caption = "On the frontier: no other row is at least as good at both and better at one."
+    head = ("Method", "EM, specificity", "EM", "On the frontier")
+    return FigureTable("Efficacy against specificity", head, tuple(rows), caption)
+
+
+SEED = "seed"
+
+
+def seed_tables(table: Comparison, metrics: Sequence[Metric]) -> list[FigureTable]:
+    """A table of each method with two seeds or more, all else equal; only rows that went through all cases.
+
+    Cases are the same under every seed, so the variation is that of the method's own draws. Two or three seeds show
+    that there is one; they do not measure it.
+    """
+    groups: dict[str, list[MethodRow]] = defaultdict(list)
+    for row in table.rows:
+        if SEED in row.params and not row.pending and not row.failed:
+            groups[_without_seed(row)].append(row)
+    out = []
+    for rows in groups.values():
+        rows.sort(key=lambda r: str(r.params[SEED]))
+        seeds = [str(r.params[SEED]) for r in rows]
+        if len(set(seeds)) > 1:
+            lines = tuple(line for m in metrics if (line := _over_seeds(m, rows)))
+            head = ("Metric", *(f"seed {seed}" for seed in seeds), "Mean", "SD", "Range")
+            caption = "The same method on the same cases. This variation is not in the intervals, which are over cases."
+            out.append(FigureTable(", ".join(r.label for r in rows), head, lines, caption))
+    return out
+
+
+def _without_seed(row: MethodRow) -> str:
+    rest: dict[str, Any] = {k: v for k, v in row.params.items() if k != SEED}
+    return json.dumps([row.editor, row.variant, row.edits, rest], sort_keys=True, default=str)
+
+
+def _over_seeds(metric: Metric, rows: Sequence[MethodRow]) -> tuple[Cell, ...]:
+    """Title, the value under every seed, their mean, standard deviation and range; empty where cases differ."""
+    values = [row.summaries[metric.name].interval for row in rows]
+    means = [value.mean for value in values if value.mean is not None]
+    if len({value.n for value in values}) != 1 or len(means) < len(rows):
+        return ()
+    figures = (*means, fmean(means), stdev(means), max(means) - min(means))
+    return (metric.title, *(values[0].alone._replace(mean=v) for v in figures))

@@ -99,7 +99,7 @@ def _data_files(what: PublishedTable, folder: Path | None) -> dict[str, Publishe
 
 
 def _our_results(folders: tuple[Path, ...], store: Path | None, data: dict[str, PublishedData]) -> OurResults:
-    from evaluation.analysis.events.open_ratings import read_answer_ratings, with_ratings
+    from evaluation.analysis.events import read_answer_ratings, with_ratings
     from evaluation.analysis.text_ratings import join_texts, read_texts, stores_of
     from evaluation.report.sections import make_sections
     from evaluation.reproduction.our_figures import OurResults

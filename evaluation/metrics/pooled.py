@@ -195,7 +195,9 @@ def contributions(scores: Mapping[str, Mapping[str, CaseScores]]) -> dict[str, d
     }
     weights = {(key, i.probe): i.weight for some in scores.values() for key, s in some.items() for i in s.items}
     valued = {label: values for label, values in valued.items() if values}
-    common = set.intersection(*(set(v) for v in valued.values())) if valued else set()
+    common = (
+        sorted(set.intersection(*(set(v) for v in valued.values()))) if valued else []
+    )  # sums are added in one order
     cases, total = {key for key, _ in common}, sum(weights[place] for place in common)
     out: dict[str, dict[str, float]] = {label: dict.fromkeys(sorted(cases), 0.0) for label in valued}
     for label, values in valued.items():

@@ -1,4 +1,4 @@
-"""The report's further figures as CSV and Markdown: ratings, paired comparisons, correlations."""
+"""The report's figures as CSV files: results, intervals, ratings, paired comparisons, correlations."""
 
 from __future__ import annotations
 
@@ -7,14 +7,18 @@ import io
 from collections.abc import Iterable, Sequence
 from typing import Any
 
-from curation.stats.intervals import Interval
-from evaluation.analysis.correlations import Correlations
-from evaluation.analysis.pairwise_tests import ComparisonFamily
-from evaluation.analysis.text_ratings import ASPECTS, SHORT, RatingSource
-from evaluation.report.formatting import mean_with_interval, name_cell, visible
+from evaluation.analysis.comparison import Comparison
+from evaluation.metrics.base import Metric
+from evaluation.report.formatting import visible
 from evaluation.report.sections import ReportSection, TextSection
-from schemas.text.escaping import escape_line
+from evaluation.runs.frame import Scores
+from schemas.text.spreadsheet_cells import safe_cell
 
+_RESULTS = (
+    *("group", "editor", "label", "metric", "mean", "half_width_95", "cases", "items", "unscored", "ties", "truncated"),
+    *("gain", "gain_half_width_95", "gain_cases", "cases_finished", "cases_failed", "cases_pending"),
+    *("seconds_edit", "seconds_score", "peak_bytes", "blow_ups", "interval_level"),
+)
 _RATED = (
     *("part", "model", "source", "label", "aspect", "mean_by_case", "half_width_95_by_case", "cases"),
     *("mean_by_script", "half_width_95_by_script", "scripts", "unscored", "lowest_if_scored", "highest_if_scored"),
@@ -35,14 +39,9 @@ _CORRELATED = (
 )
 
 
-def ratings_cell(interval: Interval) -> str:
-    """A mean rating with its interval, in points.
-
-    Example:
-        >>> ratings_cell(Interval(4.25, 0.5, 9, (3.5, 4.75), "beta, by case")), ratings_cell(Interval(7.0, 0.0, 9))
-        ('4.25 [3.50, 4.75]', '7.00 [all agree]')
-    """
-    return mean_with_interval(interval._replace(unit="points"))
+def name_cell(value: Any) -> Any:
+    """A cell of a CSV file, whose names are written out as they are on the page; figures stay."""
+    return safe_cell(visible(value)) if isinstance(value, str) else value
 
 
 def _write(columns: Sequence[str], rows: Iterable[Sequence[Any]]) -> str:
@@ -122,61 +121,43 @@ def correlations_csv(parts: Sequence[ReportSection]) -> str:
     return _write(_CORRELATED, rows)
 
 
-def more_markdown(
-    text: TextSection | None, contests: Sequence[ComparisonFamily], correlations: Sequence[Correlations]
-) -> str:
-    """Ratings, decided comparisons and correlations as Markdown tables."""
-    parts: list[str] = []
-    if text is not None:
-        for source in text.sources:
-            parts += _rated_rows(source, text.model)
-        contests = (*contests, *text.contests)
-    decided = [(f, c) for f in contests for c in f.contests if c.verdict in ("first", "second")]
-    if contests:
-        total = sum(len(f.contests) for f in contests)
-        parts += ["## Paired comparisons", "", f"{len(decided)} of {total} are decided (Holm, p < 0.05)."]
-        parts += ["The others are in comparisons.csv.", ""]
-    if decided:
-        parts += [
-            "| metric | better | worse | difference | p (Holm) | cases |",
-            "| --- | --- | --- | ---: | ---: | ---: |",
-        ]
-        for f, c in decided:
-            better, worse = (c.first, c.second) if c.verdict == "first" else (c.second, c.first)
-            far = abs(c.difference or 0.0)
-            gap = f"×{far:.2f}" if f.ratio else f"{100 * far:.1f} pp" if f.share else f"{far:.2f}"
-            parts.append(
-                f"| {_cell(f.metric)} | {_cell(better)} | {_cell(worse)} | {gap} | {c.p_holm:.3g} | {c.cases} |"
-            )
-        parts.append("")
-    for view in correlations:
-        decided_pairs = [p for p in view.pairs if p.decided]
-        if decided_pairs:
-            parts += [f"## Correlations, {view.view} (corrected p < 0.05 and absolute rho above 0.1)", ""]
-            parts += ["| pair | rho | p (Holm) |", "| --- | ---: | ---: |"]
-            for p in sorted(decided_pairs, key=lambda p: -abs(p.correlation.value or 0.0)):
-                parts.append(f"| {p.first}, {p.second} | {p.correlation.value:.2f} | {p.p_holm:.3g} |")
-            parts.append("")
-    return "\n".join(parts)
+def flat(comparisons: Iterable[Comparison], metrics: Sequence[Metric]) -> list[dict[str, Any]]:
+    """One line for every group, editor and metric, with fractions, not percent."""
+    out = []
+    for table in comparisons:
+        for row in table.rows:
+            for metric in metrics:
+                s, gain = row.summaries[metric.name], row.gain[metric.name]
+                values = (
+                    *(table.group, row.editor, row.label, metric.name, s.mean, s.half, s.cases, s.items),
+                    *(s.unscored, s.ties, s.truncated, gain.mean, gain.half, gain.n),
+                    *(row.finished, row.failed, row.pending + row.unedited),
+                    *(row.seconds_edit, row.seconds_score, row.peak_bytes, len(row.blow_ups), s.level),
+                )
+                out.append(dict(zip(_RESULTS, values, strict=True)))
+    return out
 
 
-def _rated_rows(source: RatingSource, model: str) -> list[str]:
-    aspects = [a for a in ASPECTS if any(a in row for row in source.cells.values())]
-    out = [f"## Text level, {_cell(model)}, rated by {_cell(source.title)}", ""]
-    out += ["By case: mean of case means with its interval. By script: mean over scripts ± 1.96·sd/√scripts."]
-    out += ["Integer ratings: of several samples of a judge the lower median.", ""]
-    out.append("| method | " + " | ".join(f"{SHORT[a]} ↑ by case | by script | unscored" for a in aspects) + " |")
-    out.append("| --- |" + " ---: |" * (3 * len(aspects)))
-    for label, row in source.cells.items():
-        cells = []
-        for a in aspects:
-            c = row.get(a)
-            cells += (
-                ["–", "–", "–"] if c is None else [ratings_cell(c.by_case), ratings_cell(c.by_script), str(c.unscored)]
-            )
-        out.append(f"| {_cell(label)} | " + " | ".join(cells) + " |")
-    return [*out, ""]
+def results_csv(parts: Sequence[ReportSection]) -> str:
+    """The figures: fractions, one line for every group, editor and metric; of several parts the part in front."""
+    lines = [{"part": n, **line} for n, p in enumerate(parts, 1) for line in flat(p.tables, p.metrics)]
+    columns = _RESULTS if len(parts) == 1 else ("part", *_RESULTS)
+    return _write(columns, ([line[name] for name in columns] for line in lines))
 
 
-def _cell(text: str) -> str:
-    return escape_line(visible(text)).replace("|", "\\|").replace("<", "&lt;")
+def by_case(scores: Scores) -> list[dict[str, Any]]:
+    """Every case's mean under every editor and metric, with its number of scored and unscored prompts."""
+    return [
+        {
+            "label": label,
+            "metric": metric,
+            "case": key,
+            "mean": one.mean,
+            "scored": sum(i.value is not None for i in one.items),
+            "unscored": sum(i.value is None for i in one.items),
+        }
+        for label, metrics in scores.by_editor.items()
+        for metric, cases in metrics.items()
+        for key, one in cases.items()
+        if one.items
+    ]

@@ -1,9 +1,7 @@
-"""A run's figures as CSV, Markdown and JSON; the wording of a figure is here and nowhere else."""
+"""The wording of a figure, here and nowhere else."""
 
 from __future__ import annotations
 
-import csv
-import io
 import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import partial
@@ -14,18 +12,11 @@ from curation.stats.intervals import LEAST_CASES, PUBLISHED, Interval
 from evaluation.analysis.comparison import Comparison, MethodRow
 from evaluation.analysis.tables import DELTA, Cell, FigureTable
 from evaluation.metrics.base import Metric, Summary
-from evaluation.runs.frame import Scores
-from schemas.text.spreadsheet_cells import safe_cell
 from schemas.text.table_lines import aligned
 
 _INVISIBLE = re.compile("[\u00ad\u200b\u2060-\u2064\ufeff]")
 SMALL = 0.01  # below this share a second digit is shown (S-BO is often a few thousandths)
 ARROWS = {"higher": "↑", "lower": "↓"}
-_COLUMNS = (
-    *("group", "editor", "label", "metric", "mean", "half_width_95", "cases", "items", "unscored", "ties", "truncated"),
-    *("gain", "gain_half_width_95", "gain_cases", "cases_finished", "cases_failed", "cases_pending"),
-    *("seconds_edit", "seconds_score", "peak_bytes", "blow_ups", "interval_level"),
-)
 
 
 def visible(text: str) -> str:
@@ -36,11 +27,6 @@ def visible(text: str) -> str:
         'R\\u200bome'
     """
     return _INVISIBLE.sub(lambda m: f"\\u{ord(m.group()):04x}", text)
-
-
-def name_cell(value: Any) -> Any:
-    """A cell of a CSV file, whose names are written out as they are on the page; figures stay."""
-    return safe_cell(visible(value)) if isinstance(value, str) else value
 
 
 def percent(value: float | None, *, signed: bool = False, digits: int = 1) -> str:
@@ -267,64 +253,6 @@ def memory(value: int | None) -> str:
     return f"{value / 2**30:.2f} GiB" if value >= 2**30 else f"{value / 2**20:.0f} MiB"
 
 
-def flat(comparisons: Iterable[Comparison], metrics: Sequence[Metric]) -> list[dict[str, Any]]:
-    """One line for every group, editor and metric, with fractions, not percent."""
-    out = []
-    for table in comparisons:
-        for row in table.rows:
-            for metric in metrics:
-                s, gain = row.summaries[metric.name], row.gain[metric.name]
-                values = (
-                    *(table.group, row.editor, row.label, metric.name, s.mean, s.half, s.cases, s.items),
-                    *(s.unscored, s.ties, s.truncated, gain.mean, gain.half, gain.n),
-                    *(row.finished, row.failed, row.pending + row.unedited),
-                    *(row.seconds_edit, row.seconds_score, row.peak_bytes, len(row.blow_ups), s.level),
-                )
-                out.append(dict(zip(_COLUMNS, values, strict=True)))
-    return out
-
-
-def to_csv(comparisons: Iterable[Comparison], metrics: Sequence[Metric]) -> str:
-    """The figures as CSV: fractions, one line for every group, editor and metric; empty cells where there is none."""
-    file = io.StringIO()
-    writer = csv.DictWriter(file, _COLUMNS, lineterminator="\n")
-    writer.writeheader()
-    writer.writerows({k: name_cell(v) for k, v in line.items()} for line in flat(comparisons, metrics))
-    return file.getvalue()
-
-
-def to_markdown(comparisons: Iterable[Comparison], metrics: Sequence[Metric], *, heading: str) -> str:
-    """The figures as Markdown tables: mean with its 95 % interval, then the differences to no edit."""
-    parts = [heading.rstrip(), ""]
-    for table in comparisons:
-        many = holds_many_edits(table)
-        titles = [f"{m.title} {ARROWS[m.better]} ({column_size(table, m) or 'no value'})" for m in metrics]
-        head = ["method", *(["edits in force"] if many else []), *titles, "s/edit", "s/scoring", "peak", "failed"]
-        lines = [_markdown_row(row, metrics, many) for row in table.rows]
-        parts += [f"## {group_title(table)}", "", *_markdown_table(head, lines), ""]
-        gains = [
-            [row.label, *(mean_with_interval(row.gain[m.name], signed=True) for m in metrics)]
-            for row in table.rows
-            if not row.baseline
-        ]
-        if gains:
-            head = ["method", *(m.title for m in metrics)]
-            parts += ["Difference to no edit, paired by case:", "", *_markdown_table(head, gains), ""]
-    return "\n".join(parts)
-
-
-def _markdown_table(head: Sequence[str], rows: Iterable[Sequence[str]]) -> list[str]:
-    lines = [[cell.replace("|", "\\|") for cell in row] for row in (head, *rows)]
-    text = [f"| {' | '.join(cells)} |" for cells in lines]
-    return [text[0], "| --- |" + " ---: |" * (len(head) - 1), *text[1:]]
-
-
-def _markdown_row(row: MethodRow, metrics: Sequence[Metric], many: bool) -> list[str]:
-    figures = [mean_with_interval(row.summaries[m.name].interval) for m in metrics]
-    costs = [seconds(row.seconds_edit), seconds(row.seconds_score), memory(row.peak_bytes), str(row.failed)]
-    return [row.label, *([edits_in_force(row)] if many else []), *figures, *costs]
-
-
 def edits_in_force(row: MethodRow) -> str:
     """How many edits a method held when a case was asked.
 
@@ -348,21 +276,3 @@ def group_title(table: Comparison) -> str:
     if table.kind == "fact":
         return f"{table.group.capitalize()} changes ({table.cases:,})"
     return f"{table.kind.capitalize()}s: {table.group} ({table.cases:,})"
-
-
-def by_case(scores: Scores) -> list[dict[str, Any]]:
-    """Every case's mean under every editor and metric, with its number of scored and unscored prompts."""
-    return [
-        {
-            "label": label,
-            "metric": metric,
-            "case": key,
-            "mean": one.mean,
-            "scored": sum(i.value is not None for i in one.items),
-            "unscored": sum(i.value is None for i in one.items),
-        }
-        for label, metrics in scores.by_editor.items()
-        for metric, cases in metrics.items()
-        for key, one in cases.items()
-        if one.items
-    ]

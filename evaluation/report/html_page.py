@@ -16,6 +16,7 @@ from evaluation.analysis.comparison import Comparison
 from evaluation.analysis.example_cases import PURPOSES, pick_examples, probability
 from evaluation.analysis.pairwise_tests import PairwiseTest
 from evaluation.analysis.tables import Cell, FigureTable, Plot, Section
+from evaluation.analysis.written_texts import all_answers
 from evaluation.metrics.base import NORMALISATIONS, Metric
 from evaluation.regimes.config import regime_title
 from evaluation.report import narrative
@@ -34,7 +35,6 @@ from evaluation.report.formatting import (
 )
 from evaluation.report.further_tables import comparison_section, cost_sections, harmonic_table
 from evaluation.report.sections import ReportSection, TextSection, why_not_comparable
-from evaluation.report.viewer.answer_list import answer_list
 from evaluation.runs.results import Run
 from schemas.cases import FACT
 from schemas.core.clock import now
@@ -113,6 +113,22 @@ def answers_page(parts: Sequence[ReportSection], *, report: str) -> str:
     """
     template = _environment().get_template("parts/answers_page.html.j2")
     return reveal_hidden(template.render(parts=[answer_list(p) | {"about": p.run.about} for p in parts], report=report))
+
+
+def answer_list(part: ReportSection) -> dict[str, Any]:
+    """Every script of a part with what the page's filter needs: methods and cases in order, and their numbers."""
+    texts = None if part.text is None else part.text.texts
+    questions = all_answers(part.run, texts) if part.run.split.type == FACT else []
+    labels = list(dict.fromkeys(a.label for q in questions for a in q.answers))
+    cases = {q.case.key: q.case for q in questions}
+    return {
+        "answers": questions,
+        "answer_count": sum(len(q.answers) for q in questions),
+        "answer_methods": labels,
+        "answer_labels": {label: n for n, label in enumerate(labels, 1)},
+        "answer_cases": list(cases.values()),
+        "answer_numbers": {key: n for n, key in enumerate(cases, 1)},
+    }
 
 
 def figures_of(part: ReportSection) -> list[Figure]:

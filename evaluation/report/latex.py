@@ -83,7 +83,7 @@ def token_table(
         of = f", part {n} of {len(pages)}" if len(pages) > 1 else ""
         caption = (
             f"Token-level results of {about}{of}: means of case means in percent, with 95\\,\\% intervals by case (and "
-            "neighbour, where neighbours recur). Bold: best by paired test."
+            "neighbour, where neighbours recur; none for fewer than five cases). Bold: best by paired test."
         )
         out.append(_token_table(groups, part, caption=caption, label=f"{label}-{n}" if n > 1 else label))
     return "\n".join(out)
@@ -101,7 +101,7 @@ def _token_table(tables: Sequence[Comparison], shown: Sequence[Metric], *, capti
     body, many = [], any(holds_many_edits(table) for table in tables)
     for n, table in enumerate(tables):
         body += [r"\midrule"] * (n > 0)
-        sizes = [escape(column_size(table, m)).replace("n = ", "$n$=") for m in shown]
+        sizes = [escape(column_size(table, m).replace(": too few", "")).replace("n = ", "$n$=") for m in shown]
         body.append(" & ".join([escape(group_title(table)), *[""] * many, *sizes]) + r" \\")
         for row in table.rows:
             cells = [_token_cell(row.summaries[m.name].interval, row.label, m, table) for m in shown]

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from curation.files.model_packages import EMBEDDED, EMBEDDED_LABEL
 from evaluation.analysis.breakdown import asks_what_follows
 from evaluation.analysis.comparison import Comparison
-from evaluation.analysis.written.all_answers import AnsweredQuestion, text_ends
+from evaluation.analysis.written_texts import AnsweredQuestion, text_ends
 from evaluation.judge.model_families import family_conflicts
 from evaluation.metrics.base import NORMALISATIONS, Metric, Role, metric_of
 from evaluation.regimes.config import ALONE, regime_title

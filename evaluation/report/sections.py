@@ -8,26 +8,35 @@ from typing import Any, NamedTuple, cast
 
 from curation.stats.bootstrap import Resampling
 from evaluation.analysis.attribution_ladder import stage_tables
-from evaluation.analysis.breakdown import breakdowns, by_tag, events_by_questions
+from evaluation.analysis.breakdown import breakdowns, by_tag, document_tables, events_by_questions, seed_tables
 from evaluation.analysis.comparison import Comparison, compare, merge_runs
 from evaluation.analysis.correlations import Correlations, View, correlate
-from evaluation.analysis.document_tables import document_tables
-from evaluation.analysis.events.answers import event_tables
-from evaluation.analysis.events.open_ratings import open_answer_tables
-from evaluation.analysis.facts.method_order import order_parts
-from evaluation.analysis.facts.strictness import strictness_parts
-from evaluation.analysis.facts.written_facts import written_fact_tables
-from evaluation.analysis.forgetting_curve import batch_size_points, curve_parts, forgetting_points
-from evaluation.analysis.object_mentions import mention_table
+from evaluation.analysis.events import event_tables, open_answer_tables
+from evaluation.analysis.example_cases import SideBySide, mention_table, side_by_side
+from evaluation.analysis.method_order import order_parts
 from evaluation.analysis.pairwise_tests import ComparisonFamily, comparison_families
-from evaluation.analysis.rating_agreement import RatingAgreement, agreement_tables, rating_agreement
-from evaluation.analysis.seed_variation import seed_tables
-from evaluation.analysis.sequence_states import sequence_states, state_table
-from evaluation.analysis.side_by_side import SideBySide, side_by_side
+from evaluation.analysis.sequences import (
+    batch_size_points,
+    curve_parts,
+    forgetting_points,
+    sequence_states,
+    state_table,
+)
+from evaluation.analysis.strictness import strictness_parts
 from evaluation.analysis.tables import Section
-from evaluation.analysis.text_ratings import ASPECTS, SHORT, RatedTexts, RatingSource, rating_sources, rating_tables
-from evaluation.analysis.text_statistics import text_tables
-from evaluation.analysis.written.thoughts import thought_tables
+from evaluation.analysis.text_ratings import (
+    ASPECTS,
+    SHORT,
+    RatedTexts,
+    RatingAgreement,
+    RatingSource,
+    agreement_tables,
+    rating_agreement,
+    rating_sources,
+    rating_tables,
+)
+from evaluation.analysis.written_facts import text_tables, written_fact_tables
+from evaluation.analysis.written_texts import thought_tables
 from evaluation.editors.baselines import NULL_METHODS
 from evaluation.metrics.base import Metric, Normalisation
 from evaluation.metrics.generation import Generation

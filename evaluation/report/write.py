@@ -10,16 +10,25 @@ from typing import Any, Literal, NamedTuple
 
 from curation.checks.verdict_counts import count_verdicts
 from curation.files.atomic import write_text
-from evaluation.analysis.events.open_ratings import read_answer_ratings, with_ratings
+from evaluation.analysis.events import read_answer_ratings, with_ratings
 from evaluation.analysis.text_ratings import RatingSource, join_texts, read_texts, stores_of
 from evaluation.editors.baselines import NULL_METHODS
 from evaluation.metrics.base import Normalisation
 from evaluation.report.charts import write_figures
-from evaluation.report.csv_tables import comparisons_csv, correlations_csv, intervals_csv, more_markdown, ratings_csv
-from evaluation.report.formatting import as_published, by_case, flat, to_csv, to_markdown
+from evaluation.report.csv_tables import (
+    by_case,
+    comparisons_csv,
+    correlations_csv,
+    flat,
+    intervals_csv,
+    ratings_csv,
+    results_csv,
+)
+from evaluation.report.formatting import as_published
 from evaluation.report.html_page import answers_page, errors, figures_of, page
 from evaluation.report.judge_calibration import JudgeCalibration, calibration_section, calibrations
 from evaluation.report.latex import HEAD, escape, text_table, token_table
+from evaluation.report.markdown import results_markdown
 from evaluation.report.narrative import model_name
 from evaluation.report.sections import ReportSection, TextSection, make_sections, null_labels
 from evaluation.runs.results import Run, load_run
@@ -120,8 +129,8 @@ def _calibrations(stores: Sequence[Path], parts: Sequence[ReportSection]) -> lis
 def _tables(parts: Sequence[ReportSection], others: Sequence[TextSection]) -> dict[str, str]:
     """The figures as files by name."""
     return {
-        "results.csv": _csv(parts),
-        "results.md": _markdown(parts, others),
+        "results.csv": results_csv(parts),
+        "results.md": results_markdown(parts, others),
         "results.json": json.dumps(_json(parts), ensure_ascii=False, indent=1) + "\n",
         "results.tex": _latex(parts, others),
         "comparisons.csv": comparisons_csv(parts, others),
@@ -135,43 +144,6 @@ def _write_files(target: Path, texts: dict[str, str]) -> tuple[Path, ...]:
     for name, text in texts.items():
         write_text(target / name, text, "the report", fsync=False, errors="replace", fix="name another --out")
     return tuple(target / name for name in texts)
-
-
-def _csv(parts: Sequence[ReportSection]) -> str:
-    """One CSV: a single part as it is, several with the model and split in front."""
-    if len(parts) == 1:
-        return to_csv(parts[0].tables, parts[0].metrics)
-    lines: list[str] = []
-    for n, part in enumerate(parts):
-        head, *rest = to_csv(part.tables, part.metrics).splitlines()
-        lines += [f"part,{head}"] if n == 0 else []
-        lines += [f"{n + 1},{line}" for line in rest]
-    return "\n".join(lines) + "\n"
-
-
-def _heading(part: ReportSection) -> str:
-    description = part.run.about
-    model = f"{description['model']} ({description['model_revision']}, {description['dtype']})"
-    split = f"{description['split']} {description['split_version']}"
-    over = ", ".join(m.title for m in part.metrics if m.pooled)
-    pooled = f" {over}: the mean is over all questions, its interval by case." if over else ""
-    return (
-        f"# {model} on {split}\n\n{len(part.run.cases):,} of {counted(description['split_cases'], 'case')}, "
-        f"split digest {description['split_digest'][:12]}, normalisation {part.normalisation}. "
-        "Percent, mean of case means with its 95 % interval [low, high] by case; "
-        "two-way: by case and neighbour fact, where neighbours recur; ±: 1.96·sd/√cases, "
-        "as published. Gain: paired difference to no edit in percentage points (pp)."
-        f"{pooled}"
-    )
-
-
-def _markdown(parts: Sequence[ReportSection], others: Sequence[TextSection]) -> str:
-    out = []
-    for part in parts:
-        out.append(to_markdown(part.tables, part.metrics, heading=_heading(part)))
-        out.append(more_markdown(part.text, part.contests, part.correlations))
-    out += [more_markdown(text, (), ()) for text in others]
-    return "\n".join(t for t in out if t)
 
 
 def _latex(parts: Sequence[ReportSection], others: Sequence[TextSection]) -> str:

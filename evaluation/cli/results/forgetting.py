@@ -13,8 +13,7 @@ from curation.stats.intervals import Interval
 from evaluation.cli.results.options import metrics_option, normalisation_option
 
 if TYPE_CHECKING:
-    from evaluation.analysis.forgetting_curve import ForgettingPoint
-    from evaluation.analysis.sequence_states import SequenceState
+    from evaluation.analysis.sequences import ForgettingPoint, SequenceState
 
 
 @click.command(epilog="Example: scedit results forgetting runs/sequence")
@@ -33,15 +32,15 @@ def forgetting(folder: Path, metrics: tuple[str, ...], normalisation: Any, state
     Of a run in the regime 'batch' with several sizes: for every number of edits made together, the mean over the cases
     that every size has, the same cases with the fewest edits, and the difference.
     """
-    from evaluation.analysis.forgetting_curve import batch_size_curve, is_in_batches
-    from evaluation.analysis.forgetting_curve import forgetting_curve as curve
+    from evaluation.analysis.sequences import batch_size_curve, is_in_batches
+    from evaluation.analysis.sequences import forgetting_curve as curve
     from evaluation.runs.generated_scripts import generation_of
     from evaluation.runs.plan import load_metrics
     from evaluation.runs.results import load_run
 
     run = load_run(folder)
     if states:
-        from evaluation.analysis.sequence_states import sequence_states
+        from evaluation.analysis.sequences import sequence_states
 
         _print_states(sequence_states(run), as_json=as_json)
         return
@@ -70,7 +69,7 @@ def _plain(value: Any) -> Any:
 
 
 def _print_states(states: list[SequenceState], *, as_json: bool) -> None:
-    from evaluation.analysis.sequence_states import state_table
+    from evaluation.analysis.sequences import state_table
     from evaluation.report.formatting import table_lines
 
     if as_json:

@@ -31,7 +31,7 @@ def inspect_log(
     Read them with inspect view or inspect_ai.log.read_eval_log; Inspect need not be installed to write them.
     """
     from curation.files.atomic import atomic_folder
-    from evaluation.analysis.exports.inspect_log import write_inspect_logs
+    from evaluation.analysis.exports import write_inspect_logs
     from evaluation.runs.results import load_run
 
     runs = [load_run(folder) for folder in folders]

@@ -12,7 +12,7 @@ from curation.cli.options import json_options, shared_option
 from evaluation.cli.results.options import metrics_option, normalisation_option
 
 if TYPE_CHECKING:
-    from evaluation.analysis.item_analysis import ItemAnalysis
+    from evaluation.analysis.method_order import ItemAnalysis
 
 DEFAULT_METRICS = ("s_es", "s_ns")
 MOST_RELATIONS = 8
@@ -34,7 +34,7 @@ def item_analysis(
     other cases, and which relations move the result most when they are left out. Null methods do not take part.
     Without --metrics: s_es and s_ns, or the run's first metric where it has neither.
     """
-    from evaluation.analysis.item_analysis import analyse
+    from evaluation.analysis.method_order import analyse
     from evaluation.runs.frame import score_run
     from evaluation.runs.generated_scripts import generation_of
     from evaluation.runs.plan import load_metrics

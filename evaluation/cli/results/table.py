@@ -31,7 +31,7 @@ def table(folders: tuple[Path, ...], out: Path, metrics: tuple[str, ...], normal
     data frame of all scores.
     """
     from curation.files.atomic import atomic_folder
-    from evaluation.analysis.exports.run_tables import write_run_tables
+    from evaluation.analysis.exports import write_run_tables
     from evaluation.runs.results import load_run
 
     runs = [load_run(folder) for folder in folders]

@@ -18,7 +18,7 @@ class WrittenFact(WrittenMetric):
     """Continued from plain prompts, is the wanted object the first of the two that the answer's line names?
 
     Exact answers, answers that name both objects, degenerate ones and natural stops are counted apart by
-    ``evaluation.analysis.facts.written_facts``.
+    ``evaluation.analysis.written_facts``.
     """
 
     version: ClassVar[int] = 1

@@ -18,7 +18,7 @@ class SESGen(WrittenMetric):
     """Continued from the script prompt, does the cut step name the new object first?
 
     A step that names neither object counts as not naming the new one. Whether the text repeats itself, and which
-    other objects it names, is counted by ``evaluation.analysis.text_statistics``.
+    other objects it names, is counted by ``evaluation.analysis.written_facts``.
     """
 
     name: ClassVar[str] = "s_es_gen"

@@ -10,7 +10,7 @@ from curation.export.hub import CARD, HubUpload
 from curation.export.metadata import hub_licence
 from curation.files.atomic import write_text
 from evaluation.analysis.comparison import compare
-from evaluation.analysis.exports.run_tables import TABLES, write_run_tables
+from evaluation.analysis.exports import TABLES, write_run_tables
 from evaluation.report.formatting import mean_with_interval
 from evaluation.report.narrative import model_name
 from evaluation.runs.frame import score_run

@@ -11,7 +11,7 @@ from typing import Any
 
 from evaluation.analysis.comparison import merge_runs
 from evaluation.analysis.text_ratings import RatedTexts
-from evaluation.analysis.written.answer_entries import PLACES, AnswerEntry, answer_entries
+from evaluation.analysis.written_texts import PLACES, AnswerEntry, answer_entries, disagreement
 from evaluation.report.formatting import visible
 from evaluation.report.narrative import model_name
 from evaluation.runs.results import Run, cases_by_key
@@ -142,7 +142,7 @@ def _row(
     if entry.thought or entry.unfinished:
         last = "" if entry.reading is None else entry.reading.last
         thought = [strings.of(_shown(entry.thought)), last, int(entry.unfinished)]
-    ratings = [[raters.of(_shown(f"{who}, {aspect}")), value] for who, aspect, value in entry.ratings]
+    ratings = [[raters.of(_shown(f"{r.rated_by.name}, {r.aspect}")), r.value] for r in entry.ratings]
     return [
         *(part, cases.of(entry.case), list(PLACES.values()).index(entry.place), asked.of(_shown(entry.asked))),
         *(
@@ -152,5 +152,5 @@ def _row(
             entry.ended,
             entry.tokens,
         ),
-        *(entry.first, entry.disagreement, ratings, thought),
+        *(entry.first, disagreement(entry.ratings), ratings, thought),
     ]

@@ -96,7 +96,7 @@ OWN_WAY = {
     "curation/files/atomic.py": "it is the piece",
     "curation/files/local_models.py": "writes into the piece's temporary file",
     "curation/quality/sheets.py": "writes into the piece's temporary file",
-    "evaluation/analysis/exports/inspect_log.py": "writes into the piece's temporary file",
+    "evaluation/analysis/exports.py": "writes into the piece's temporary file",
     "evaluation/engines/peak_memory.py": "a switch of the kernel, no file",
     "evaluation/models/loading.py": "a converted model: a folder of the cache, exchanged as a whole",
 }

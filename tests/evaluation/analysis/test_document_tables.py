@@ -6,7 +6,7 @@ from types import SimpleNamespace
 from typing import Any
 
 from curation.stats.intervals import Interval
-from evaluation.analysis.document_tables import document_tables
+from evaluation.analysis.breakdown import document_tables
 from tests.support.documents.runs import document_run, numbered_case, scores_of, table_of
 
 CASES = [numbered_case(n, {f"a{n}": (), f"b{n}": ("time",)}) for n in range(3)]

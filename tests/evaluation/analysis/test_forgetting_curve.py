@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 from click.testing import CliRunner
 
-from evaluation.analysis.forgetting_curve import (
+from evaluation.analysis.sequences import (
     ForgettingPoint,
     batch_size_curve,
     batch_size_points,

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from evaluation.analysis.item_analysis import analyse, split_half
+from evaluation.analysis.method_order import analyse, split_half
 from evaluation.runs.frame import score_run
 from evaluation.runs.plan import load_metrics
 from evaluation.runs.results import Run, load_run

@@ -1,6 +1,6 @@
 from __future__ import annotations
 
-from evaluation.analysis.object_mentions import mark_objects, mention_table, which_objects
+from evaluation.analysis.example_cases import mark_objects, mention_table, which_objects
 from evaluation.runs.results import cases_by_key
 from tests.support.report import rated_run
 

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from evaluation.analysis.rating_agreement import rating_agreement
-from evaluation.analysis.text_ratings import RatedTexts
+from evaluation.analysis.text_ratings import RatedTexts, rating_agreement
 from evaluation.runs.results import cases_by_key
 from tests.support.ratings import made_scripts, made_value, rate
 from tests.support.report import rated_run

@@ -8,8 +8,8 @@ from typing import Any
 
 import pytest
 
+from evaluation.analysis.breakdown import seed_tables
 from evaluation.analysis.comparison import Comparison, MethodRow
-from evaluation.analysis.seed_variation import seed_tables
 from evaluation.metrics.base import Summary
 
 

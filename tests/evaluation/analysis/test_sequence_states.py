@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from curation.stats.intervals import Interval
-from evaluation.analysis.sequence_states import (
+from evaluation.analysis.sequences import (
     SequenceState,
     perplexity,
     perplexity_ratio,

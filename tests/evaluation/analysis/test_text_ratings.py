@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 
 from curation.store.store import Store
-from evaluation.analysis.side_by_side import side_by_side
+from evaluation.analysis.example_cases import side_by_side
 from evaluation.analysis.text_ratings import (
     PEOPLE,
     join_texts,

@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
-from evaluation.analysis.text_statistics import text_tables, text_values
+from evaluation.analysis.written_facts import text_tables, text_values
 from schemas.runs import CaseResult
 from tests.support.report.texts_run import TEXTS, _Elsewhere, finished
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import io
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -11,19 +12,17 @@ import pytest
 from curation.stats.intervals import BY_CASE, NO_SPREAD, Interval
 from evaluation.analysis.comparison import Comparison, MethodRow, compare
 from evaluation.metrics.base import Summary
+from evaluation.report.csv_tables import by_case, flat, results_csv
 from evaluation.report.formatting import (
-    by_case,
     console_table,
-    flat,
     group_title,
     mean_with_interval,
     memory,
     p_value,
     percent,
     seconds,
-    to_csv,
-    to_markdown,
 )
+from evaluation.report.markdown import gains_table, markdown_table, results_table
 from evaluation.runs.frame import Scores, score_run
 from evaluation.runs.plan import load_metrics
 from evaluation.runs.results import load_run
@@ -69,6 +68,11 @@ def test_figures(text: str, want: str) -> None:
     assert text == want
 
 
+def csv_of(tables: list[Comparison]) -> str:
+    """The file of one part."""
+    return results_csv([SimpleNamespace(tables=tables, metrics=ES)])  # type: ignore[list-item]
+
+
 def row(label: str, mean: float | None, half: float | None, **more: Any) -> MethodRow:
     summary = Summary("es", mean, half, 3, 6, unscored=1, ties=2)
     fields: dict[str, Any] = {
@@ -92,29 +96,29 @@ def lines(text: str) -> list[dict[str, str]]:
 
 def test_csv_keeps_fractions_and_leaves_empty_what_there_is_not() -> None:
     nothing = row("none", None, None, gain={"es": Interval(None, None, 0)})
-    one, none = lines(to_csv([table(row('a, "b"', 1 / 3, 0.1), nothing)], ES))
+    one, none = lines(csv_of([table(row('a, "b"', 1 / 3, 0.1), nothing)]))
     assert float(one["mean"]) == 1 / 3 and one["label"] == 'a, "b"' and one["metric"] == "es"
     assert (one["cases"], one["items"], one["unscored"], one["ties"], one["blow_ups"]) == ("3", "6", "1", "2", "2")
     assert (one["cases_finished"], one["cases_failed"], one["cases_pending"]) == ("3", "1", "2")
     assert (one["seconds_edit"], one["seconds_score"], one["gain"]) == ("1.5", "", "0.25")
     assert none["mean"] == none["half_width_95"] == none["gain"] == ""
-    assert lines(to_csv([], ES)) == [] and to_csv([], ES).startswith("group,editor,label,metric,mean,")
+    assert lines(csv_of([])) == [] and csv_of([]).startswith("group,editor,label,metric,mean,")
 
 
 @pytest.mark.parametrize("label", ["=1+1", "+1", "-1", "@x", "\tx", " =cmd|' /C calc'!A0"])
 def test_a_label_is_no_formula(label: str) -> None:
-    (line,) = lines(to_csv([table(row(label, 0.5, 0.1))], ES))
+    (line,) = lines(csv_of([table(row(label, 0.5, 0.1))]))
     assert line["label"] == f"'{label}" and line["mean"] == "0.5"
 
 
 def test_markdown_escapes_labels_and_shows_gains_of_methods_only() -> None:
     rows = (row("none", 0.5, None, baseline=True), row("a|b", 0.75, 0.1))
-    text = to_markdown([table(*rows), table(group="temporal")], ES, heading="# R\n")
-    title, _, all_cases, _, head, rule, none, method, *_ = text.splitlines()
-    assert (title, all_cases) == ("# R", "## All cases (6)") and "## Temporal changes (6)" in text
+    metrics = load_metrics(["es"])
+    head, rule, none, method = markdown_table(results_table(table(*rows), metrics)).splitlines()
     assert head.count("|") == rule.count("|") == none.count("|") and "ES ↑ (n = 3: too few)" in head
-    assert none == "| none | 50.0 [n = 3: too few] | 1.50 | – | 1.00 GiB | 1 |"
-    assert method.startswith("| a\\|b | 75.0 ± 10.0 |") and "| a\\|b | +25.0 ± 5.0 |" in text
+    assert none == "| none | 50.0 | 1.50 | – | 1.00 GiB | 1 |"
+    assert method.startswith(r"| a\|b | 75.0 ± 10.0 |")
+    assert markdown_table(gains_table(table(*rows), metrics)).splitlines()[2:] == [r"| a\|b | +25.0 ± 5.0 |"]
 
 
 def test_columns_of_the_console_never_touch() -> None:

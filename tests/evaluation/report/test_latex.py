@@ -1,10 +1,14 @@
 from __future__ import annotations
 
 import re
+import shutil
+import subprocess
+
+import pytest
 
 from curation.stats.intervals import mean_interval
 from evaluation.analysis.comparison import compare
-from evaluation.report.latex import TALLEST, WIDEST, escape, figure, token_table
+from evaluation.report.latex import HEAD, TALLEST, WIDEST, escape, figure, token_table
 from evaluation.runs.frame import score_run
 from evaluation.runs.plan import load_metrics
 from evaluation.runs.results import load_run
@@ -49,3 +53,21 @@ def test_latex_of_many_methods_is_several_tables(two):
     tall = tables[0]._replace(rows=tables[0].rows * TALLEST)
     text = token_table([tall, tall], metrics[:WIDEST], about="m")
     assert re.findall(r"\\label\{(.*?)\}", text) == ["tab:token", "tab:token-2"]
+
+
+@pytest.mark.skipif(shutil.which("pdflatex") is None, reason="no LaTeX is installed")
+def test_the_tables_compile_and_fit_the_page(two, tmp_path):
+    run, metrics = load_run(two), load_metrics(METRICS)
+    tables = compare(run, score_run(run, metrics, "mean"), metrics, tests=True)
+    body = HEAD + token_table(tables, metrics, about=escape('a_b & "100%" <x> ~ ^ \\'))
+    packages = r"\usepackage[T1]{fontenc}\usepackage{booktabs}"
+    text = rf"\documentclass{{article}}{packages}\begin{{document}}{body}\end{{document}}"
+    (tmp_path / "t.tex").write_text(text)
+    command = ["pdflatex", "-interaction=nonstopmode", "-halt-on-error", "t.tex"]
+    done = subprocess.run(
+        ["pdflatex", "-interaction=nonstopmode", "-halt-on-error", "t.tex"],
+        cwd=tmp_path,
+        capture_output=True,
+        text=True,
+    )
+    assert done.returncode == 0 and "Overfull" not in done.stdout, done.stdout[-2000:]

@@ -8,14 +8,14 @@ from typing import Any
 import pytest
 
 from evaluation.analysis.text_ratings import RatedTexts
-from evaluation.analysis.written.all_answers import all_answers
+from evaluation.analysis.written_texts import all_answers
 from evaluation.report.narrative import caveats, opening
 from evaluation.report.sections import make_section, make_sections
 from evaluation.report.write import write_report
 from evaluation.runs.generated_scripts import scripts_of_run
 from evaluation.runs.results import load_run
 from schemas.answers import Answer
-from tests.evaluation.analysis.written.test_all_answers import _Odd
+from tests.evaluation.analysis.test_written_texts import _Odd
 from tests.evaluation.report.test_write import finished, read
 from tests.support.arithmetic import ArithmeticLM, make_cases
 from tests.support.ratings import rate

@@ -6,7 +6,7 @@ import pytest
 
 from curation.splits.split_file import make_split
 from evaluation.analysis.tables import rates
-from evaluation.analysis.text_statistics import NAMED, text_values
+from evaluation.analysis.written_facts import NAMED_FIRST, text_values
 from evaluation.report.formatting import cell_text
 from evaluation.report.write import write_report
 from evaluation.runs.results import load_run
@@ -58,6 +58,8 @@ def test_generated_texts_fill_the_ladder_and_the_text_level(tmp_path):
     for phrase in ("S-ES-gen", "S-ES compared with the written text", "Generated texts", *labels):
         assert phrase in text, phrase
     assert reader.stack == [] and all(t[1:] in reader.ids for t in reader.targets)
-    (row,) = rates([v for v in text_values(load_run(out), "question") if v["method"] == "push"], ["method"], NAMED)
+    (row,) = rates(
+        [v for v in text_values(load_run(out), "question") if v["method"] == "push"], ["method"], NAMED_FIRST
+    )
     figure, interval = cell_text(row[2])
     assert figure in html and interval.replace(", ", ",\N{NO-BREAK SPACE}") in html

@@ -9,7 +9,7 @@ import pytest
 
 from curation.splits.split_file import make_split, write_split
 from evaluation.analysis.comparison import compare, merge_runs
-from evaluation.analysis.forgetting_curve import forgetting_points
+from evaluation.analysis.sequences import forgetting_points
 from evaluation.report.formatting import flat
 from evaluation.report.narrative import _of_run, opening
 from evaluation.report.sections import make_section

@@ -14,7 +14,7 @@ from curation.export.formats import export
 from curation.files.artifact_cache import Cache
 from curation.splits.split_file import Split, make_split
 from evaluation.analysis.comparison import Comparison, compare
-from evaluation.analysis.events.open_ratings import read_answer_ratings, with_ratings
+from evaluation.analysis.events import read_answer_ratings, with_ratings
 from evaluation.cli.judge import judge
 from evaluation.cli.reproduce import reproduce
 from evaluation.editors.presets import make_editor
@@ -267,7 +267,7 @@ def test_rows_of_several_regimes_stand_in_one_table(whole: Path, tmp_path: Path)
     page = next(f for f in files if f.name == "report.html").read_text(encoding="utf-8")
     assert "Edits in force" in page and "in 3 regimes: each edit alone" in page and "cannot be compared" not in page
     markdown = next(f for f in files if f.suffix == ".md").read_text(encoding="utf-8")
-    assert "| method | edits in force |" in markdown and "| ft_lm (batch of 4) | 4 |" in markdown
+    assert "| Method | Edits in force |" in markdown and "| ft_lm (batch of 4) | 4 |" in markdown
     assert "Edits &" in next(f for f in files if f.suffix == ".tex").read_text(encoding="utf-8")
 
 

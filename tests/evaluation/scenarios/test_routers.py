@@ -14,7 +14,7 @@ from curation.files.artifact_cache import Cache
 from curation.loaders import load
 from curation.shipped import events_split
 from curation.splits.split_file import make_split
-from evaluation.analysis.events.answers import routing_values
+from evaluation.analysis.events import routing_values
 from evaluation.editors.presets import make_editor
 from evaluation.editors.routed.serac import Serac
 from evaluation.editors.routed.wording import ScopeByWording, WordingRouter

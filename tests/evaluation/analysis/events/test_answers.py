@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from benchmarks.support.routing_counts import routings_by
-from evaluation.analysis.events.answers import (
+from evaluation.analysis.events import (
     ROUTING,
     UNKNOWN,
     event_tables,

@@ -14,7 +14,7 @@ import pytest
 
 from curation.splits.split_file import make_split
 from evaluation.analysis.comparison import compare
-from evaluation.analysis.exports.inspect_log import WrittenLog, write_inspect_logs
+from evaluation.analysis.exports import WrittenLog, write_inspect_logs
 from evaluation.runs.frame import score_run
 from evaluation.runs.plan import load_metrics
 from evaluation.runs.results import Run, load_run

@@ -10,7 +10,7 @@ import pytest
 
 from curation.store.store import Store
 from evaluation.analysis.comparison import compare
-from evaluation.analysis.exports.run_tables import write_run_tables
+from evaluation.analysis.exports import write_run_tables
 from evaluation.runs.frame import COLUMNS, score_run
 from evaluation.runs.generated_scripts import scripts_of_run
 from evaluation.runs.plan import load_metrics

@@ -10,7 +10,7 @@ import pytest
 from scipy.stats import kendalltau, rankdata
 
 from evaluation.analysis.comparison import merge_runs
-from evaluation.analysis.facts.method_order import MethodOrder, kendall_taus, method_orders, ranks_of
+from evaluation.analysis.method_order import MethodOrder, kendall_taus, method_orders, ranks_of
 from evaluation.runs.frame import score_run
 from evaluation.runs.plan import load_metrics
 from evaluation.runs.results import Run

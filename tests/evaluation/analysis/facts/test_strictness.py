@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from evaluation.analysis.facts.strictness import CRITERIA, THRESHOLDS, strictness_parts, unmoved_prompts
+from evaluation.analysis.strictness import CRITERIA, THRESHOLDS, strictness_parts, unmoved_prompts
 from evaluation.analysis.tables import FigureTable, Plot
 from tests.support.report.texts_run import finished
 

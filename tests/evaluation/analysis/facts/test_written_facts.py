@@ -6,14 +6,14 @@ from pathlib import Path
 
 import pytest
 
-from evaluation.analysis.facts.written_facts import (
+from evaluation.analysis.tables import rates
+from evaluation.analysis.written_facts import (
     LOSSES,
     STAGES,
     asked_in_every_way,
     prompt_values,
     written_fact_tables,
 )
-from evaluation.analysis.tables import rates
 from evaluation.metrics.fact_texts.probes import PLACES
 from evaluation.runs.frame import score_run
 from evaluation.runs.plan import load_metrics

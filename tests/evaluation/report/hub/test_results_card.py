@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from evaluation.analysis.comparison import compare
-from evaluation.analysis.exports.run_tables import TABLES
+from evaluation.analysis.exports import TABLES
 from evaluation.report.hub.results_card import results_card, results_files
 from evaluation.runs.frame import score_run
 from evaluation.runs.plan import load_metrics

@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 
 from curation.splits.split_file import make_split
-from evaluation.analysis.written.answer_entries import answer_entries
+from evaluation.analysis.written_texts import answer_entries
 from evaluation.report.viewer.page import LARGEST, viewer_page
 from evaluation.runs.results import Run
 from schemas.answers import Answer

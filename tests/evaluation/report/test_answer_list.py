@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from pathlib import Path
 
+from evaluation.report.html_page import answer_list
 from evaluation.report.sections import make_section
-from evaluation.report.viewer.answer_list import answer_list
 from tests.support.report.texts_run import TEXTS, finished
 
 

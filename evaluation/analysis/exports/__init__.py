@@ -1,1 +1,0 @@
-"""Finished runs as flat tables for other programs."""

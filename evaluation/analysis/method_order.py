@@ -1,0 +1,418 @@
+"""How stable the methods' order is: over metrics, sizes and cases; which items and relations decide it.
+
+Published orders change with the metric and the batch size (2507.05937). Split-half reliability, difficulty and
+discrimination are the classical figures of test theory with methods in the place of persons and prompts in the place of
+items. Null methods (the unedited model, ``boost`` ...) take no part: they would make every split look discriminating.
+"""
+
+from __future__ import annotations
+
+from collections import Counter, defaultdict
+from collections.abc import Mapping, Sequence
+from typing import Literal, NamedTuple
+
+import numpy as np
+
+from curation.stats.bootstrap import Resampling, ends
+from curation.stats.estimates import Estimate, Floats
+from curation.stats.intervals import LEAST_CASES, Interval
+from curation.stats.reliability import spearman_brown
+from evaluation.analysis.tables import Cell, FigureTable, Plot, PlotPoint
+from evaluation.editors.baselines import NULL_METHODS
+from evaluation.metrics.base import Metric
+from evaluation.regimes.config import regime_title
+from evaluation.runs.frame import Scores
+from evaluation.runs.results import Run, cases_by_key
+from schemas.answers import ItemScore
+from schemas.core.errors import UserError
+
+Subject = Literal["efficacy", "locality"]
+EFFICACY = (
+    *("es", "es_argmax", "es_gen", "ps", "ps_argmax", "ps_gen", "s_es", "s_es_gen", "s_es_gen_question"),
+    *("es_negated", "es_true_false", "es_choice", "s_es_negated", "s_es_true_false", "s_es_choice"),
+)
+LOCALITY = (
+    "ns",
+    "ns_argmax",
+    "ns_gen",
+    "ns_top",
+    "ns_kl",
+    "s_ns",
+    "s_ns_top",
+    "s_ns_kl",
+    "unrelated_top",
+    "unrelated_kl",
+)
+SUBJECTS: dict[Subject, tuple[str, ...]] = {"efficacy": EFFICACY, "locality": LOCALITY}
+"""Metrics that measure one thing, in the order of columns; a run's own metrics among them are compared."""
+LEAST_METHODS = 3
+DRAWS = 1000
+
+
+class OrderCondition(NamedTuple):
+    """One metric at one size.
+
+    Attributes:
+        title: As shown.
+        means: By method, over the common cases.
+        ranks: By method, 1 for the best; equal means share the mean of their places.
+        tau: Kendall's tau-b with the first condition; None where one of them does not order at all.
+        ends: The middle 95 % of tau over resamples of the cases (percentile bootstrap).
+        same_best: Share of resamples in which one method is best here and under the first condition (of equal means,
+            all are best).
+    """
+
+    title: str
+    means: dict[str, float]
+    ranks: dict[str, float]
+    tau: float | None
+    ends: tuple[float, float] | None
+    same_best: float
+
+
+class MethodOrder(NamedTuple):
+    """All conditions about one subject; ``methods`` from best to worst under the first, ``cases`` common to all."""
+
+    subject: Subject
+    methods: tuple[str, ...]
+    cases: int
+    conditions: tuple[OrderCondition, ...]
+
+
+class _Column(NamedTuple):
+    title: str
+    sign: float
+    by_method: dict[str, dict[str, float]]  # method -> case -> value
+
+
+def method_orders(run: Run, scores: Scores, metrics: Sequence[Metric], *, draws: int = DRAWS) -> list[MethodOrder]:
+    """The orders of a run (or of several merged ones) over three methods or more, null methods aside.
+
+    A condition that some method lacks is left out; so is a subject with fewer than two conditions or five common cases.
+    """
+    out = []
+    for subject, names in SUBJECTS.items():
+        columns = _columns(run, scores, [m for name in names for m in metrics if m.name == name])
+        methods = [name for name in (columns[0].by_method if columns else ())]
+        keys = [k for k in run.cases if all(k in c.by_method[m] for c in columns for m in methods)]
+        if len(columns) > 1 and len(methods) >= LEAST_METHODS and len(keys) >= LEAST_CASES:
+            table = np.array([[[c.by_method[m][k] for k in keys] for m in methods] for c in columns])
+            out.append(_order(subject, columns, methods, table, draws))
+    return out
+
+
+def _columns(run: Run, scores: Scores, metrics: Sequence[Metric]) -> list[_Column]:
+    """Every metric at every size that orders the most methods; a method's name is its label without the size."""
+    sizes: dict[str, dict[str, str]] = {}  # regime -> method -> label
+    for editor in run.editors:
+        if editor.label != run.baseline.label and editor.manifest.editor not in NULL_METHODS:
+            regime = editor.manifest.regime
+            name = editor.label.removesuffix(f" ({regime_title(regime)})")
+            sizes.setdefault(regime, {})[name] = editor.label
+    methods_at_most = max((len(labels) for labels in sizes.values()), default=0)
+    columns = []
+    for regime, labels in sizes.items():
+        for metric in metrics if len(labels) == methods_at_most else ():
+            values = {name: scores.means(label, metric.name) for name, label in labels.items()}
+            if all(values.values()):
+                title = metric.title if len(sizes) == 1 else f"{metric.title}, {regime_title(regime)}"
+                columns.append(_Column(title, 1.0 if metric.better == "higher" else -1.0, values))
+    return [c for c in columns if c.by_method.keys() == columns[0].by_method.keys()]
+
+
+def _order(
+    subject: Subject, columns: Sequence[_Column], methods: Sequence[str], table: Floats, draws: int
+) -> MethodOrder:
+    """``table``: (conditions, methods, cases)."""
+    signs = np.array([c.sign for c in columns])[:, None]
+    means = table.mean(axis=2)
+    cases = table.shape[2]
+    places = np.random.default_rng(0).integers(0, cases, size=(draws, cases))
+    drawn = np.stack([table[:, :, p].mean(axis=2) for p in places]) * signs  # (draws, conditions, methods)
+    bests = drawn >= drawn.max(axis=2, keepdims=True) - 1e-12
+    conditions = []
+    for n, column in enumerate(columns):
+        taus = kendall_taus(drawn[:, 0], drawn[:, n])
+        taus = taus[~np.isnan(taus)]
+        tau = float(kendall_taus((means * signs)[None, 0], (means * signs)[None, n])[0])
+        low, high, _ = ends(taus, Resampling(len(taus)), cases=cases)
+        same = (bests[:, 0] & bests[:, n]).any(axis=1)
+        conditions.append(
+            OrderCondition(
+                column.title,
+                dict(zip(methods, means[n].tolist(), strict=True)),
+                dict(zip(methods, ranks_of(column.sign * means[n]), strict=True)),
+                None if np.isnan(tau) else tau,
+                None if low is None or high is None else (low, high),
+                float(same.mean()),
+            )
+        )
+    first = conditions[0].ranks
+    return MethodOrder(subject, tuple(sorted(methods, key=lambda m: first[m])), cases, tuple(conditions))
+
+
+def order_parts(run: Run, scores: Scores, metrics: Sequence[Metric]) -> list[FigureTable | Plot]:
+    """A picture of the ranks and a table of each subject."""
+    out: list[FigureTable | Plot] = []
+    for order in method_orders(run, scores, metrics):
+        title = f"The methods' order by {order.subject}"
+        rows: list[tuple[Cell, ...]] = []
+        for one in order.conditions:
+            tau = Estimate("tau", one.tau, *(one.ends or (None, None)))
+            same = Interval(None if one.tau is None else one.same_best, None, order.cases).alone
+            rows.append((one.title, tau, same, *(f"{one.ranks[m]:g}" for m in order.methods)))
+        points = tuple(
+            PlotPoint(m, c.title, Interval(c.ranks[m], None, order.cases, unit="rank").alone)
+            for m in order.methods
+            for c in order.conditions
+        )
+        caption = (
+            f"Ranks over {order.cases} cases in common. Tau: Kendall's tau-b with the first order, and the middle 95 % "
+            "over resamples of the cases."
+        )
+        out.append(Plot("lines", title, points, "condition", "rank", caption, ranked=True))
+        out.append(FigureTable(title, ("Condition", "Tau", "Same best", *order.methods), tuple(rows), folded=True))
+    return out
+
+
+def ranks_of(values: Floats) -> list[float]:
+    """Ranks, 1 for the greatest; equal values share the mean of their places.
+
+    Example:
+        >>> ranks_of(np.array([0.2, 0.9, 0.2]))
+        [2.5, 1.0, 2.5]
+    """
+    higher = (values[None, :] > values[:, None] + 1e-12).sum(axis=1)
+    equal = (np.abs(values[None, :] - values[:, None]) <= 1e-12).sum(axis=1)
+    return [float(v) for v in higher + (equal + 1) / 2]
+
+
+def kendall_taus(first: Floats, second: Floats) -> Floats:
+    """Kendall's tau-b of many pairs of columns at once: (draws, methods) twice -> (draws,); NaN where one is constant.
+
+    Example:
+        >>> kendall_taus(np.array([[1.0, 2.0, 3.0]]), np.array([[1.0, 3.0, 2.0]])).round(2).tolist()
+        [0.33]
+    """
+    upper = np.triu_indices(first.shape[1], 1)
+    one, two = (np.sign(np.round(side[:, upper[0]] - side[:, upper[1]], 12)) for side in (first, second))
+    with np.errstate(invalid="ignore", divide="ignore"):
+        taus: Floats = (one * two).sum(axis=1) / np.sqrt((one**2).sum(axis=1) * (two**2).sum(axis=1))
+    return taus
+
+
+FEWEST_CASES = 4
+HALVES = 2_000
+_OUTCOMES = (None, 0.0, 0.5, 1.0)  # unscored, failed, a tie, passed
+_PASS = 0.5  # an item whose value is above it is passed: a tie is not
+
+
+class SplitHalf(NamedTuple):
+    """How alike two random halves of the cases judge the methods, over ``draws`` divisions.
+
+    Attributes:
+        tau: Mean Kendall's tau-b between the orders of the two halves.
+        same_first: Share of divisions in which both halves have the same best method.
+        reliability: Spearman-Brown of the mean correlation between the halves' means: of the whole, not of a half.
+            None where the means of the halves do not vary over methods.
+        draws: Divisions of the cases.
+    """
+
+    tau: float | None
+    same_first: float
+    reliability: float | None
+    draws: int
+
+
+class ItemFigures(NamedTuple):
+    """Items (prompts) that every method has a value for.
+
+    Attributes:
+        items: How many there are.
+        passed_by: Number of items by how many methods pass them; the first place is "no method".
+        discrimination: Correlation, over methods, of each item with the mean of all cases but its own; only items that
+            some and not all methods pass have one.
+    """
+
+    items: int
+    passed_by: tuple[int, ...]
+    discrimination: tuple[float, ...]
+
+    @property
+    def idle(self) -> int:
+        """Items that all methods or none pass: they say nothing about the order."""
+        return self.passed_by[0] + self.passed_by[-1]
+
+
+class RelationInfluence(NamedTuple):
+    """What one relation does to the result.
+
+    Attributes:
+        cases: Its cases.
+        spread: Best less worst mean of a method within the relation.
+        shift: The greatest change of a method's mean when the relation is left out, and ``method``, whose it is.
+        tau: Kendall's tau-b of the methods' order with and without the relation; 1 where nothing changes places.
+    """
+
+    relation: str
+    cases: int
+    spread: float
+    shift: float
+    method: str
+    tau: float | None
+
+
+class ItemAnalysis(NamedTuple):
+    """One metric: the methods from best to worst with their means over the ``cases`` common to all, and the figures.
+
+    ``items`` is None where an item is neither passed nor failed (a probability, a difference).
+    """
+
+    metric: str
+    means: dict[str, float]
+    cases: int
+    halves: SplitHalf
+    items: ItemFigures | None
+    relations: tuple[RelationInfluence, ...]
+
+
+def analyse(run: Run, scores: Scores, metric: Metric, *, draws: int = HALVES, seed: int = 0) -> ItemAnalysis:
+    """Split-half reliability, items and relations of one metric of a run.
+
+    Only cases that every method has a value for count. Means are means of case means, as in the tables.
+
+    Args:
+        run: The run; edits of facts.
+        scores: Its scores.
+        metric: Of which more or less is better.
+        draws: Random divisions into halves.
+        seed: Of the divisions.
+
+    Raises:
+        UserError: fewer than three methods beside the null methods, or fewer than four common cases.
+    """
+    labels = [e.label for e in run.editors if e.manifest.editor not in NULL_METHODS and e.label != run.baseline.label]
+    by_method = {label: scores.by_editor[label][metric.name] for label in labels}
+    keys = [k for k in run.cases if all(k in m and m[k].mean is not None for m in by_method.values())]
+    if len(labels) < LEAST_METHODS or len(keys) < FEWEST_CASES:
+        raise UserError(
+            f"{len(labels)} methods with {len(keys)} cases in common are too few to say how stable their order is",
+            where=f"{run.folder}, {metric.name}",
+            allowed=f"at least {LEAST_METHODS} methods beside the null methods, and {FEWEST_CASES} cases",
+            fix="add methods or cases: scedit run CONFIG --editors prompt,ft,rome",
+        )
+    sign = 1.0 if metric.better == "higher" else -1.0
+    values = np.array([[by_method[label][k].mean for k in keys] for label in labels], dtype=np.float64)
+    means = dict(zip(labels, values.mean(axis=1).tolist(), strict=True))
+    order = sorted(labels, key=lambda label: -sign * means[label])
+    return ItemAnalysis(
+        metric.name,
+        {label: means[label] for label in order},
+        len(keys),
+        split_half(sign * values, draws=draws, seed=seed),
+        _item_figures(labels, keys, {label: {k: by_method[label][k].items for k in keys} for label in labels}, sign),
+        _relation_influences(run, labels, keys, values),
+    )
+
+
+def split_half(values: Floats, *, draws: int = HALVES, seed: int = 0) -> SplitHalf:
+    """Figures of random divisions of the cases into halves.
+
+    Args:
+        values: (methods, cases); more is better.
+        draws: Divisions.
+        seed: Of the generator.
+
+    Example:
+        >>> clear = np.array([[0.9, 1.0, 0.8, 0.9], [0.5, 0.5, 0.4, 0.5], [0.1, 0.0, 0.1, 0.2]])
+        >>> halves = split_half(clear, draws=20)
+        >>> round(halves.tau, 6), halves.same_first, round(halves.reliability, 2)
+        (1.0, 1.0, 1.0)
+    """
+    generator = np.random.default_rng(seed)
+    cases = values.shape[1]
+    taus, correlations, first = [], [], 0
+    for _ in range(draws):
+        places = generator.permutation(cases)
+        a = values[:, places[: cases // 2]].mean(axis=1)
+        b = values[:, places[cases // 2 :]].mean(axis=1)
+        taus.append(_tau(a, b))
+        first += int(_best(a) == _best(b))
+        if np.ptp(a) > 0 and np.ptp(b) > 0:
+            correlations.append(float(np.corrcoef(a, b)[0, 1]))
+    known = [tau for tau in taus if tau is not None]
+    reliability = spearman_brown(float(np.mean(correlations)), 2) if correlations else None
+    return SplitHalf(float(np.mean(known)) if known else None, first / draws, reliability, draws)
+
+
+def _best(means: Floats) -> frozenset[int]:
+    return frozenset(np.flatnonzero(np.isclose(means, means.max())).tolist())
+
+
+def _tau(a: Floats, b: Floats) -> float | None:
+    """Kendall's tau-b; None where one side does not vary."""
+    tau = float(kendall_taus(a[None], b[None])[0])
+    return None if np.isnan(tau) else tau
+
+
+def _item_figures(
+    labels: Sequence[str], keys: Sequence[str], items: Mapping[str, Mapping[str, Sequence[ItemScore]]], sign: float
+) -> ItemFigures | None:
+    if any(i.value not in _OUTCOMES for of in items.values() for case in of.values() for i in case):
+        return None
+    passed_by: Counter[int] = Counter()
+    discrimination: list[float] = []
+    case_means = np.array([[_mean(items[label][k]) for k in keys] for label in labels])
+    for place, key in enumerate(keys):
+        rest = np.delete(case_means, place, axis=1).mean(axis=1)
+        for values in _common_items([items[label][key] for label in labels]):
+            passes = sign * values > sign * _PASS
+            passed_by[int(passes.sum())] += 1
+            if 0 < passes.sum() < len(labels) and np.ptp(rest) > 0:
+                discrimination.append(float(np.corrcoef(passes.astype(np.float64), sign * rest)[0, 1]))
+    counts = tuple(passed_by[n] for n in range(len(labels) + 1))
+    return ItemFigures(sum(counts), counts, tuple(discrimination))
+
+
+def _mean(items: Sequence[ItemScore]) -> float:
+    return float(np.mean([i.value for i in items if i.value is not None]))
+
+
+def _common_items(by_method: Sequence[Sequence[ItemScore]]) -> list[Floats]:
+    """Values over methods of each probe that all methods have one for."""
+    values: dict[str, list[float]] = defaultdict(list)
+    for items in by_method:
+        for item in items:
+            if item.value is not None:
+                values[item.probe].append(item.value)
+    return [np.array(row) for row in values.values() if len(row) == len(by_method)]
+
+
+def _relation_influences(
+    run: Run, labels: Sequence[str], keys: Sequence[str], values: Floats
+) -> tuple[RelationInfluence, ...]:
+    """Relations by how far leaving them out moves a mean, greatest first."""
+    cases = cases_by_key(run)
+    places: dict[str, list[int]] = defaultdict(list)
+    for place, key in enumerate(keys):
+        fact = cases[key].fact
+        places[fact.relation.label or fact.relation.id].append(place)
+    if len(places) < 2:
+        return ()
+    whole = values.mean(axis=1)
+    influences = []
+    for relation, mine in places.items():
+        rest = np.delete(values, mine, axis=1).mean(axis=1)
+        moved = int(np.argmax(np.abs(whole - rest)))
+        inside = values[:, mine].mean(axis=1)
+        influences.append(
+            RelationInfluence(
+                relation,
+                len(mine),
+                float(np.ptp(inside)),
+                float(rest[moved] - whole[moved]),
+                labels[moved],
+                _tau(whole, rest),
+            )
+        )
+    return tuple(sorted(influences, key=lambda x: (-abs(x.shift), x.relation)))
