@@ -20,7 +20,7 @@ from construction.scripts.prompt_file_step import PromptFileStep
 from construction.scripts.question_step import QuestionAsk, QuestionStep, relation_words
 from construction.scripts.script_step import Draft, RejectedScript, ScriptAsk, ScriptStep, script_of
 from construction.scripts.truncation import cut_script
-from construction.verifier.second_reader import SecondReader, UnansweredCall, read_verdict
+from construction.verifier.prompt_verifier import PromptVerifier, UnansweredCall, read_verdict
 from schemas.core.records import Record
 from schemas.facts import Fact
 from schemas.lineage import Lineage
@@ -87,7 +87,7 @@ class Author:
         *,
         questions: QuestionStep,
         writers: Sequence[ScriptWriter],
-        reader: SecondReader | None = None,
+        reader: PromptVerifier | None = None,
         unread: bool = False,
         dropped: Mapping[str, Verdict] | None = None,
     ) -> None:
@@ -275,7 +275,7 @@ class Author:
         return RejectedScript(outcome.script.steps, reason)
 
     async def _read(self, fact: Fact, slots: Sequence[Slot], trace: list[Lineage]) -> list[Slot]:
-        """The slots with what the second reader says of their prompts that stand."""
+        """The slots with what the verifier says of their prompts that stand."""
         if self._reader is None and not self._unread:
             return list(slots)
         scripts = [script for slot in slots for author in slot.questions[-1].written for script in author.scripts]

@@ -22,7 +22,7 @@ from construction.prompts.custom import load_prompts
 from construction.prompts.prompt_file import WriterPrompts
 from construction.scripts.question_step import QuestionStep, relation_words
 from construction.scripts.script_step import ScriptAsk, ScriptStep
-from construction.verifier.second_reader import TASKS
+from construction.verifier.prompt_verifier import TASKS
 from construction.verifier.steps import STEPS, TOGETHER, VerifyAsk, requests_of
 from schemas.core.records import Frozen
 from schemas.facts import Fact

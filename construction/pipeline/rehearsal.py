@@ -26,7 +26,7 @@ from construction.prompts.prompt_file import WriterPrompts
 from construction.scripts.object_last import ObjectLast
 from construction.scripts.question_step import QuestionStep
 from construction.scripts.script_step import ScriptStep
-from construction.verifier.second_reader import SecondReader
+from construction.verifier.prompt_verifier import PromptVerifier
 from construction.verifier.steps import TOGETHER
 from schemas.facts import Fact
 
@@ -123,7 +123,7 @@ class Rehearsal:
             first,
             questions=self._questions,
             writers=[ScriptWriter(client, step) for client, step in zip(others, steps, strict=False)],
-            reader=SecondReader(others[-1]) if models.reader else None,
+            reader=PromptVerifier(others[-1]) if models.reader else None,
         )
 
     def on_record(self, fact: Fact, quota: QuestionQuota, *, edited: bool) -> bool:

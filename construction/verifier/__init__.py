@@ -1,1 +1,1 @@
-"""Checks by a language model: steps, prompts, second reader, store adapter."""
+"""Checks by a language model: steps, prompts, what construction asks, store adapter."""

@@ -1,7 +1,7 @@
-"""A language model as second reader: does a script depend on its fact, does its prompt leak, is it cut at the object?
+"""A language model reads: does a script depend on its fact, is its prompt cut at the object, and does it leak?
 
-All items of a fact go in one request, and the reply has one reading for each. A leak must be quoted: the quoted words
-have to stand in the prompt, and whatever a reply does not say of an item is ``unscored``, never a verdict for or
+All items of a fact go in one request, and the reply has one reading for each. Leaking words must be quoted: the quoted
+words have to stand in the prompt, and whatever a reply does not say of an item is ``unscored``, never a verdict for or
 against. Facts and texts are data in these prompts: nothing in them is followed, and a reply can only become a label, a
 reason and places in the text.
 """
@@ -11,16 +11,18 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from importlib.resources import files
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar, Generic, Literal, TypeVar
 
-from pydantic import BaseModel, ConfigDict
+from pydantic import BaseModel, ConfigDict, Field
 
 from construction.checks.leak_in_prompt import blank_step_labels
 from construction.llm.call_lineage import lineage_of_call
+from construction.llm.prompt_file import PromptFile, read_prompt
 from construction.llm.prompt_text import LONGEST, fence_text, find_quote, tidy
 from construction.llm.step import Message, PromptStep, Request
 from construction.llm.text_quality import text_quality
-from construction.verifier.prompt_files import VerifierPrompt, load_verify
 from schemas.facts import Fact
 from schemas.lineage import Lineage
 from schemas.scripts import ScriptPrompt, ScriptQuestion
@@ -34,6 +36,22 @@ if TYPE_CHECKING:
 TOGETHER = 12  # items of a fact in one request
 _NONE = "none"
 _ARTICLE = re.compile(r"\b(?:the|a|an)\b", re.IGNORECASE)
+
+
+class VerifierPrompt(PromptFile):
+    """One prompt file of the verifier.
+
+    Attributes:
+        reply_tokens: Tokens of a reply at most, for each text that is read, where the parameters do not say. It is no
+            part of a call's key, so replies on record stay good.
+    """
+
+    reply_tokens: int = Field(ge=1)
+
+
+def verify_file(task: str) -> Path:
+    """The prompt file of a task: ``prompt``, ``next`` or ``depends``."""
+    return Path(str(files("construction.verifier").joinpath("prompts", f"verify_{task}.toml")))
 
 
 @dataclass(frozen=True)
@@ -68,13 +86,6 @@ Answered = Literal["yes", "no", "unsure"]
 R = TypeVar("R", bound=Reading)
 
 
-class Quotes(Reading):
-    """All leaking words, word for word; none is an empty list or ["none"]."""
-
-    why: str
-    quotes: list[str]
-
-
 class Depends(Reading):
     """Whether the script would be the same whatever the object is."""
 
@@ -82,21 +93,23 @@ class Depends(Reading):
     same: Answered
 
 
-class CutReading(Reading):
-    """What a reader who knows the object says of one cut.
+class PromptReading(Reading):
+    """What a reader who knows the object says of one prompt.
 
     Attributes:
         needed: Whether who does this task has to know the fact for this step.
         same: Whether the next words are the object of the fact, and not something else of the same name.
+        quotes: All leaking words, word for word; none is an empty list or ["none"].
     """
 
     why: str
     needed: Answered
     same: Answered
+    quotes: list[str]
 
 
 class NextWords(Reading):
-    """How a reader who was not told the fact goes on."""
+    """How a reader who was not told the fact continues."""
 
     next: str
 
@@ -108,16 +121,12 @@ class Readings(BaseModel, Generic[R]):
     readings: list[R]
 
 
-class LeakReply(Readings[Quotes]):
-    """The leaking words of every text."""
-
-
 class DependsReply(Readings[Depends]):
     """Whether the script depends on the object, question by question."""
 
 
-class CutReply(Readings[CutReading]):
-    """A reading of every cut."""
+class PromptReply(Readings[PromptReading]):
+    """A reading of every prompt."""
 
 
 class NextReply(Readings[NextWords]):
@@ -142,7 +151,7 @@ class VerifyStep(PromptStep[Sequence[VerifyAsk], Verdict]):
     @classmethod
     def load(cls, *, model: str) -> VerifyStep:
         """The step with its wording; ``model`` is who answers, as the verdicts name it."""
-        return cls(load_verify(cls.task), model=model)
+        return cls(read_prompt(VerifierPrompt, verify_file(cls.task)), model=model)
 
     @property
     def by(self) -> str:
@@ -198,28 +207,6 @@ class VerifyStep(PromptStep[Sequence[VerifyAsk], Verdict]):
         )
 
 
-class LeakStep(VerifyStep):
-    """Asks for the words of a prompt that give away knowledge related to the old object."""
-
-    check: ClassVar[str] = "verify_leak"
-    task: ClassVar[str] = "leak"
-    reply = LeakReply
-
-    def read(self, ask: VerifyAsk, reading: Quotes) -> Verdict:
-        """``drop`` with the places of the quoted words, ``keep`` for "none", ``unscored`` where no quote occurs."""
-        quotes = [q for q in reading.quotes if q.strip(" \t\n\"'.").casefold() != _NONE]
-        if not quotes:
-            return self.verdict(ask, "keep", "the model finds no leaking words")
-        text = ask.item.text
-        places = [span for quote in quotes if (span := find_quote(text, quote)) is not None]
-        spans = [span for span in places if not _only_subject(text, span, ask.fact)]
-        if not spans:
-            fault = "stand in the prompt as part of the subject or a label" if places else "do not stand in the prompt"
-            return self.verdict(ask, "unscored", f"the quoted words '{shorten_quote(quotes[0])}' {fault}")
-        reason = _with_reason(f"'{spans[0].text}' gives away the old object", reading.why)
-        return self.verdict(ask, "drop", reason, spans=spans)
-
-
 class DependsStep(VerifyStep):
     """Asks whether the answer to a question would be the same whatever the object of the fact is."""
 
@@ -238,31 +225,43 @@ class DependsStep(VerifyStep):
         return self.verdict(ask, label, _with_reason(reason, reading.why))
 
 
-class CutStep(VerifyStep):
-    """Asks a reader who sees the object whether a step needs the fact, and whether its next words are the object.
+class ReadStep(VerifyStep):
+    """Asks a reader who sees the object: does the step need the fact, is the object next, and which words leak?
 
-    The third criterion of ScEdit Appendix B.2.2. A cut is kept only if both are so: a name that is shared by something
-    else is not the same, and an object that is named in passing is not needed.
+    The third criterion of ScEdit Appendix B.2.2, and leakage of related knowledge (B.2.1). An object that is named in
+    passing is not needed, and a name that is shared by something else is not the same.
     """
 
-    check: ClassVar[str] = "verify_cut"
-    task: ClassVar[str] = "cut"
-    reply = CutReply
+    check: ClassVar[str] = "verify_prompt"
+    task: ClassVar[str] = "prompt"
+    reply = PromptReply
 
-    def read(self, ask: VerifyAsk, reading: CutReading) -> Verdict:
-        """``keep`` where the fact is needed and the object is the same, ``drop`` where either is not."""
-        label: Label = "keep"
-        reason = "the step needs the fact, and the object comes next"
-        if "no" in (reading.needed, reading.same):
-            label = "drop"
-            reason = "the step does not need the fact" if reading.needed == "no" else "something else comes next"
-        elif "unsure" in (reading.needed, reading.same):
-            label, reason = "unsure", "the model cannot tell whether the step needs the fact"
-        return self.verdict(ask, label, _with_reason(reason, reading.why))
+    def read(self, ask: VerifyAsk, reading: PromptReading) -> Verdict:
+        """``drop`` with all that is wrong, and with the places of quoted words.
+
+        ``unscored`` if the only quotes are made up, or are the subject's name or a label.
+        """
+        quotes = [q for q in reading.quotes if q.strip(" \t\n\"'.").casefold() != _NONE]
+        text = ask.item.text
+        places = [span for quote in quotes if (span := find_quote(text, quote)) is not None]
+        spans = [span for span in places if not _only_subject(text, span, ask.fact)]
+        faults = ["the step does not need the fact"] if reading.needed == "no" else []
+        faults += ["something else comes next"] if reading.same == "no" else []
+        faults += [f"'{spans[0].text}' points to the old object"] if spans else []
+        if faults:
+            return self.verdict(ask, "drop", _with_reason(", ".join(faults), reading.why), spans=spans)
+        if quotes and not spans:
+            fault = "stand in the prompt as part of the subject or a label" if places else "do not stand in the prompt"
+            return self.verdict(ask, "unscored", f"the quoted words '{shorten_quote(quotes[0])}' {fault}")
+        if "unsure" in (reading.needed, reading.same):
+            reason = "the model cannot say whether the step needs the fact"
+            return self.verdict(ask, "unsure", _with_reason(reason, reading.why))
+        reason = "the step needs the fact, the object comes next, and no words leak"
+        return self.verdict(ask, "keep", _with_reason(reason, reading.why))
 
 
 class NextStep(VerifyStep):
-    """Asks a reader who is not told the fact how the text goes on: the object, or something else.
+    """Asks a reader who is not told the fact how the text continues: the object, or something else.
 
     It finds continuations that are generic or of another kind ("Convert your money for the"). It does not find an
     object that is named in passing, which a reader guesses because the question is about it.
@@ -279,7 +278,7 @@ class NextStep(VerifyStep):
         """
         fact = ask.fact
         objects = (fact.old, fact.new) if fact.new and fact.change == "temporal" else (fact.old,)
-        told = f"a reader goes on '{shorten_quote(tidy(reading.next))}'"
+        told = f"a reader continues '{shorten_quote(tidy(reading.next))}'"
         for one in objects:
             first = find(reading.next, one)
             if first and not re.search(r"\w", _ARTICLE.sub("", reading.next[: first[0].start])):
@@ -287,7 +286,7 @@ class NextStep(VerifyStep):
         return self.verdict(ask, "unsure", told)
 
 
-STEPS: dict[str, type[VerifyStep]] = {"leak": LeakStep, "depends": DependsStep, "cut": CutStep, "next": NextStep}
+STEPS: dict[str, type[VerifyStep]] = {"depends": DependsStep, "prompt": ReadStep, "next": NextStep}
 
 
 async def verify(step: VerifyStep, asks: Sequence[VerifyAsk], client: Client) -> tuple[list[Verdict], list[Lineage]]:

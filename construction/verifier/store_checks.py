@@ -7,7 +7,7 @@ from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar
 
-from construction.verifier.second_reader import READ, read_verdict
+from construction.verifier.prompt_verifier import READ, read_verdict
 from construction.verifier.steps import STEPS, VerifyAsk, VerifyStep, requests_of, verify
 from curation.checks.store_checks import CheckContext, StoreCheck
 from curation.files.model_packages import EMBEDDED
@@ -125,16 +125,6 @@ class VerifyCheck(StoreCheck):
         return plain if estimate.cost is None else {**plain, "dollars": round(estimate.cost, 4)}
 
 
-class LeakVerification(VerifyCheck):
-    """Leakage of related knowledge in a script prompt, quoted by a model."""
-
-    name: ClassVar[str] = "verify_leak"
-    on: ClassVar[str] = "prompt"
-    about: ClassVar[str] = "a model quotes words that give away knowledge related to the old object"
-    version: ClassVar[int] = 3
-    task: ClassVar[str] = "leak"
-
-
 class DependenceVerification(VerifyCheck):
     """Whether the script of a question would be the same whatever the object is, said by a model."""
 
@@ -145,14 +135,13 @@ class DependenceVerification(VerifyCheck):
     task: ClassVar[str] = "depends"
 
 
-class CutVerification(VerifyCheck):
-    """Whether the step where a script was cut needs the fact, and the object comes next, said by a model."""
+class PromptVerification(VerifyCheck):
+    """Whether a prompt's last step needs the fact, the object comes next, and no words leak, said by a model."""
 
-    name: ClassVar[str] = "verify_cut"
+    name: ClassVar[str] = "verify_prompt"
     on: ClassVar[str] = "prompt"
-    about: ClassVar[str] = "a model that sees the object says whether the step needs the fact and the object comes next"
-    version: ClassVar[int] = 2
-    task: ClassVar[str] = "cut"
+    about: ClassVar[str] = "a model that sees the object says if the step needs it, if it comes next, and what leaks"
+    task: ClassVar[str] = "prompt"
 
     def settled(self, verdicts: Sequence[Verdict], around: CheckContext) -> list[Verdict]:
         """Prompts that were written offline and that nobody had read are read now."""
@@ -162,9 +151,10 @@ class CutVerification(VerifyCheck):
 
 
 class ContinuationVerification(VerifyCheck):
-    """How a model goes on that is not told the fact."""
+    """How a model continues that is not told the fact."""
 
     name: ClassVar[str] = "verify_next"
     on: ClassVar[str] = "prompt"
-    about: ClassVar[str] = "a model that is not told the fact goes on: does it name the object first?"
+    about: ClassVar[str] = "a model that is not told the fact continues: does it name the object first?"
+    version: ClassVar[int] = 2
     task: ClassVar[str] = "next"

@@ -46,8 +46,8 @@ def check(
 ) -> None:
     """Run the checks NAMES on the items of a store that they have not judged yet.
 
-    Where none is named, all run but those that ask a model for its opinion (the four verify_ checks):
-    name these, or a model for them (--model verify_leak=MODEL). What runs and what does not is said first.
+    Where none is named, all run but those that ask a model for its opinion (the three verify_ checks):
+    name these, or a model for them (--model verify_prompt=MODEL). What runs and what does not is said first.
 
     Records that were made from content that has changed since are listed first (stale).
 

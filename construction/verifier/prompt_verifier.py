@@ -12,9 +12,8 @@ from schemas.scripts import ScriptPrompt
 from schemas.text.escaping import escape_line
 from schemas.verdicts import Label, Verdict, verdict_key
 
-TASKS = ("cut", "next", "leak")
-"""What is asked of every prompt: is the cut where it should be, what comes next to one who is not told, what leaks?"""
-
+TASKS = ("prompt", "next")
+"""What is asked of every prompt: is it cut where it should be and does it leak; how does a reader continue?"""
 
 READ = "read@1"
 """Check that says whether anybody has read where a script is cut, which no rule can tell."""
@@ -38,7 +37,7 @@ class UnansweredCall(Exception):
     """The endpoint left a call unanswered; the fact is finished by a later run."""
 
 
-class SecondReader:
+class PromptVerifier:
     """Asks the verifier's questions about prompts of a fact, each about all prompts in one request.
 
     Args:
