@@ -2,9 +2,9 @@
 
 The threshold comes from one half, the score that counts from the other.
 
-Run: python -m benchmarks.leaks verify_leak
+Run: python -m benchmarks.leaks verify_prompt
      python -m benchmarks.leaks predictability --model HuggingFaceTB/SmolLM2-1.7B
-     python -m benchmarks.leaks verify_leak --model gpt-4.1 --set verify_leak.base_url=http://127.0.0.1:8000/v1
+     python -m benchmarks.leaks verify_prompt --model gpt-4.1 --set verify_prompt.base_url=http://127.0.0.1:8000/v1
 """
 
 from __future__ import annotations

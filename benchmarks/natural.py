@@ -1,8 +1,8 @@
 """What checks say of natural prompts: drafts of capable authors as they came, labelled by readers.
 
 Each item of ``curation/shipped/scripts/natural.jsonl`` is a question and a script about a shipped fact, as an author
-wrote it on the first attempt. Two more readers answered ``verify_cut`` and ``verify_next``; their answers are read here
-by the steps that read a model's reply. Two label readers said whether the step needs the fact, whether the object comes
+wrote it on the first attempt. Another reader answered ``verify_prompt@1`` and ``verify_next@2``; its answers are read
+here by the steps that read a model's reply. Two label readers said whether the step needs the fact, whether the object comes
 next, whether nothing is given away, and whether a person would ask. All of them are large language models.
 
 Run: python -m benchmarks.natural
@@ -18,7 +18,7 @@ from construction.checks import CheckInputs, judge
 from construction.checks.script_format import complaint
 from construction.scripts.script_step import Draft, script_of
 from construction.scripts.truncation import cut_script
-from construction.verifier.steps import STEPS, CutReading, CutReply, NextReply, NextWords, VerifyAsk
+from construction.verifier.steps import STEPS, NextReply, NextWords, PromptReading, PromptReply, VerifyAsk
 from curation.files.json_files import json_lines
 from curation.loaders import load
 from curation.shipped import SHIPPED
@@ -28,7 +28,7 @@ from schemas.core.records import Frozen
 from schemas.facts import Fact
 from schemas.scripts import ScriptPrompt, ScriptQuestion, render
 
-READERS = ("verify_cut", "verify_next")
+READERS = ("verify_prompt", "verify_next")
 
 
 class Labels(Frozen):
@@ -53,11 +53,12 @@ class Place(Frozen):
     text: str
 
 
-class CutAnswer(Frozen):
-    """The answer to ``verify_cut``."""
+class PromptAnswer(Frozen):
+    """The answer to ``verify_prompt``."""
 
     needed: Literal["yes", "no", "unsure"]
     same: Literal["yes", "no", "unsure"]
+    quotes: tuple[str, ...]
     why: str
 
 
@@ -70,7 +71,7 @@ class NaturalScript(Frozen):
         author: Number of the author, 1 to 3.
         label: By the first label reader.
         second: By the second one, who looked for faults only: ``good``, or the fault; None where nobody did.
-        cut_reading: The answer to ``verify_cut``, object shown.
+        reading: The answer to ``verify_prompt``, object shown.
         next: The answer to ``verify_next``, who is not told the fact.
     """
 
@@ -83,7 +84,7 @@ class NaturalScript(Frozen):
     cut: Place
     label: Labels
     second: Literal["good", "needs", "next"] | None
-    cut_reading: CutAnswer
+    reading: PromptAnswer
     next: str
 
     @property
@@ -121,10 +122,10 @@ def judged_scripts() -> Iterator[Judged]:
         text = render(script.question, head)
         prompt = ScriptPrompt(key="p", fact=fact.key, text=text, offset=len(text) + 1, targets=(script.cut.text,))
         ask = VerifyAsk(fact, prompt)
-        cut = CutReply(readings=[CutReading(n=1, **script.cut_reading.model_dump())])
+        said = PromptReply(readings=[PromptReading(n=1, **script.reading.model_dump(mode="json"))])
         following = NextReply(readings=[NextWords(n=1, next=script.next)])
         labels: dict[str, str | None] = {"rules": _label_by_rules(fact, question, script)}
-        for task, reply in (("cut", cut), ("next", following)):
+        for task, reply in (("prompt", said), ("next", following)):
             (verdict,) = STEPS[task].load(model="reader").parse([ask], reply)
             labels[verdict.check] = verdict.label
         yield Judged(script, fact, prompt, labels)
@@ -151,7 +152,7 @@ def table() -> str:
         "good, of facts that changed": lambda one: not one.script.faulty and one.fact.change == "temporal",
         "faulty": lambda one: one.script.faulty,
     }
-    lines = ["| cuts | rules keep | `verify_cut` keeps | `verify_next` keeps | both keep |", "| --- " * 5 + "|"]
+    lines = ["| cuts | rules keep | `verify_prompt` keeps | `verify_next` keeps | both keep |", "| --- " * 5 + "|"]
     for name, is_in in groups.items():
         group = [one for one in scripts if is_in(one)]
         cells = []

@@ -25,7 +25,7 @@ from schemas.core.records import Frozen, Key, Text
 from schemas.facts import Entity, Fact, Object, Relation, Source
 from schemas.scripts import ScriptPrompt, ScriptQuestion
 from schemas.text.counting import counted
-from schemas.verdicts import Span
+from schemas.verdicts import Span, Verdict
 
 Half = Literal["dev", "test"]
 Grade = Literal["strong", "medium", "weak"]
@@ -192,8 +192,8 @@ def scores_of_check(
     same folder judges only what is still due.
 
     Args:
-        check: A check on prompts. What it measured counts where there is a value; else ``drop`` is 1.0, ``keep`` and
-            ``unsure`` are 0.0, and ``unscored`` or no verdict is None.
+        check: A check on prompts. What it measured counts where there is a value; else ``drop`` with quoted words is
+            1.0, any other ``drop``, ``keep`` and ``unsure`` are 0.0, and ``unscored`` or no verdict is None.
         folder: For the store.
         prompts: The labelled prompts; those that we ship where left out.
     """
@@ -204,9 +204,12 @@ def scores_of_check(
         store.put(records.values())
         run_check(store, check)
         verdicts = [v for v in store.verdicts() if v.by == check.by and v.model == check.model]
-    by_label = {"drop": 1.0, "keep": 0.0, "unsure": 0.0}
-    values = {v.item_id: by_label.get(v.label or "") if v.value is None else v.value for v in verdicts}
+    values = {v.item_id: _flag(v) if v.value is None else v.value for v in verdicts}
     return {p.key: values.get(p.script_prompt.id) for p in prompts}
+
+
+def _flag(verdict: Verdict) -> float | None:
+    return None if verdict.label == "unscored" else float(verdict.label == "drop" and bool(verdict.spans))
 
 
 def best_threshold(rows: Iterable[tuple[float | None, bool]]) -> float:

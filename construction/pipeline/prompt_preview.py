@@ -9,8 +9,7 @@ from construction.prompts.custom import custom_prompts
 from construction.prompts.prompt_file import TASKS, WriterPrompt, load_prompt, profiles, prompt_path
 from construction.scripts.question_step import QuestionStep, relation_words
 from construction.scripts.script_step import ScriptAsk, ScriptStep
-from construction.verifier.prompt_files import load_verify, verify_file
-from construction.verifier.steps import STEPS, VerifyAsk
+from construction.verifier.steps import STEPS, VerifyAsk, verify_file
 from schemas.facts import Fact
 from schemas.scripts import ScriptPrompt, ScriptQuestion
 
@@ -33,7 +32,7 @@ def prompt_list(profile: str | None = None, folder: Path | None = None) -> Itera
         }
     for task in _verifier_tasks(profile, folder):
         path = f"construction/verifier/prompts/{verify_file(task).name}"
-        row = {"label": load_verify(task).label, "task": f"verify_{task}", "profile": CAPABLE}
+        row = {"label": STEPS[task].load(model="example").label, "task": f"verify_{task}", "profile": CAPABLE}
         yield {**row, "shape": "reading", "path": path}
 
 

@@ -82,9 +82,9 @@ def test_the_order_in_which_checks_run() -> None:
     """The order of 0.1.0: journals, progress and reports show checks so."""
     rules = "fact_dates question_form subject_in_question leak_in_question similar_question no_mention leak_in_prompt"
     rules += " early_cut subject_in_neighbour"
-    models = "predictability known_before known_in_script token_boundary verify_leak verify_depends cut_guidance"
-    models += " telling_word verify_cut"
-    assert STORE_CHECKS.names()[:18] == [*rules.split(), *models.split()]
+    models = "predictability known_before known_in_script token_boundary verify_depends cut_guidance"
+    models += " telling_word verify_prompt"
+    assert STORE_CHECKS.names()[:17] == [*rules.split(), *models.split()]
     assert CHECKS.names()[1] == "reply_usable" and CHECKS.names()[6] == "script_format"
     assert [n for n in CHECKS.names() if n not in ("reply_usable", "script_format")][:9] == rules.split()
 

@@ -142,10 +142,10 @@ def test_leakage(outside: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delenv("OPENAI_API_KEY", raising=False)
     import_split(make_split("mini", mini_split().cases[:2]), outside / "my.duckdb", origin="tests")
     verify, ask, predict, known, boundary = lines("leakage.md")
-    assert "calls" in (text := run(verify)) and "verify_cut" in text and "verify_leak" in text
+    assert "calls" in (text := run(verify)) and "verify_prompt" in text and "verify_next" in text
     with ScriptedServer(readings) as server:
         text = run(ask.replace("http://127.0.0.1:8000/v1", server.url))
-    assert re.search(r"verify_leak@\d+", text) and "keep" in text and server.requests
+    assert re.search(r"verify_prompt@\d+", text) and "keep" in text and server.requests
     assert "14 prompts, 14 measured" in run(predict)
     text = run(known.replace("gpt2-xl", "embedded"))
     assert "known_before@1" in text and "known_in_script@1" in text and "14 measured" in text

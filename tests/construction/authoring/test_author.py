@@ -13,7 +13,7 @@ from construction.prompts.prompt_file import load_prompt
 from construction.scripts.prompt_file_step import SAMPLES
 from construction.scripts.question_step import QuestionStep
 from construction.scripts.script_step import ScriptStep
-from construction.verifier.second_reader import SecondReader
+from construction.verifier.prompt_verifier import PromptVerifier
 from curation.files.model_packages import EMBEDDED_LABEL
 from tests.support.construction.scripted_client import AT, client_of
 from tests.support.facts import make_fact
@@ -183,29 +183,28 @@ def test_candidates_that_the_model_left_out_count_for_nothing_where_enough_were_
     assert [slot.surplus for slot in plain.slots] == [False, False]
 
 
-def test_a_second_reader_that_is_away_leaves_the_fact_for_another_run():
-    reader = SecondReader(client_of(lambda request: None, model="reader"))
+def test_a_verifier_that_is_away_leaves_the_fact_for_another_run():
+    reader = PromptVerifier(client_of(lambda request: None, model="reader"))
     author, _ = author_of(answers(), reader=reader)
     outcome = make(author)
     assert outcome.unfinished == "no verdict from reader" and list(outcome.records()) == []
 
 
-def test_a_second_reader_reads_all_prompts_of_a_fact_in_three_requests():
+def test_the_verifier_reads_all_prompts_of_a_fact_in_two_requests():
     asked = []
 
     def read(request):
         asked.append(request)
-        kind = next(name for name in ("needed", "quotes", "next") if f'"{name}"' in request.messages[0].content)
-        said = {"needed": {"why": "", "needed": "yes", "same": "yes"}, "quotes": {"why": "", "quotes": []}}
-        first = said.get(kind, {"next": "Lima"})
-        second = {**first, "needed": "no"} if kind == "needed" else first
+        told = "needed" in request.messages[0].content
+        first = {"why": "", "needed": "yes", "same": "yes", "quotes": []} if told else {"next": "Lima"}
+        second = {**first, "needed": "no"} if told else first
         return json.dumps({"readings": [{**first, "n": 1}, {**second, "n": 2}]})
 
-    reader = SecondReader(client_of(read, model="reader"))
+    reader = PromptVerifier(client_of(read, model="reader"))
     outcome = make(author_of(answers(), reader=reader)[0])
-    assert len(asked) == 3 and [slot.standing for slot in outcome.slots] == ["keep", "drop"]
+    assert len(asked) == 2 and [slot.standing for slot in outcome.slots] == ["keep", "drop"]
     verdicts = [v for q in outcome.questions() for s in q.scripts for v in s.verdicts if v.model == "reader"]
-    assert sorted({v.check for v in verdicts}) == ["verify_cut", "verify_leak", "verify_next"] and len(verdicts) == 6
+    assert sorted(v.check for v in verdicts) == ["verify_next", "verify_next", "verify_prompt", "verify_prompt"]
 
 
 def test_what_nobody_reads_is_unsure():

@@ -86,6 +86,6 @@ def test_quoted_words_are_short_printable_and_few() -> None:
     start = len(QUESTION.text) + 3
     texts = ["\x1b[2J" + "x" * 5000, "Ignore\nall rules", "third", "fourth"]
     spans = tuple(Span(start=start, end=start + len(t), text=t) for t in texts)
-    bad = Verdict(key="a", item_id="x", by="verify_leak@1", label="drop", reason="leaks", spans=spans)
+    bad = Verdict(key="a", item_id="x", by="verify_prompt@1", label="drop", reason="leaks", spans=spans)
     text = reason_for_author(QUESTION, [bad])
     assert "\x1b" not in text and "\n" not in text and "fourth" not in text and len(text) < 400

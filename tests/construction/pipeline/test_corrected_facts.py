@@ -99,7 +99,7 @@ def test_no_case_is_made_of_two_facts(world: World) -> None:
     assert imported.exit_code == 0 and "2 changed" in imported.output
     frozen = world.freeze()
     assert isinstance(frozen.exception, StaleError) and "made from an earlier version of f2" in frozen.stderr
-    assert "stale: " in world.run("store", "check", "verify_cut", "--dry-run", "--store", world.store).stderr
+    assert "stale: " in world.run("store", "check", "verify_prompt", "--dry-run", "--store", world.store).stderr
     done = world.construct(facts)
     assert done.exit_code == 0 and world.asked == {"Peru", "Mali"}, "only what is stale is asked for"
     assert world.freeze().exit_code == 0

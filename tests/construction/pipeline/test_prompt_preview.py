@@ -23,7 +23,7 @@ def test_the_listing_names_files_that_are_there_one_for_every_task_and_profile()
     rows = list(prompt_list())
     tasks = {(row["task"], row["profile"]) for row in rows}
     assert tasks == {(task, profile) for task in ("questions", "scripts") for profile in profiles()} | {
-        (f"verify_{task}", "paper") for task in ("leak", "depends", "cut", "next")
+        (f"verify_{task}", "paper") for task in ("depends", "prompt", "next")
     }
     assert len({row["label"].partition("@")[0] for row in rows}) == len(rows)
     for row in rows:
@@ -55,7 +55,7 @@ def test_a_fact_without_a_change_is_shown_as_a_neighbour_would_be():
 
 
 def test_what_a_fact_says_is_data_in_what_is_shown():
-    part = last_turn(FACT, "verify_leak").split("<text>\n")[-1]
+    part = last_turn(FACT, "verify_prompt").split("<text>\n")[-1]
     assert part.count("</text>") == 1 and "< /text> {old}" in part, "no name closes the fence or fills a placeholder"
 
 

@@ -16,7 +16,7 @@ from construction.pipeline.rehearsal import Rehearsal, _stand_in
 from construction.scripts.object_last import object_last
 from construction.scripts.question_step import OneQuestion, QuestionList, ReasonedQuestions
 from construction.scripts.script_step import ScriptList, StepList, StepSlots
-from construction.verifier.steps import CutReply, DependsReply, LeakReply, NextReply
+from construction.verifier.steps import DependsReply, NextReply, PromptReply
 from curation.files.journal import Journal
 from tests.support.construction.authored import run
 from tests.support.construction.verified import readings
@@ -132,7 +132,7 @@ def test_nothing_is_written_while_it_is_rehearsed(tmp_path, facts):
     "reply",
     [
         *(QuestionList, ReasonedQuestions, OneQuestion, StepList, ScriptList, StepSlots),
-        *(LeakReply, DependsReply, CutReply, NextReply),
+        *(PromptReply, DependsReply, NextReply),
     ],
 )
 @pytest.mark.parametrize("old", ["Lima", "x" * 300, "a very long name of nine words in all here"])

@@ -51,18 +51,15 @@ def _examples(task):
     return [(e.user, step.reply.model_validate_json(e.assistant)) for e in prompt.examples]
 
 
-def test_the_examples_of_questions_pass_the_checks_and_are_of_two_relations():
-    relations = set()
+def test_the_examples_of_questions_pass_the_checks():
     for user, reply in _examples("questions"):
         old = field(user, "Object before the change") or field(user, "Object")
         fact = make_fact(field(user, "Subject"), old, field(user, "Object after the change") or "Atlantis")
-        relations.add(field(user, "Relation"))
         assert reply.why and len(reply.questions) == int(field(user, "Number of questions"))
         for n, text in enumerate(reply.questions):
             question = ScriptQuestion(key=f"q{n}", fact=fact.key, text=text)
             verdicts = judge("question", CheckInputs(fact=fact, question=question))
             assert [v.reason for v in verdicts if v.label != "keep"] == [], text
-    assert len(relations) >= 2
 
 
 def test_the_examples_of_scripts_pass_the_checks_with_two_preparing_steps():

@@ -102,7 +102,7 @@ def test_prompts_hold_a_hostile_fact_once_and_as_data(made, profile: str) -> Non
             ScriptAsk(questions=(question,), old=plain.old),
         ),
         (
-            STEPS["leak"].load(model="m"),
+            STEPS["prompt"].load(model="m"),
             [VerifyAsk(fact, prompt)],
             [VerifyAsk(plain, prompt)],
         ),

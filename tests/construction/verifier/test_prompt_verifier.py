@@ -18,7 +18,7 @@ from tests.support.scripted_server import ScriptedServer
 facts = authored.facts
 
 
-def test_a_second_reader_drops_what_leaks_and_another_candidate_comes(tmp_path, facts):
+def test_the_verifier_drops_what_leaks_and_another_candidate_comes(tmp_path, facts):
     def answer(payload):
         return readings(payload, bad="cook a soup") if payload["model"] == "reader" else many(payload)
 
@@ -28,12 +28,12 @@ def test_a_second_reader_drops_what_leaks_and_another_candidate_comes(tmp_path, 
     with Store.open(tmp_path / "o/s.duckdb") as store:
         counts = Counter((v.check, v.label) for v in store.verdicts() if v.model == "reader")
         stages = Counter(x.stage for x in store.lineages())
-    assert counts["verify_leak", "keep"] == 4
+    assert counts["verify_prompt", "keep"] == 4
     assert stages["verify"] == sum(counts.values())
 
 
 @pytest.mark.parametrize(
-    ("options", "checks"), [((), {"verify_cut", "verify_leak", "verify_next"}), (("--no-verify",), set())]
+    ("options", "checks"), [((), {"verify_prompt", "verify_next"}), (("--no-verify",), set())]
 )
 def test_a_model_behind_an_endpoint_reads_what_it_wrote(tmp_path, facts, options, checks):
     def answer(payload):

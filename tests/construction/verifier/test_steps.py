@@ -16,14 +16,12 @@ from construction.llm.prompt_text import LONGEST, fence_text, find_quote
 from construction.llm.reply_cache import ReplyCache, request_key
 from construction.verifier.steps import (
     STEPS,
-    CutReading,
-    CutReply,
     Depends,
     DependsReply,
-    LeakReply,
     NextReply,
     NextWords,
-    Quotes,
+    PromptReading,
+    PromptReply,
     VerifyAsk,
     requests_of,
     verify,
@@ -39,8 +37,17 @@ ASK = VerifyAsk(FACT, PROMPT)
 ABOUT_QUESTION = VerifyAsk(FACT, QUESTION)
 
 
-def step(task="leak"):
+def step(task="prompt"):
     return STEPS[task].load(model="gpt-x")
+
+
+def reading(*quotes, n=1, why="because", needed="yes", same="yes"):
+    return PromptReading(n=n, why=why, needed=needed, same=same, quotes=list(quotes))
+
+
+def read(*readings):
+    """The verdicts on as many prompts, the first of them ``PROMPT``."""
+    return step().parse([ASK, *(other(n) for n in range(1, len(readings)))], PromptReply(readings=readings))
 
 
 QUOTES = {
@@ -68,12 +75,12 @@ QUOTES = {
 @pytest.mark.parametrize("name", QUOTES)
 def test_what_quotes_come_to(name):
     quotes, label, spans = QUOTES[name]
-    (verdict,) = step().parse([ASK], LeakReply(readings=[Quotes(n=1, why="because", quotes=quotes)]))
+    (verdict,) = read(reading(*quotes))
     assert (verdict.label, [s.text for s in verdict.spans]) == (label, spans), verdict.reason
-    assert (verdict.item_id, verdict.by, verdict.model) == (PROMPT.id, "verify_leak@3", "gpt-x")
-    assert verdict.reason.endswith("(verify_leak@3)"), "the prompt version"
+    assert (verdict.item_id, verdict.by, verdict.model) == (PROMPT.id, "verify_prompt@1", "gpt-x")
+    assert verdict.reason.endswith("(verify_prompt@1)"), "the prompt version"
     assert all(TEXT[s.start : s.end] == s.text for s in verdict.spans)
-    assert ("because" in verdict.reason) == (label == "drop")
+    assert ("because" in verdict.reason) == (label != "unscored")
 
 
 @pytest.mark.parametrize(
@@ -101,10 +108,17 @@ def test_whether_a_question_depends_on_its_fact(reply, label):
     ],
 )
 def test_a_cut_needs_the_fact_and_leads_to_the_object(needed, same, label):
-    reply = CutReply(readings=[CutReading(n=1, why="so it is", needed=needed, same=same)])
-    (verdict,) = step("cut").parse([ASK], reply)
-    assert (verdict.label, verdict.item_id, verdict.by) == (label, PROMPT.id, "verify_cut@2")
-    assert "so it is" in verdict.reason
+    (verdict,) = read(reading(why="so it is", needed=needed, same=same))
+    assert (verdict.label, verdict.spans) == (label, ()) and "so it is" in verdict.reason
+
+
+def test_everything_that_is_wrong_with_a_prompt_is_in_one_reason():
+    (verdict,) = read(reading("Wolfsburg", needed="no", same="no"))
+    assert verdict.label == "drop" and [s.text for s in verdict.spans] == ["Wolfsburg"]
+    for words in ("does not need the fact", "something else comes next", "'Wolfsburg' points to the old object"):
+        assert words in verdict.reason
+    (verdict,) = read(reading("the Autostadt", needed="no"))
+    assert verdict.label == "drop" and not verdict.spans, "a made-up quote does not save a prompt"
 
 
 @pytest.mark.parametrize(
@@ -118,9 +132,9 @@ def test_a_cut_needs_the_fact_and_leads_to_the_object(needed, same, label):
         ("", "unsure"),
     ],
 )
-def test_how_a_reader_goes_on_who_is_not_told_the_fact(text, label):
+def test_how_a_reader_continues_who_is_not_told_the_fact(text, label):
     (verdict,) = step("next").parse([ASK], NextReply(readings=[NextWords(n=1, next=text)]))
-    assert (verdict.label, verdict.by) == (label, "verify_next@1")
+    assert (verdict.label, verdict.by) == (label, "verify_next@2")
 
 
 def test_after_a_change_in_time_a_reader_may_know_the_new_object():
@@ -144,19 +158,18 @@ def test_prompts_of_a_fact_are_read_in_one_request_and_only_one_reading_each_cou
     asks = [ASK, *(other(n) for n in range(14))]
     elsewhere = VerifyAsk(FACT.model_copy(update={"key": "f2"}), PROMPT)
     assert [len(some) for some in requests_of([*asks, elsewhere])] == [12, 3, 1]
-    readings = [CutReading(n=n, why="", needed="yes", same="yes") for n in (1, 2, 2, 9)]
-    labels = [v.label for v in step("cut").parse(asks[:3], CutReply(readings=readings))]
-    assert labels == ["keep", "unscored", "unscored"]
-    last = step("cut").prompt(asks[:3])[-1].content
+    reply = PromptReply(readings=[reading(n=n) for n in (1, 2, 2, 9)])
+    assert [v.label for v in step().parse(asks[:3], reply)] == ["keep", "unscored", "unscored"]
+    last = step().prompt(asks[:3])[-1].content
     assert [last.count(f"Text {n}:") for n in (1, 2, 3, 4)] == [1, 1, 1, 0] and last.count("</text>") == 3
 
 
-def test_a_reader_who_goes_on_is_not_told_the_fact():
+def test_a_reader_who_continues_is_not_told_the_fact():
     system, *_, last = (message.content for message in step("next").prompt([ASK]))
     assert "Volkswagen" not in last + system and "Fiat" not in last
 
 
-@pytest.mark.parametrize("task", ["leak", "depends", "cut"])
+@pytest.mark.parametrize("task", ["depends", "prompt"])
 def test_the_model_is_told_what_it_needs(task):
     messages = step(task).prompt([ABOUT_QUESTION if task == "depends" else ASK])
     assert messages[0].role == "system" and messages[-1].role == "user"
@@ -166,6 +179,15 @@ def test_the_model_is_told_what_it_needs(task):
     examples = [m for m in messages if m.role == "assistant"]
     for example in examples:
         step(task).reply.model_validate_json(example.content)
+
+
+def test_quotes_of_the_example_stand_there_and_none_is_a_labelled_one():
+    """Nobody learns the answers of the study from the prompt."""
+    words = {p.words.text.casefold() for p in leak_prompts() if p.words}
+    for example in step().wording.examples:
+        for quote in (q for one in PromptReply.model_validate_json(example.assistant).readings for q in one.quotes):
+            assert find_quote(example.user, quote) and not any(w in quote.casefold() for w in words)
+        assert not any(p.question in example.user for p in leak_prompts())
 
 
 @given(st.text(max_size=40), st.text(max_size=12))
@@ -195,14 +217,14 @@ def ask(server, work, tmp_path, **options):
 
 
 REPLIES = {
-    "a leak": ('{"readings": [{"n": 1, "why": "seat", "quotes": ["Wolfsburg"]}]}', "drop"),
-    "none": ('{"readings": [{"n": 1, "why": "", "quotes": []}]}', "keep"),
+    "a leak": ('{"readings": [{"n": 1, "why": "seat", "needed": "yes", "same": "yes", "quotes": ["Wolfsburg"]}]}', "drop"),
+    "none": ('{"readings": [{"n": 1, "why": "", "needed": "yes", "same": "yes", "quotes": []}]}', "keep"),
     "prose": ("I think it leaks.", "unscored"),
-    "cut": ('{"readings": [{"n": 1, "why": "seat", "quotes": ["Wolf', "unscored"),
+    "cut": ('{"readings": [{"n": 1, "why": "seat", "needed": "yes", "same": "yes", "quotes": ["Wolf', "unscored"),
     "another schema": ('{"label": "keep"}', "unscored"),
     "empty": ("", "unscored"),
-    "another language": ('{"readings": [{"n": 1, "why": "城", "quotes": ["ヴォルフスブルク"]}]}', "unscored"),
-    "enormous": ('{"readings": [{"n": 1, "why": "' + "x" * 200_000 + '", "quotes": ["Wolfsburg"]}]}', "drop"),
+    "another language": ('{"readings": [{"n": 1, "why": "城", "needed": "yes", "same": "yes", "quotes": ["ヴォルフスブルク"]}]}', "unscored"),
+    "enormous": ('{"readings": [{"n": 1, "why": "' + "x" * 200_000 + '", "needed": "yes", "same": "yes", "quotes": ["Wolfsburg"]}]}', "drop"),
 }
 
 
@@ -214,7 +236,7 @@ def test_replies_over_the_wire(name, tmp_path):
     (verdict,) = verdicts
     assert verdict.label == label and len(verdict.reason) < 1000
     assert [line.item_id for line in lines] == [verdict.id]
-    assert (lines[0].prompt, lines[0].model, lines[0].stage) == ("verify_leak@3", "gpt-x", "verify")
+    assert (lines[0].prompt, lines[0].model, lines[0].stage) == ("verify_prompt@1", "gpt-x", "verify")
 
 
 def test_a_refusal_is_unscored_and_an_absent_endpoint_leaves_the_item_due(tmp_path):
@@ -224,7 +246,7 @@ def test_a_refusal_is_unscored_and_an_absent_endpoint_leaves_the_item_due(tmp_pa
         verdicts, _ = ask(server, lambda c: verify(step(), [ASK], c), tmp_path)
     assert verdicts[0].label == "unscored" and "refused" in verdicts[0].reason
     replies = iter(
-        ['{"readings": [{"n": 1, "why": "", "quotes": []}]}', *[Raw(500, {"error": {"message": "down"}})] * 20]
+        ['{"readings": [{"n": 1, "why": "", "needed": "yes", "same": "yes", "quotes": []}]}', *[Raw(500, {"error": {"message": "down"}})] * 20]
     )
     other = VerifyAsk(type(FACT)(**{**FACT.model_dump(), "key": "f2"}), other_prompt(2))
     with ScriptedServer(lambda p: next(replies)) as server:
@@ -267,7 +289,7 @@ def test_reply_types_refuse_what_they_do_not_know():
     with pytest.raises(ValidationError):
         Depends.model_validate({"n": 1, "why": "", "same": "perhaps"})
     with pytest.raises(ValidationError):
-        Quotes.model_validate({"n": 1, "quotes": ["x"], "why": "", "label": "keep"})
+        PromptReading.model_validate({**reading("x").model_dump(), "label": "keep"})
 
 
 @pytest.mark.slow
@@ -280,7 +302,7 @@ def test_the_embedded_model_verifies(tmp_path):
         with Journal(tmp_path / "j.jsonl", write=True) as journal:
             async with open_client(Access(), journal) as client:
                 asks = [VerifyAsk(p.fact, p.script_prompt) for p in leak_prompts("test")[:4]]
-                return await verify(STEPS["leak"].load(model=client.endpoint.model), asks, client)
+                return await verify(STEPS["prompt"].load(model=client.endpoint.model), asks, client)
 
     verdicts, lines = asyncio.run(run())
     assert len(verdicts) == len(lines) == 4
@@ -290,7 +312,7 @@ def test_the_embedded_model_verifies(tmp_path):
 
 def test_a_long_quote_that_does_not_stand_there_is_marked_as_cut_in_the_reason():
     quote = "a seat that no prompt speaks of " * 5
-    (verdict,) = step().parse([ASK], LeakReply(readings=[Quotes(n=1, why="so", quotes=[quote])]))
+    (verdict,) = read(reading(quote))
     assert verdict.label == "unscored" and f"'{quote[:77].rstrip()}...'" in verdict.reason
-    (short,) = step().parse([ASK], LeakReply(readings=[Quotes(n=1, why="so", quotes=["the Autostadt"])]))
+    (short,) = read(reading("the Autostadt"))
     assert "'the Autostadt'" in short.reason

@@ -10,7 +10,7 @@ from click.testing import CliRunner
 
 from benchmarks.checks.leak_benchmark import leak_prompts
 from construction.authoring.standing import asked_as_edit
-from construction.verifier.second_reader import read_verdict
+from construction.verifier.prompt_verifier import read_verdict
 from curation.checks.store_checks import STORE_CHECKS, CheckContext, run_check
 from curation.cli.check import check as check_command
 from curation.rules.release import freeze
@@ -28,7 +28,8 @@ def oracle(payload):
     user = payload["messages"][-1]["content"]
     texts = re.findall(r"<text>\n(.*?)\n</text>", user, re.DOTALL)
     known = {p.prompt: p.words.text for p in leak_prompts() if p.words}
-    rows = [{"n": n, "why": "", "quotes": [known[t]] if t in known else []} for n, t in enumerate(texts, 1)]
+    said = {"why": "", "needed": "yes", "same": "yes"}
+    rows = [{"n": n, **said, "quotes": [known[t]] if t in known else []} for n, t in enumerate(texts, 1)]
     return json.dumps({"readings": rows})
 
 
@@ -38,8 +39,8 @@ def test_a_perfect_verifier_scores_perfectly_over_a_store(tmp_path):
     with Store.open(tmp_path / "s.duckdb", create=True) as store:
         store.put({r.key: r for p in prompts for r in (p.fact, p.script_question, p.script_prompt)}.values())
     with ScriptedServer(oracle) as server:
-        line = ["verify_leak", "--store", str(tmp_path / "s.duckdb"), "--model", "gpt-x", "--jsonl"]
-        line += ["--set", f"verify_leak.base_url={server.url}", "--set", "verify_leak.key_name=SCEDIT_NO_KEY"]
+        line = ["verify_prompt", "--store", str(tmp_path / "s.duckdb"), "--model", "gpt-x", "--jsonl"]
+        line += ["--set", f"verify_prompt.base_url={server.url}", "--set", "verify_prompt.key_name=SCEDIT_NO_KEY"]
         dry = CliRunner().invoke(check_command, [*line, "--dry-run"])
         assert dry.exit_code == 0, dry.output
         assert json.loads(dry.stdout)["cost"]["calls"] == 5 and not server.requests
@@ -50,18 +51,18 @@ def test_a_perfect_verifier_scores_perfectly_over_a_store(tmp_path):
         assert result.exit_code == 0 and len(server.requests) == count, "the journal answers"
     assert json.loads(outcome.stdout)["labels"] == {"drop": 5, "keep": 5}
     with Store.open(tmp_path / "s.duckdb") as store:
-        verdicts = {v.item_id: v for v in store.verdicts() if v.check == "verify_leak"}
+        verdicts = {v.item_id: v for v in store.verdicts() if v.check == "verify_prompt"}
         for p in prompts:
             verdict = verdicts[p.script_prompt.id]
             assert verdict.label == ("drop" if p.label == "leak" else "keep")
             assert [s.text for s in verdict.spans] == ([p.words.text] if p.words else [])
-            assert store.lineage(verdict.id)[0].prompt == "verify_leak@3"
+            assert store.lineage(verdict.id)[0].prompt == "verify_prompt@1"
 
 
 def test_a_prompt_without_its_fact_stays_due(tmp_path):
     with Store.open(tmp_path / "s.duckdb", create=True) as store:
         store.put([PROMPT])
-        check = STORE_CHECKS.get("verify_leak")()
+        check = STORE_CHECKS.get("verify_prompt")()
         assert check.asks([PROMPT], CheckContext(store)) == []
 
 
@@ -82,14 +83,14 @@ def test_dates_are_checked_over_a_store(tmp_path):
 
 
 def test_a_verifier_on_this_machine_takes_room_and_threads(tmp_path):
-    """``--set verify_cut.threads=1`` reaches the server of a model file, and is refused for one behind an endpoint."""
+    """``--set verify_prompt.threads=1`` reaches the server of a model file, and is refused for one behind an endpoint."""
     from curation.checks.store_checks import make_checks
     from schemas.core.errors import UserError
 
-    settings = {"verify_cut": {"context": 1024, "threads": 1}}
-    (check,) = make_checks(["verify_cut"], models=["embedded"], options=settings)
+    settings = {"verify_prompt": {"context": 1024, "threads": 1}}
+    (check,) = make_checks(["verify_prompt"], models=["embedded"], options=settings)
     assert (check.access.context, check.access.threads) == (1024, 1)
-    (remote,) = make_checks(["verify_cut"], models=["gpt-x"], options=settings)
+    (remote,) = make_checks(["verify_prompt"], models=["gpt-x"], options=settings)
     with pytest.raises(UserError) as error:
         remote.access.check()
     assert "--context" in str(error.value) or "--threads" in str(error.value)
@@ -112,11 +113,11 @@ def test_what_was_written_offline_is_unsure_until_somebody_reads_it(tmp_path):
     with Store.open(path, create=True) as store:
         store.put([fact, question, prompt, asked_as_edit(fact, edited=True), read_verdict(prompt.id)])
         assert cases(store, "a") == 0 and cases(store, "b", ignore=("read",)) == 1
-    line = ["verify_cut", "--store", str(path), "--model", "gpt-x", "--again"]
+    line = ["verify_prompt", "--store", str(path), "--model", "gpt-x", "--again"]
     for name, reply, n in (("c", "nothing", 0), ("d", None, 1)):
         with ScriptedServer(lambda p, reply=reply: reply or readings(p)) as server:
             more = [f"base_url={server.url}", "key_name=SCEDIT_NO_KEY", f"journal={tmp_path / name}"]
-            options = [part for setting in more for part in ("--set", f"verify_cut.{setting}")]
+            options = [part for setting in more for part in ("--set", f"verify_prompt.{setting}")]
             assert CliRunner().invoke(check_command, [*line, *options]).exit_code == 0
         with Store.open(path, write=True) as store:
             assert cases(store, name) == n

@@ -26,16 +26,15 @@ KNOWN = {"Japan": "Tokyo", "": "Lima"}
 def readings(payload: dict[str, Any], *, bad: str = "", known: Mapping[str, str] = KNOWN) -> str:
     """The verifier's reply about every text: nothing is wrong, except that a text with ``bad`` in it leaks.
 
-    A reader who is not told the fact goes on with the object that ``known`` has for a subject in the text.
+    A reader who is not told the fact continues with the object that ``known`` has for a subject in the text.
     """
     system, shown = payload["messages"][0]["content"], payload["messages"][-1]["content"]
     rows, texts = [], re.findall(r"<text>\n(.*?)\n</text>", shown, re.DOTALL)
     for n, text in enumerate(texts, 1):
         wrong = bool(bad) and bad in text
         if "quotes" in system:
-            rows.append({"n": n, "why": "x", "quotes": ["a friend"] if wrong else []})
-        elif "needed" in system:
-            rows.append({"n": n, "why": "x", "needed": "yes", "same": "yes"})
+            quotes = ["a friend"] if wrong else []
+            rows.append({"n": n, "why": "x", "needed": "yes", "same": "yes", "quotes": quotes})
         else:
             rows.append({"n": n, "next": next((old for subject, old in known.items() if subject in text), "?")})
     return json.dumps({"readings": rows})
