@@ -2,8 +2,8 @@
 
 Each item of ``curation/shipped/scripts/natural.jsonl`` is a question and a script about a shipped fact, as an author
 wrote it on the first attempt. Another reader answered ``verify_prompt@1`` and ``verify_next@2``; its answers are read
-here by the steps that read a model's reply. Two label readers said whether the step needs the fact, whether the object comes
-next, whether nothing is given away, and whether a person would ask. All of them are large language models.
+here by the steps that read a model's reply. Two label readers said whether the step needs the fact, whether the object
+comes next, whether nothing leaks, and whether a person would ask. All of them are large language models.
 
 Run: python -m benchmarks.natural
 """

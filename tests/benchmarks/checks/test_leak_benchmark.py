@@ -191,7 +191,8 @@ class ByLabel(StoreCheck):
             elif p.relation.id == "P36":
                 yield self.verdict(item, "keep", value=7.0 if p.label == "leak" else -7.0, unit="bits")
             else:
-                yield self.verdict(item, "drop" if p.label == "leak" else "keep", "known")
+                spans = [p.words] if p.words else []
+                yield self.verdict(item, "drop" if p.label == "leak" else "keep", "known", spans=spans)
 
 
 def test_a_store_check_meets_the_labelled_prompts_as_any_others(tmp_path: Path) -> None:

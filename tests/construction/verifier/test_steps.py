@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import json
 import re
 
 import pytest
@@ -216,15 +217,20 @@ def ask(server, work, tmp_path, **options):
     return asyncio.run(run())
 
 
+def raw(why="", quotes=()):
+    """A reply about one text, which needs the fact and leads to the object."""
+    return json.dumps({"readings": [reading(*quotes, why=why).model_dump()]})
+
+
 REPLIES = {
-    "a leak": ('{"readings": [{"n": 1, "why": "seat", "needed": "yes", "same": "yes", "quotes": ["Wolfsburg"]}]}', "drop"),
-    "none": ('{"readings": [{"n": 1, "why": "", "needed": "yes", "same": "yes", "quotes": []}]}', "keep"),
+    "a leak": (raw("seat", ["Wolfsburg"]), "drop"),
+    "none": (raw(), "keep"),
     "prose": ("I think it leaks.", "unscored"),
-    "cut": ('{"readings": [{"n": 1, "why": "seat", "needed": "yes", "same": "yes", "quotes": ["Wolf', "unscored"),
+    "cut": (raw("seat", ["Wolfsburg"])[:-12], "unscored"),
     "another schema": ('{"label": "keep"}', "unscored"),
     "empty": ("", "unscored"),
-    "another language": ('{"readings": [{"n": 1, "why": "城", "needed": "yes", "same": "yes", "quotes": ["ヴォルフスブルク"]}]}', "unscored"),
-    "enormous": ('{"readings": [{"n": 1, "why": "' + "x" * 200_000 + '", "needed": "yes", "same": "yes", "quotes": ["Wolfsburg"]}]}', "drop"),
+    "another language": (raw("城", ["ヴォルフスブルク"]), "unscored"),
+    "enormous": (raw("x" * 200_000, ["Wolfsburg"]), "drop"),
 }
 
 
@@ -245,9 +251,7 @@ def test_a_refusal_is_unscored_and_an_absent_endpoint_leaves_the_item_due(tmp_pa
     with ScriptedServer(lambda p: Raw(body=completion(None, refusal="I will not"))) as server:
         verdicts, _ = ask(server, lambda c: verify(step(), [ASK], c), tmp_path)
     assert verdicts[0].label == "unscored" and "refused" in verdicts[0].reason
-    replies = iter(
-        ['{"readings": [{"n": 1, "why": "", "needed": "yes", "same": "yes", "quotes": []}]}', *[Raw(500, {"error": {"message": "down"}})] * 20]
-    )
+    replies = iter([raw(), *[Raw(500, {"error": {"message": "down"}})] * 20])
     other = VerifyAsk(type(FACT)(**{**FACT.model_dump(), "key": "f2"}), other_prompt(2))
     with ScriptedServer(lambda p: next(replies)) as server:
         one, _ = ask(server, lambda c: verify(step(), [ASK, other], c), tmp_path / "b", tries=2, concurrency=1)

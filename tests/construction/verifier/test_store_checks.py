@@ -83,7 +83,7 @@ def test_dates_are_checked_over_a_store(tmp_path):
 
 
 def test_a_verifier_on_this_machine_takes_room_and_threads(tmp_path):
-    """``--set verify_prompt.threads=1`` reaches the server of a model file, and is refused for one behind an endpoint."""
+    """``--set verify_prompt.threads=1`` reaches the server of a model file; an endpoint has no such setting."""
     from curation.checks.store_checks import make_checks
     from schemas.core.errors import UserError
 
