@@ -21,7 +21,7 @@ from benchmarks.open_split import put_between
 from benchmarks.support.tables import table
 from evaluation.analysis.method_order import analyse
 from evaluation.analysis.pairwise_tests import PairwiseTest
-from evaluation.cli.results.item_analysis import analysis_text
+from evaluation.cli.results import analysis_text
 from evaluation.metrics.base import metric_of
 from evaluation.report.formatting import ARROWS, mean_with_interval, p_value, percent
 from evaluation.report.sections import ReportSection, make_section

@@ -23,7 +23,7 @@ from annotation_ui.ratings.database import RatingsDB
 from annotation_ui.ratings.records import Assignment
 from curation.store.store import Store
 from evaluation.judge.inputs import script_inputs
-from evaluation.judge.reliability.rubric import expected_ratings, named_objects
+from evaluation.judge.ratings import expected_ratings, named_objects
 from tests.support.app import served_app as served
 from tests.support.judge import by_rubric
 from tests.support.scripted_server import ScriptedServer

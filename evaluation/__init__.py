@@ -19,7 +19,7 @@ _PUBLIC = {
     "Summary": "evaluation.metrics.base:Summary",
     "WeightEdit": "evaluation.edits.edit:WeightEdit",
     "load_config": "evaluation.runs.config:load_config",
-    "load_deltas": "evaluation.saved_edits.delta_file:load_deltas",
+    "load_deltas": "evaluation.saved_edits.formats:load_deltas",
     "load_run": "evaluation.runs.results:load_run",
     "log_probs": "evaluation.runs.one_case:log_probs",
     "make_editor": "evaluation.editors.presets:make_editor",

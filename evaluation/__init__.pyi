@@ -22,7 +22,7 @@ from evaluation.runs.one_case import log_probs as log_probs
 from evaluation.runs.one_case import score_case as score_case
 from evaluation.runs.results import load_run as load_run
 from evaluation.runs.runner import execute as run
-from evaluation.saved_edits.delta_file import load_deltas as load_deltas
+from evaluation.saved_edits.formats import load_deltas as load_deltas
 from evaluation.saved_edits.save import save_edit as save_edit
 
 __all__ = [

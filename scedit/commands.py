@@ -117,33 +117,31 @@ COMMANDS: dict[str, Command | Group] = {
     "report": Command("evaluation.cli.run:report", "Write tables and report.html from finished runs."),
     "results": Group("Analyse finished runs further.", "results extract-scripts runs/mine --store my.duckdb"),
     "results extract-scripts": Command(
-        "evaluation.cli.extract_scripts:extract_scripts", "Extract the scripts that a run's models wrote."
+        "evaluation.cli.judge:extract_scripts", "Extract the scripts that a run's models wrote."
     ),
     "results calibrate": Command(
-        "evaluation.cli.calibrate:calibrate", "Estimate human ratings from a judge and a human-rated sample."
+        "evaluation.cli.judge:calibrate", "Estimate human ratings from a judge and a human-rated sample."
     ),
     "results forgetting": Command(
-        "evaluation.cli.results.forgetting:forgetting", "Show how much earlier edits are forgotten in a sequence."
+        "evaluation.cli.results:forgetting", "Show how much earlier edits are forgotten in a sequence."
     ),
     "results item-analysis": Command(
-        "evaluation.cli.results.item_analysis:item_analysis", "Show which cases of a run discriminate between methods."
+        "evaluation.cli.results:item_analysis", "Show which cases of a run discriminate between methods."
     ),
-    "results merge": Command("evaluation.cli.results.merge:merge", "Join the parts of a run (run --part i/n)."),
+    "results merge": Command("evaluation.cli.results:merge", "Join the parts of a run (run --part i/n)."),
     "results table": Command(
-        "evaluation.cli.results.table:table", "Write all answers, scores and figures as Parquet tables."
+        "evaluation.cli.results:table", "Write all answers, scores and figures as Parquet tables."
     ),
-    "results inspect-log": Command(
-        "evaluation.cli.results.inspect_log:inspect_log", "Write runs as eval logs that Inspect reads."
-    ),
-    "results push": Command("evaluation.cli.results.push:push_results", "Send the tables of runs to a hub."),
-    "results view": Command("evaluation.cli.results.view:view", "Write one page to look through all written answers."),
+    "results inspect-log": Command("evaluation.cli.results:inspect_log", "Write runs as eval logs that Inspect reads."),
+    "results push": Command("evaluation.cli.results:push_results", "Send the tables of runs to a hub."),
+    "results view": Command("evaluation.cli.results:view", "Write one page to look through all written answers."),
     "results reproduce": Command("evaluation.cli.reproduce:reproduce", "Compare runs with published tables."),
     "model": Group("Inspect models and editing methods, and prepare them.", "model doctor embedded"),
     "model fetch": Command("curation.cli.model_files:fetch", "Fetch a language model's file, once, and check it."),
     "model doctor": Command("evaluation.cli.doctor:doctor", "Report what works with a model, and what cannot and why."),
     "model editors": Command("evaluation.cli.run:editors", "List the editing methods and their settings."),
     "model metrics": Command("evaluation.cli.run:metrics", "List the metrics and what each measures."),
-    "model push": Command("evaluation.cli.results.push:push_model", "Send a saved edit or a pack to a hub."),
+    "model push": Command("evaluation.cli.results:push_model", "Send a saved edit or a pack to a hub."),
     "model covariance": Group(
         "Measure, pack, load and show the covariances of keys that locate-and-edit methods need.",
         "model covariance compute --model embedded --layers 4-8",

@@ -11,7 +11,7 @@ from evaluation.analysis.tables import DELTA, FigureTable, Rate, head_of, rates
 from evaluation.analysis.text_ratings import who
 from evaluation.editors.in_context.retrieval import said_before
 from evaluation.engines.base import REWRITTEN, prompt_as_read
-from evaluation.judge.from_run import OpenAnswerSource, open_answers
+from evaluation.judge.inputs import OpenAnswerSource, open_answers
 from evaluation.metrics.base import Metric
 from evaluation.metrics.event_choice import EventChoice
 from evaluation.metrics.events.facts import EventFactLocality

@@ -24,10 +24,10 @@ from curation.stats.panel import Agreement
 from curation.stats.rating_table import rating_table
 from curation.stats.reliability import ceiling
 from evaluation.analysis.tables import Cell, FigureTable
-from evaluation.judge.reliability.panel import agreement_by_aspect
-from evaluation.judge.reliability.rubric import (
+from evaluation.judge.ratings import (
     RubricReport,
     RuledScript,
+    agreement_by_aspect,
     check_against_rubric,
 )
 from schemas.cases import Case
@@ -128,7 +128,7 @@ def read_texts(path: Path) -> RatedTexts:
 def stores_of(folders: Sequence[Path], store: Path | None) -> tuple[Path, ...]:
     """The store that was named, and those that runs fed or have in their folders."""
     from curation.files.json_files import read_json
-    from evaluation.judge.from_run import RUN_STORE
+    from evaluation.judge.inputs import RUN_STORE
     from evaluation.runs.results import RUN_FILE
 
     paths = [] if store is None else [Path(store)]

@@ -14,7 +14,7 @@ from schemas.core.errors import DataError, UserError
 from schemas.text.counting import counted
 
 if TYPE_CHECKING:
-    from evaluation.covariance.estimation import PassProgress
+    from evaluation.covariance.covariance import PassProgress
     from evaluation.covariance.pack import Manifest
 
 _FILE = click.Path(path_type=Path)

@@ -69,8 +69,7 @@ def edit(options: EditCommandOptions, *, as_json: bool) -> None:
     """
     from curation.files.artifact_cache import Cache
     from curation.files.model_packages import cache_dir
-    from evaluation.saved_edits.edit_cases import open_edit_cases
-    from evaluation.saved_edits.save import refuse_taken, save_edit
+    from evaluation.saved_edits.save import open_edit_cases, refuse_taken, save_edit
     from schemas.core.config import override
 
     name = one_editor(options.editors)
@@ -97,7 +96,7 @@ def _check(name: str, model: str, cases: tuple[Case, ...], settings: dict[str, A
     from evaluation.editors.presets import check_options, preset
     from evaluation.runs.config import EditorChoice
     from evaluation.runs.separation import check_editors
-    from evaluation.saved_edits.merged_weights import not_savable
+    from evaluation.saved_edits.formats import not_savable
 
     kind = EDITORS.get(name)
     check_options(name, model, settings, where=f"--set for '{name}'")

@@ -1,4 +1,4 @@
-"""The command ``judge``: a language model rates generated scripts or open answers, and what it said."""
+"""The commands ``judge``, ``results calibrate`` and ``results extract-scripts``."""
 
 from __future__ import annotations
 
@@ -21,10 +21,13 @@ from construction.llm.cli_options import (
 from curation.cli.options import (
     editors_option,
     json_option,
+    json_options,
     limit_option,
     options_record,
     seed_option,
     shared_option,
+    store_option,
+    writes,
 )
 from schemas.core.errors import UserError
 from schemas.text.counting import counted
@@ -33,9 +36,10 @@ from schemas.text.status_line import StatusLine
 if TYPE_CHECKING:
     from construction.llm.connection import Access
     from evaluation.judge.inputs import JudgeInput
-    from evaluation.judge.judging import JudgeOptions
-    from evaluation.judge.session import JudgeProgress, JudgeResult
-    from evaluation.judge.stored_ratings import Estimator
+    from evaluation.judge.judging import JudgeOptions, JudgeProgress, JudgeResult
+    from evaluation.judge.ratings import Estimator
+    from schemas.generated_scripts import GeneratedScript
+
 
 _FILE = click.Path(path_type=Path)
 _ASPECTS = ("executability", "coherence", "consistency", "completeness")
@@ -126,7 +130,7 @@ def judge(options: JudgeCommandOptions, *, access: Access, as_json: bool) -> Non
       scedit judge my.duckdb --model qwen --base-url http://127.0.0.1:8000/v1 --profile evidence --samples 5
       scedit judge my.duckdb --show-only --quorum 2
     """  # noqa: D301 - click needs the real backspace
-    from evaluation.judge.from_run import scripts_store
+    from evaluation.judge.inputs import scripts_store
 
     store = scripts_store(options.store_or_run)
     judge_options = _judge_options(options, access)
@@ -168,7 +172,7 @@ def _run_judge(
     *,
     on_progress: Callable[[JudgeProgress], None],
 ) -> JudgeResult:
-    from evaluation.judge.session import run_judge
+    from evaluation.judge.judging import run_judge
 
     journal, controls = options.journal_path or journal_of(store), options.control_items
     return run_judge(store, journal, asks, judge_options, access, with_controls=controls, on_progress=on_progress)
@@ -207,7 +211,7 @@ def _are_scripts(asks: Sequence[JudgeInput]) -> bool:
 def _tell_price(
     asks: Sequence[JudgeInput], options: JudgeOptions, access: Access, control_items: bool, *, as_json: bool
 ) -> None:
-    from evaluation.judge.session import estimate
+    from evaluation.judge.judging import estimate
 
     price = estimate(asks, options, access, with_controls=control_items)
     if as_json:
@@ -238,9 +242,8 @@ def _report(
 ) -> None:
     from curation.store.store import Store
     from evaluation.judge.model_families import family_conflicts
-    from evaluation.judge.reliability.summary import summarise_ratings
-    from evaluation.judge.reliability.summary_tables import as_data, as_text
-    from evaluation.judge.stored_ratings import question_authors, rated_scripts
+    from evaluation.judge.ratings import question_authors, rated_scripts
+    from evaluation.judge.summary import as_data, as_text, summarise_ratings
     from schemas.ratings import SCRIPT
 
     with Store.open(store) as opened:
@@ -272,3 +275,131 @@ def _report(
     click.echo(
         f"Ratings are in {store}. People rate the same {what}: scedit annotate. Then: scedit results calibrate {store}"
     )
+
+
+_WIDTH = "Also say how many scripts people must rate for an interval of ± this, in points."
+
+
+@click.command(epilog="Example: scedit results calibrate my.duckdb --judge gpt-4.1 --width 0.2 --against none")
+@click.argument("store_or_run", type=_FILE)
+@shared_option("--rubric", type=click.Choice(_RUBRICS), also="Default: scripts, or answers where there are none.")
+@click.option("--judge", help="Judge to calibrate, by its name in ratings; not needed if there is only one.")
+@click.option(
+    "--quorum", type=click.IntRange(min=1), help="Calibrate the panel of all judges; a score needs this many of them."
+)
+@click.option(
+    "--people",
+    type=click.IntRange(min=1),
+    default=1,
+    show_default=True,
+    help="People who must have rated a script.",
+)
+@click.option("--width", type=click.FloatRange(min=0, min_open=True), help=_WIDTH)
+@click.option("--against", metavar="LABEL", help="Compare all methods with this one, instead of all pairs.")
+@click.option(
+    "--estimator", type=click.Choice(["integer", "weighted"]), default="integer", show_default=True, help=_ESTIMATOR
+)
+@json_option
+def calibrate(
+    store_or_run: Path,
+    rubric: str | None,
+    judge: str | None,
+    quorum: int | None,
+    people: int,
+    width: float | None,
+    against: str | None,
+    estimator: Estimator,
+    as_json: bool,
+) -> None:
+    """Estimate human ratings of all scripts, or open answers, of STORE_OR_RUN, from a judge and a human-rated sample.
+
+    The estimate is prediction-powered (PPI++): the judge's mean over all scripts, corrected by the difference between
+    people and judge on the sample. People alone and the judge alone are shown too. Only ratings with a recorded
+    sampling probability count (scedit annotate new --percent); decisions of a lead do not.
+    """
+    from curation.store.store import Store
+    from evaluation.judge.calibration import CalibrationRequest, as_data, as_text, calibrate_judge
+    from evaluation.judge.inputs import scripts_store, texts_to_rate
+    from evaluation.judge.ratings import null_labels, rated_scripts
+    from schemas.ratings import RUBRICS, TENDENCY
+
+    with Store.open(scripts_store(store_or_run)) as opened:
+        asks = texts_to_rate(opened, rubric)
+        name = rubric or (asks[0].rubric.name if asks else TENDENCY.name)
+        ratings = rated_scripts(opened, [a.item for a in asks], estimator=estimator)
+        nulls = null_labels(opened, asks)
+    request = CalibrationRequest(judge, quorum, people, width, against, estimator, RUBRICS[name], nulls)
+    calibration = calibrate_judge(ratings, asks, request)
+    click.echo(json.dumps(as_data(calibration), ensure_ascii=False) if as_json else as_text(calibration))
+
+
+@click.command(
+    epilog="Example: scedit results extract-scripts runs/mine --store my.duckdb --out runs/mine/scripts.jsonl"
+)
+@click.argument("run", type=_FILE)
+@click.option("--out", type=_FILE, help="JSONL file of the scripts; scripts.jsonl in the run's folder otherwise.")
+@store_option("store", required=False, also="The scripts are put into it too.")
+@editors_option(also="Only their scripts.")
+@click.option("--ceiling", is_flag=True, help="Add hand-written scripts with the new object put in, as a ceiling.")
+@writes("out")
+@json_options
+def extract_scripts(
+    run: Path, out: Path | None, store: Path | None, editors: tuple[str, ...], ceiling: bool, as_json: bool
+) -> None:
+    """Extract the scripts that were generated in RUN (a run's folder) from its journal.
+
+    `scedit annotate add-scripts` and `scedit judge` read the file. A store must hold the split's facts and questions
+    already. Hand-written scripts come from the store or with the shipped split; the old object in them is replaced by
+    the new one without a check.
+    """
+    from evaluation.runs.generated_scripts import by_hand, generation_of, scripts_of_run, shipped_steps, write_scripts
+    from evaluation.runs.results import load_run
+
+    finished = load_run(run)
+    sources = scripts_of_run(finished, list(editors))
+    if ceiling:
+        sources += by_hand(finished, shipped_steps() if store is None else _steps(store))
+    target = out or run / "scripts.jsonl"
+    write_scripts(sources, target)
+    fresh = None
+    if store is not None:
+        from curation.store.store import Store
+        from evaluation.runs.generated_scripts import store_scripts
+
+        with Store.open(store, write=True) as opened:
+            try:
+                fresh = store_scripts(sources, opened, generation_of(finished))[1]
+            except UserError as error:
+                raise UserError(
+                    f"the store lacks what the scripts belong to: {error}",
+                    where=str(store),
+                    fix="name the store that the split came from",
+                ) from None
+    _print_result([w.script for w in sources], target, fresh, as_json=as_json)
+
+
+def _steps(path: Path) -> dict[str, tuple[str, ...]]:
+    from curation.store.store import Store
+    from evaluation.runs.generated_scripts import stored_steps
+
+    with Store.open(path) as store:
+        return stored_steps(store)
+
+
+def _print_result(scripts: list[GeneratedScript], target: Path, fresh: int | None, *, as_json: bool) -> None:
+    for label in dict.fromkeys(s.editor for s in scripts):
+        scripts_of_label = [s for s in scripts if s.editor == label]
+        row = {
+            "editor": label,
+            "scripts": len(scripts_of_label),
+            "without_steps": sum(not s.steps for s in scripts_of_label),
+            "refused": sum(s.refused for s in scripts_of_label),
+        }
+        if as_json:
+            click.echo(json.dumps({**row, "file": str(target)}, ensure_ascii=False))
+        else:
+            odd = f"{row['without_steps']} without steps, {row['refused']} refused"
+            click.echo(f"{label}: {counted(len(scripts_of_label), 'script')}, {odd}")
+    if not as_json:
+        new = "" if fresh is None else f"; {fresh} new in the store"
+        click.echo(f"Written to {target}{new}. Next: scedit annotate add-scripts, scedit judge")

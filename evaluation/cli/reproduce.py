@@ -13,11 +13,8 @@ from schemas.core.errors import UserError
 from schemas.text.table_lines import aligned
 
 if TYPE_CHECKING:
-    from evaluation.reproduction.comparison import FigureComparison
-    from evaluation.reproduction.our_figures import OurResults
-    from evaluation.reproduction.published import PublishedTable
-    from evaluation.reproduction.published_data import PublishedData
-    from evaluation.reproduction.requirements import Requirement
+    from evaluation.reproduction.comparison import FigureComparison, OurResults
+    from evaluation.reproduction.published import PublishedData, PublishedTable, Requirement
     from schemas.cases import Case
 
 _FILE = click.Path(path_type=Path)
@@ -52,8 +49,7 @@ def reproduce(
     that the pipeline runs. Texts of closed models (Table 8) need no run: --store is enough.
     """
     from evaluation.reproduction.comparison import compare_figures
-    from evaluation.reproduction.published import published_table, published_tables
-    from evaluation.reproduction.requirements import requirements
+    from evaluation.reproduction.published import published_table, published_tables, requirements
 
     if name is None:
         _list_tables([published_table(known) for known in published_tables()], as_json=as_json)
@@ -93,7 +89,7 @@ def _list_tables(tables: list[PublishedTable], *, as_json: bool) -> None:
 
 def _data_files(what: PublishedTable, folder: Path | None) -> dict[str, PublishedData]:
     """The published files of a table that lie in a folder."""
-    from evaluation.reproduction.published_data import published_data
+    from evaluation.reproduction.published import published_data
 
     return {} if folder is None else published_data((Path(f).stem for f in what.data["data"]), folder)
 
@@ -102,7 +98,7 @@ def _our_results(folders: tuple[Path, ...], store: Path | None, data: dict[str, 
     from evaluation.analysis.events import read_answer_ratings, with_ratings
     from evaluation.analysis.text_ratings import join_texts, read_texts, stores_of
     from evaluation.report.sections import make_sections
-    from evaluation.reproduction.our_figures import OurResults
+    from evaluation.reproduction.comparison import OurResults
     from evaluation.runs.results import load_run
 
     places = stores_of(folders, store)

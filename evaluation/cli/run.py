@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal, Union, get_args, get_
 import click
 
 from curation.cli.options import editors_option, json_options, limit_option, shared_option, store_option, writes
-from evaluation.cli.results.options import normalisation_option
+from evaluation.cli.results import normalisation_option
 from schemas.core.errors import UserError
 from schemas.text.counting import counted
 
@@ -121,7 +121,7 @@ def _execute(config: RunConfig, trackers: tuple[str, ...], *, retry_failed: bool
     progress = Progress()
     if not trackers:
         return execute(config, on_event=progress, retry_failed=retry_failed)
-    from evaluation.trackers.tracked_run import tracked
+    from evaluation.trackers.base import tracked
 
     with tracked(config, trackers) as tracking:
 

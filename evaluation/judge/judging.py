@@ -1,28 +1,45 @@
-"""Asking a judge about a text: samples, a second look at some texts, one rating an aspect with its lineage."""
+"""Asking a judge: samples, a second look at some texts, one rating an aspect; control items; what it costs.
+
+Control items are hand-written texts whose rating is known: a judge that misses them has not understood the scale. Their
+ratings are in the store's lineage (stage ``judge_control``) and not among its ratings: they enter no mean, no count and
+no agreement.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import asyncio
+from collections.abc import Callable, Mapping, Sequence
+from functools import lru_cache
+from importlib.resources import files
+from pathlib import Path
 from statistics import fmean
-from typing import TYPE_CHECKING, Annotated, Any, NamedTuple
+from typing import TYPE_CHECKING, Annotated, Any, Literal, NamedTuple, cast
 
-from pydantic import Field
+from pydantic import Field, model_validator
 
+from construction.llm.client import Client, gather_all
+from construction.llm.connection import Access
+from construction.llm.cost.estimates import CallCounter, no_price_advice
+from construction.llm.session import ModelSession, model_session
+from curation.store.store import Store
 from evaluation.judge.inputs import JudgeInput
+from evaluation.judge.ratings import JUDGE_STAGE
 from evaluation.judge.replies import JudgeReply, is_refusal, ratings_alone, reply_type, weighted_rating
-from evaluation.judge.steps import JudgeStep, evidence_fault, prompt_folder, quoted_spans
-from evaluation.judge.stored_ratings import JUDGE_STAGE
+from evaluation.judge.steps import JudgeStep, evidence_fault, judge_name, prompt_folder, quoted_spans
 from schemas.core.clock import now
-from schemas.core.config import Options
-from schemas.core.ids import seed
+from schemas.core.config import Options, read_toml, validate
+from schemas.core.ids import content_id, seed, slug
+from schemas.facts import Entity, Fact, Object, Relation, Source
 from schemas.lineage import Lineage
-from schemas.ratings import SCRIPT, Aspect, Rating, Rubric
+from schemas.ratings import RUBRICS, SCRIPT, Aspect, Rating, Rubric
 from schemas.text.escaping import escape_line
 from schemas.verdicts import Span
 
 if TYPE_CHECKING:
     from construction.llm.client import Client, Reply
     from construction.llm.step import Request
+    from curation.store.store import Store
+
 
 _ALTERNATIVES = 20  # a token: what most endpoints give at most; digits 1 to 7 need seven
 
@@ -215,3 +232,309 @@ def _unasked_lineage(rating: Rating, step: JudgeStep, client: Client, ask: Judge
 def _sum(values: Sequence[Any]) -> Any:
     numbers = [v for v in values if v is not None]
     return sum(numbers) if numbers else None
+
+
+_CHUNK = 50  # texts between two transactions; all of them where a batch takes hours
+
+
+def _steps(asks: Sequence[JudgeInput], options: JudgeOptions, model: Access) -> dict[str, list[JudgeStep]]:
+    """What is asked about some texts, by name of their rubric."""
+    rubrics = {a.rubric.name: a.rubric for a in asks}
+    rater = judge_name(model.label, options.profile)
+    return {name: judge_steps(rubric, options, rater=rater) for name, rubric in sorted(rubrics.items())}
+
+
+class JudgeEstimate(NamedTuple):
+    """What a judging will ask, first attempts only; replies on record are not asked for again.
+
+    ``cost`` is None where the model has no price, and ``advice`` says how to add it.
+    """
+
+    scripts: int
+    not_asked: int
+    calls: int
+    tokens_in: int
+    tokens_out: int
+    cost: float | None
+    advice: str
+
+
+def estimate(
+    asks: Sequence[JudgeInput], options: JudgeOptions, model: Access, *, with_controls: bool = True
+) -> JudgeEstimate:
+    """Count calls and tokens, at four characters a token."""
+    steps = _steps(asks, options, model)
+    counter, left = CallCounter(), 0
+    for ask in asks:
+        if any(step.cannot(ask) for step in steps[ask.rubric.name]):
+            left += 1
+            continue
+        for step in steps[ask.rubric.name]:
+            times = options.samples + options.again(ask)
+            counter.add(step.prompt(ask), reply_tokens=step.reply_tokens, times=times)
+    for question in control_questions(steps) if with_controls else []:
+        counter.add(question.step.prompt(question.item.ask), reply_tokens=question.step.reply_tokens)
+    advice = "" if model.price() else no_price_advice(model.label)
+    return JudgeEstimate(len(asks), left, *counter.estimate(model.price()), advice)
+
+
+class JudgeProgress(NamedTuple):
+    """How far a judging is: ratings finished, of how many, unscored ones among them, and what was spent."""
+
+    done: int
+    total: int
+    unscored: int
+    spent: str
+
+
+class JudgeResult(NamedTuple):
+    """What came of a judging.
+
+    Attributes:
+        rater: The judge, as its ratings name it.
+        ratings: Finished.
+        new: Of them not in the store before.
+        unscored: Of them without a value.
+        waiting: Unanswered because the endpoint was away: give the same command again.
+        calls: Calls over the network.
+        spent: Tokens and dollars, in words.
+        controls: How the judge did on them; None where they were not asked.
+    """
+
+    rater: str
+    ratings: int
+    new: int
+    unscored: int
+    waiting: int
+    calls: int
+    spent: str
+    controls: ControlResult | None
+
+
+def run_judge(
+    store: Path,
+    journal: Path,
+    asks: Sequence[JudgeInput],
+    options: JudgeOptions,
+    model: Access,
+    *,
+    with_controls: bool = True,
+    on_progress: Callable[[JudgeProgress], None] = lambda progress: None,
+) -> JudgeResult:
+    """Judge texts and keep the ratings; what is finished stays whatever happens.
+
+    Replies are journaled before they are used, ratings go into the store in portions.
+
+    Args:
+        store: Where the texts are, and where ratings go.
+        journal: The replies on record.
+        asks: The texts.
+        options: How they are judged.
+        model: The judge.
+        with_controls: Ask about the control items first.
+        on_progress: Called after every portion.
+
+    Raises:
+        UserError: store or journal in use, no key, endpoint away, embedded model not installed.
+        StoppedEarly: Ctrl-C or SIGTERM.
+        BudgetReached: the next call does not fit the budget.
+    """
+    with model_session(journal, model) as session, Store.open(store, write=True) as opened:
+        return session.run(_ask_all(opened, session, asks, options, with_controls, on_progress))
+
+
+async def _ask_all(
+    store: Store,
+    session: ModelSession,
+    asks: Sequence[JudgeInput],
+    options: JudgeOptions,
+    with_controls: bool,
+    on_progress: Callable[[JudgeProgress], None],
+) -> JudgeResult:
+    steps = _steps(asks, options, session.access)
+    total = sum(len(step.aspects) for ask in asks for step in steps[ask.rubric.name])
+    size = len(asks) if session.access.batch else _CHUNK
+    done = new = unscored = waiting = 0
+    async with session.client() as client:
+        controls = await ask_controls(control_questions(steps), store, client, options) if with_controls else None
+        for first in range(0, len(asks), max(size, 1)):
+            calls = [(step, ask) for ask in asks[first : first + size] for step in steps[ask.rubric.name]]
+            answered = await gather_all([judge_text(step, ask, client, options) for step, ask in calls])
+            ratings = [rating for some in answered for rating in some]
+            good = [j for j in ratings if j is not None]
+            put = store.put([j.rating for j in good], [j.line for j in good])
+            done, new, waiting = done + len(good), new + put.new, waiting + len(ratings) - len(good)
+            unscored += sum(j.rating.value is None for j in good)
+            on_progress(JudgeProgress(done, total, unscored, session.budget.sentence()))
+            await asyncio.sleep(0)
+        rater = judge_name(session.access.label, options.profile)
+        return JudgeResult(rater, done, new, unscored, waiting, client.calls, session.budget.sentence(), controls)
+
+
+STAGE = "judge_control"
+_NUMBER = "came"  # of a line's detail
+
+
+class ControlItem(Options):
+    """One control item: what is shown, and the ratings that are accepted for some aspects, lowest and highest.
+
+    A script has a fact (``subject``, ``prompt``, ``old``, ``new``); an open answer has an event and its right option,
+    and of a pair the text before the edit.
+    """
+
+    name: str
+    rubric: Literal["script", "tendency", "consistency"] = "script"
+    question: str
+    text: str
+    accepted: dict[Aspect, tuple[int, int]]
+    edited: bool = True
+    subject: str = ""
+    prompt: str = ""
+    old: str = ""
+    new: str = ""
+    event: str = ""
+    right: str = ""
+    before: str = ""
+
+    @model_validator(mode="after")
+    def _on_the_scale(self) -> ControlItem:
+        rubric = RUBRICS[self.rubric]
+        low, high = rubric.points
+        for aspect, (lowest, highest) in self.accepted.items():
+            if aspect not in rubric.aspects or not low <= lowest <= highest <= high:
+                raise ValueError(f"{self.name}: {aspect} from {lowest} to {highest} is off the rubric's scale")
+        if rubric.rates_pairs != bool(self.before):
+            raise ValueError(f"{self.name}: a pair, and nothing else, has a text before the edit")
+        return self
+
+    @property
+    def ask(self) -> JudgeInput:
+        """As a judge is asked about it."""
+        item, key = content_id("control", self.model_dump(mode="json")), f"control/{slug(self.name)}"
+        return JudgeInput(
+            item=item,
+            case=key,
+            text=self.text.strip(),
+            question=self.question,
+            edited=self.edited,
+            rubric=RUBRICS[self.rubric],
+            fact=self._fact(key) if self.rubric == SCRIPT.name else None,
+            event=self.event,
+            right=self.right,
+            before=self.before.strip(),
+            before_item=f"{item}-before" if self.before else None,
+        )
+
+    def _fact(self, key: str) -> Fact:
+        return Fact(
+            key=key,
+            subject=Entity(text=self.subject),
+            relation=Relation(id="control"),
+            prompt=self.prompt,
+            old=Object(text=self.old),
+            new=Object(text=self.new),
+            source=Source(name="control items", licence="CC0-1.0"),
+        )
+
+
+class _ControlItems(Options):
+    control_items: tuple[ControlItem, ...]
+
+
+@lru_cache(maxsize=1)
+def control_items() -> tuple[ControlItem, ...]:
+    """All of them."""
+    path = Path(str(files("evaluation.judge").joinpath("control_items.toml")))
+    return validate(_ControlItems, read_toml(path), where=str(path)).control_items
+
+
+class ControlQuestion(NamedTuple):
+    """A control item, the step that asks about it, and the aspects of the step whose rating is known."""
+
+    step: JudgeStep
+    item: ControlItem
+    aspects: tuple[Aspect, ...]
+
+
+def control_questions(steps: Mapping[str, Sequence[JudgeStep]]) -> list[ControlQuestion]:
+    """Which control item is asked about with which step.
+
+    Args:
+        steps: By name of the rubric.
+    """
+    questions = []
+    for item in control_items():
+        for step in steps.get(item.rubric, ()):
+            if aspects := tuple(a for a in step.aspects if a in item.accepted):
+                questions.append(ControlQuestion(step, item, aspects))
+    return questions
+
+
+class RatedControl(NamedTuple):
+    """The rating of a control item on one aspect: what was given (None: unscored), and what is accepted."""
+
+    name: str
+    aspect: Aspect
+    given: int | None
+    accepted: tuple[int, int]
+
+
+class ControlResult(NamedTuple):
+    """How a judge did on the control items: ratings asked for, those accepted, and those missed."""
+
+    asked: int
+    accepted: int
+    missed: tuple[RatedControl, ...]
+
+
+def control_result(given: Sequence[RatedControl]) -> ControlResult:
+    """Compare ratings of control items with what is accepted."""
+    missed = tuple(g for g in given if g.given is None or not g.accepted[0] <= g.given <= g.accepted[1])
+    return ControlResult(len(given), len(given) - len(missed), missed)
+
+
+async def ask_controls(
+    questions: Sequence[ControlQuestion], store: Store, client: Client, options: JudgeOptions
+) -> ControlResult:
+    """Ask about control items once each; what is answered goes into the store's lineage."""
+    once = options.model_copy(update={"samples": 1, "retest": 0.0})
+    answered = await gather_all([judge_text(q.step, q.item.ask, client, once) for q in questions])
+    given, lines = [], []
+    for question, ratings in zip(questions, answered, strict=True):
+        judged_by_aspect = {j.rating.aspect: j for j in ratings if j is not None}
+        for aspect in question.aspects:
+            judged, accepted = judged_by_aspect.get(aspect), question.item.accepted[aspect]
+            value = None if judged is None else judged.rating.value
+            given.append(RatedControl(question.item.name, aspect, value, accepted))
+            lines += [] if judged is None else [_control_lineage(given[-1], judged)]
+    put_controls(store, lines)
+    return control_result(given)
+
+
+def _control_lineage(given: RatedControl, judged: JudgeRating) -> Lineage:
+    """What the store keeps of one control rating: who gave it under which form, and what is accepted."""
+    rating = judged.rating
+    detail: dict[str, Any] = {"control": given.name, "aspect": given.aspect, "accepted": list(given.accepted)}
+    detail |= {"rater": rating.rater, "form": rating.form, "value": rating.value, "reason": rating.reason}
+    return judged.line.model_copy(update={"stage": STAGE, "detail": {**judged.line.detail, **detail}})
+
+
+def put_controls(store: Store, lines: Sequence[Lineage]) -> None:
+    """Put control ratings into the store, numbered by when they came: replies carry their time in seconds only.
+
+    Those of one call have one number, above all before. The store leaves out what it has already (replies on record).
+    """
+    number = 1 + max((int(line.detail[_NUMBER]) for line in store.lineages(stage=STAGE)), default=0)
+    store.put([], [line.model_copy(update={"detail": {**line.detail, _NUMBER: number}}) for line in lines])
+
+
+def stored_controls(store: Store) -> dict[str, ControlResult]:
+    """How the judges of a store did on the control items, by rater; of several answers the newest counts."""
+    newest: dict[tuple[str, str, str], dict[str, Any]] = {}
+    for line in sorted(store.lineages(stage=STAGE), key=lambda line: int(line.detail[_NUMBER])):
+        newest[line.detail["rater"], line.detail["control"], line.detail["aspect"]] = line.detail
+    given: dict[str, list[RatedControl]] = {}
+    for (rater, name, aspect), detail in sorted(newest.items()):
+        low, high = detail["accepted"]
+        given.setdefault(rater, []).append(RatedControl(name, cast(Aspect, aspect), detail["value"], (low, high)))
+    return {rater: control_result(some) for rater, some in given.items()}

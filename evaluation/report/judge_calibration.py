@@ -9,13 +9,12 @@ from typing import Any, NamedTuple
 
 from evaluation.analysis.tables import FigureTable, Section
 from evaluation.editors.baselines import NULL_METHODS
-from evaluation.judge.control_items import ControlResult, stored_controls
+from evaluation.judge.calibration import ESTIMAND, FAMILIES, Calibration, CalibrationRequest, calibrate_judge
 from evaluation.judge.inputs import texts_to_rate
+from evaluation.judge.judging import ControlResult, stored_controls
 from evaluation.judge.model_families import family_conflicts
-from evaluation.judge.reliability.calibration import ESTIMAND, Calibration, CalibrationRequest, calibrate_judge
-from evaluation.judge.reliability.calibration_tables import FAMILIES
-from evaluation.judge.reliability.summary import JudgeReliability, JudgeSummary, summarise_ratings
-from evaluation.judge.stored_ratings import RatedScript, null_labels, question_authors, rated_scripts
+from evaluation.judge.ratings import RatedScript, null_labels, question_authors, rated_scripts
+from evaluation.judge.summary import JudgeReliability, JudgeSummary, summarise_ratings
 from schemas.core.errors import UserError
 from schemas.raters import Rater
 from schemas.ratings import RUBRICS, SCRIPT, Rubric

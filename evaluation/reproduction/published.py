@@ -1,17 +1,30 @@
-"""Figures that were published: which tables there are, and what they print."""
+"""Figures that were published: which tables there are, what they print, what a reproduction needs, and their data."""
 
 from __future__ import annotations
 
 import csv
+import os
 import tomllib
-from collections.abc import Mapping
+from collections import Counter, defaultdict
+from collections.abc import Iterable, Mapping
 from functools import cache
 from importlib.resources import files
+from pathlib import Path
 from typing import Any, NamedTuple
 
+from curation.files.checksums import sha256
+from curation.loaders import load
 from evaluation.analysis.text_ratings import SHORT
+from schemas.cases import AnyCase, DocumentCase, EventCase
 from schemas.core.errors import UserError
+from schemas.core.ids import canonical_json, digest
 from schemas.core.registry import suggest
+from schemas.documents.document import Document, DocumentProbe
+from schemas.events.event import Event
+from schemas.events.questions import FactQuestion, TendencyQuestion
+from schemas.facts import Fact, Neighbour
+from schemas.scripts import ScriptPrompt
+from schemas.text.counting import counted
 
 SOURCE = "Li et al., ScEdit, Findings of ACL 2025, arXiv 2505.23291"
 CASES = {"ScEdit-CF": 1830, "ScEdit-T": 1762}
@@ -121,3 +134,219 @@ def unit(what: PublishedTable) -> str:
 def short(metric: str) -> str:
     """A metric as tables show it."""
     return SHORT.get(metric, metric)
+
+
+_BYTES = {
+    "GPT2-XL": 6.2,
+    "GPT-J": 24.2,
+    "GPT-Neo": 10.6,
+    "Llama-2 7B": 27.0,
+    "Llama-3": 32.1,
+    "Mistral-7B": 29.0,
+    "Llama-3-8B": 32.1,
+}  # GB of the weights in float32
+
+
+class Requirement(NamedTuple):
+    """Something that a full reproduction needs, whether it is here, and what to do if not."""
+
+    what: str
+    here: bool
+    fix: str
+
+
+def requirements(what: PublishedTable, *, data: Path | None = None) -> list[Requirement]:
+    """What a full reproduction needs, and what of it is on this machine.
+
+    Args:
+        what: The table.
+        data: Folder with the published files; the working folder where it is not given.
+    """
+    folder = data or Path()
+    out = []
+    for name in what.data["data"]:
+        fix = (
+            f"get {name} from the authors' repository (it is not redistributed here), then name its folder with --data"
+        )
+        out.append(Requirement(f"data: {name}", (folder / name).is_file(), fix))
+    for name, hub in what.data["models"].items():
+        if what.data.get("endpoint") or name not in _BYTES:  # closed models
+            continue
+        out.append(Requirement(f"model: {hub}", _cached(hub), f"huggingface-cli download {hub}, or --set model=FOLDER"))
+        size = _BYTES[name]
+        memory_need = f"memory for {name}: about {size:.0f} GB of weights in float32, or half of it"
+        out.append(
+            Requirement(memory_need, _memory() >= size * 1.2, "a GPU or machine of that size, or dtype=bfloat16")
+        )
+    out += [_method(name) for name in what.data["methods"].values()]
+    if what.data.get("endpoint"):
+        out.append(
+            Requirement("a key for the closed models", bool(os.environ.get("OPENAI_API_KEY")), "export OPENAI_API_KEY")
+        )
+    if judge := what.data.get("judge"):
+        fix = f"export OPENAI_API_KEY and judge with --model {judge}, or another judge (then the table is another)"
+        out.append(Requirement(f"judge: {judge}", bool(os.environ.get("OPENAI_API_KEY")), fix))
+    if people := what.data.get("people"):
+        out.append(
+            Requirement(f"{people} people who rate the same scripts", False, "scedit annotate new NAME --overlap 3")
+        )
+    return out
+
+
+def _method(name: str) -> Requirement:
+    from evaluation.editors import EDITORS
+
+    return Requirement(f"method: {name}", name in EDITORS.names(), "it comes with a later version")
+
+
+def _cached(hub: str) -> bool:
+    """Whether a model's configuration is in the hub cache; asks nothing of the network."""
+    try:
+        from huggingface_hub import try_to_load_from_cache
+    except ModuleNotFoundError:
+        return False
+    return isinstance(try_to_load_from_cache(hub, "config.json"), str)
+
+
+def _memory() -> float:
+    """GB of the largest device: a GPU where there is one, else this machine's memory."""
+    try:
+        import torch
+
+        if torch.cuda.is_available():
+            return max(torch.cuda.get_device_properties(n).total_memory for n in range(torch.cuda.device_count())) / 1e9
+    except ModuleNotFoundError:
+        pass
+    try:
+        return os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES") / 1e9
+    except (ValueError, OSError, AttributeError):
+        return 0.0
+
+
+FILES = {"ScEdit-CF": ("ScEdit-CF.json", "scedit-cf"), "ScEdit-T": ("ScEdit-T.json", "scedit-t")}
+FILES["elken-test"] = ("elken-test.json", "elken")
+FILES["mulfe_test"] = ("mulfe_test.json", "mulfe")
+"""Name and format of the published file of each data set. The authors publish no digests; those of ELKEN publish the
+test part as two files, of facts and of tendencies, which are to be joined by the event's text."""
+
+
+class PublishedData(NamedTuple):
+    """A published file as it lies here.
+
+    Attributes:
+        path: Where.
+        sha256: Of the file's bytes.
+        contents: Digest of what each case edits and asks -> how often the file has it.
+    """
+
+    path: Path
+    sha256: str
+    contents: Counter[str]
+
+    @property
+    def cases(self) -> int:
+        """Number of cases of the file."""
+        return self.contents.total()
+
+
+def published_data(names: Iterable[str], folder: Path) -> dict[str, PublishedData]:
+    """The published files of these data sets that lie in a folder, by data set.
+
+    Args:
+        names: ``ScEdit-CF``, ``ScEdit-T``.
+        folder: Where to look.
+
+    Raises:
+        UserError: there is no such folder.
+        DataError: a file has no usable case.
+    """
+    if not folder.is_dir():
+        raise UserError(
+            "there is no such folder of published data", where=str(folder), fix="name the folder that holds the files"
+        )
+    out = {}
+    for name in dict.fromkeys(names):
+        file, format = FILES[name]
+        path = folder / file
+        if path.is_file():
+            out[name] = PublishedData(path, sha256(path), Counter(_contents_of_file(path, format)))
+    return out
+
+
+def _contents_of_file(path: Path, format: str) -> list[str]:
+    loaded = load(path, format)
+    if loaded.events:
+        questions = [r for r in loaded.records if isinstance(r, FactQuestion | TendencyQuestion)]
+        by_event = {e.key: [q for q in questions if q.event == e.key] for e in loaded.events}
+        return [_content_of_event(e, by_event[e.key]) for e in loaded.events if by_event[e.key]]
+    if loaded.documents:
+        probes = [r for r in loaded.records if isinstance(r, DocumentProbe)]
+        return [_content_of_document(d, [p for p in probes if p.document == d.key]) for d in loaded.documents]
+    facts = loaded.require()
+    prompts: dict[str, list[ScriptPrompt]] = defaultdict(list)
+    near: dict[str, list[str]] = defaultdict(list)
+    for record in loaded.records:
+        if isinstance(record, ScriptPrompt):
+            prompts[record.fact].append(record)
+        elif isinstance(record, Neighbour):
+            near[record.edit].append(record.fact)
+    return [_content(f, prompts[f.key], [p for n in near[f.key] for p in prompts[n]]) for f in facts]
+
+
+def content_of(case: AnyCase) -> str:
+    """Digest of what a case edits and asks: the edit, its script prompts and its neighbours', keys and order aside.
+
+    Of an event: its text, and the texts, options and right answers of its questions; of a document likewise.
+    """
+    if isinstance(case, DocumentCase):
+        return _content_of_document(case.document, case.probes)
+    if isinstance(case, EventCase):
+        return _content_of_event(case.event, [*case.facts, *case.tendencies])
+    return _content(case.fact, case.prompts, [p for n in case.neighbours for p in n.prompts])
+
+
+def _content(fact: Fact, prompts: Iterable[ScriptPrompt], near: Iterable[ScriptPrompt]) -> str:
+    edit = [fact.change, fact.subject.text, fact.fact_prompt, fact.old.text, "" if fact.new is None else fact.new.text]
+    side_prompts = [sorted([p.text, p.separator, p.targets[0]] for p in side) for side in (prompts, near)]
+    return digest([canonical_json([edit, *side_prompts])])
+
+
+def _content_of_event(event: Event, questions: Iterable[FactQuestion | TendencyQuestion]) -> str:
+    question_texts = sorted(canonical_json([q.scope, q.text, *_right(q)]) for q in questions)
+    return digest([canonical_json([event.text, question_texts])])
+
+
+def _content_of_document(document: Document, probes: Iterable[DocumentProbe]) -> str:
+    questions = sorted(canonical_json([p.level, p.query, p.answer]) for p in probes)
+    return digest([canonical_json([document.text, questions])])
+
+
+def _right(question: FactQuestion | TendencyQuestion) -> list[str]:
+    if isinstance(question, TendencyQuestion):
+        return [*question.options, question.answer]
+    return [question.answer.text, *sorted(question.answer.aliases)]
+
+
+def data_difference(
+    name: str, cases: Iterable[AnyCase], files: Mapping[str, PublishedData], *, part: bool = False
+) -> str:
+    """In what cases differ from the published ones; empty where they are the same.
+
+    Args:
+        name: Data set, such as ``ScEdit-CF``.
+        cases: Ours.
+        files: Published files that are here.
+        part: Ours may be some of the published cases (Table 8 has 100 of them).
+    """
+    if name not in files:
+        return f"data not checked: name the folder of {FILES[name][0]} with --data"
+    ours, theirs = Counter(map(content_of, cases)), files[name].contents
+    strange, lacking = (ours - theirs).total(), (theirs - ours).total()
+    differences = []
+    if strange:
+        differences.append(
+            f"{counted(strange, 'case')} of {ours.total():,} {'is' if strange == 1 else 'are'} not in the file"
+        )
+    if lacking and not part:
+        differences.append(f"{counted(lacking, 'case')} of the file {'is' if lacking == 1 else 'are'} not here")
+    return f"other data than {FILES[name][0]}: {', '.join(differences)}" if differences else ""

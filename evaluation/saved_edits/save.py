@@ -2,34 +2,275 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
+from curation.case_sources.support import cases_from_facts
 from curation.files.atomic import atomic_folder, write_json, write_text
 from curation.files.checksums import sha256
+from curation.splits.partition import shared_values
+from curation.splits.split_file import load_split
 from evaluation.edits.routed_deltas import RoutedDelta
 from evaluation.edits.weight_deltas import Delta, LowRankDelta
-from evaluation.engines.base import plain
+from evaluation.engines.base import Job, plain
 from evaluation.engines.environment import environment
-from evaluation.metrics.base import Normalisation
+from evaluation.engines.fast import FastEngine
+from evaluation.metrics.base import Answers, Metric, Normalisation, Summary
+from evaluation.models.language_model import LM
 from evaluation.models.loading import quiet_transformers
 from evaluation.regimes.base import edits_digest
+from evaluation.report.formatting import mean_with_interval
 from evaluation.runs.config import DEFAULT_METRICS
-from evaluation.runs.plan import load_metrics
-from evaluation.saved_edits.delta_file import write_deltas
-from evaluation.saved_edits.edit_scores import ScoreChange, ask_cases, score_changes
-from evaluation.saved_edits.merged_weights import merge_into_weights, not_savable, refuse_shared
-from evaluation.saved_edits.model_card import card
-from evaluation.saved_edits.peft_adapter import adapter_factors, write_adapter
+from evaluation.runs.plan import ask, load_metrics
+from evaluation.saved_edits.formats import (
+    adapter_factors,
+    merge_into_weights,
+    not_savable,
+    refuse_shared,
+    vllm_rank,
+    write_adapter,
+    write_deltas,
+)
 from schemas.cases import Case
 from schemas.core.clock import now
 from schemas.core.errors import UserError
+from schemas.text.counting import counted
+from schemas.text.escaping import escape_line
 
 if TYPE_CHECKING:
     from evaluation.editors.base import Editor
     from evaluation.edits.edit import Edit
+
+
+def open_edit_cases(source: str, *, limit: int | None = None) -> tuple[Case, ...]:
+    """The cases that a source names, in order of their keys; all of them are edited together.
+
+    Neighbours that are edited themselves are left out: that they change is wanted.
+
+    Args:
+        source: A shipped split, a frozen split file (which also holds script prompts), or a file of facts in any
+            format of ``scedit data formats``.
+        limit: Take at most so many.
+
+    Raises:
+        UserError: no such file, no fact with a new object in it, or two that contradict each other.
+    """
+    cases = [case for case in _read(source) if case.fact.new is not None][:limit]
+    if not cases:
+        raise UserError("no fact has a new object: there is nothing to edit", where=source, fix="give it facts to edit")
+    edited = _edited(cases, source)
+    return tuple(_without_edited(case, edited) for case in cases)
+
+
+def _read(source: str) -> Sequence[Case]:
+    from curation.loaders import load
+    from curation.shipped import SHIPPED_NAMES, SPLITS, shipped_split
+
+    if source in SPLITS:
+        return shipped_split(source).cases
+    path = Path(source)
+    if source != "shipped" and not path.is_file():
+        raise UserError(
+            f"there is no file '{source}'", allowed=f"a file of facts, a split file, {SHIPPED_NAMES}, shipped"
+        )
+    if source != "shipped" and _is_split(path):
+        return load_split(path).cases
+    return cases_from_facts(load(source).require())
+
+
+def _is_split(path: Path) -> bool:
+    """Whether a file begins as a frozen split does."""
+    try:
+        with path.open(encoding="utf-8") as file:
+            head = json.loads(file.readline(1_000_000))
+    except (OSError, ValueError, RecursionError):
+        return False  # the loaders say what is wrong
+    return isinstance(head, dict) and {"split", "digest", "cases"} <= head.keys()
+
+
+def _edited(cases: Sequence[Case], source: str) -> set[tuple[str, ...]]:
+    """What is edited, by subject and relation.
+
+    Raises:
+        UserError: one fact is to get two new objects.
+    """
+    known: dict[tuple[str, ...], Case] = {}
+    for case in cases:
+        for value in shared_values(case.fact, ["fact"]):
+            other = known.setdefault(value, case)
+            if other.fact.new_object.text != case.fact.new_object.text:
+                raise UserError(
+                    f"'{other.fact.key}' and '{case.fact.key}' give one fact two new objects, "
+                    f"{other.fact.new_object.text!r} and {case.fact.new_object.text!r}",
+                    where=source,
+                    fix="keep one of them",
+                )
+    return set(known)
+
+
+def _without_edited(case: Case, edited: set[tuple[str, ...]]) -> Case:
+    neighbours = tuple(n for n in case.neighbours if edited.isdisjoint(shared_values(n.fact, ["fact"])))
+    return case if len(neighbours) == len(case.neighbours) else case.model_copy(update={"neighbours": neighbours})
+
+
+class ScoreChange(NamedTuple):
+    """A metric over all cases before an edit and with it; ``after.cases`` cases have something it asks about."""
+
+    metric: Metric
+    before: Summary
+    after: Summary
+
+
+def ask_cases(lm: LM, cases: Sequence[Case], metrics: Sequence[Metric]) -> list[Answers]:
+    """The answers of the model as it stands, a mapping by probe for every case."""
+    jobs = [Job(case.key, case, ask(case, metrics)) for case in cases]
+    results = FastEngine(lm).ask(jobs, rewrite=None)
+    return [{answer.probe: answer for answer in done.answers} for done in results]
+
+
+def score_changes(
+    cases: Sequence[Case],
+    before: Sequence[Answers],
+    after: Sequence[Answers],
+    metrics: Sequence[Metric],
+    *,
+    normalisation: Normalisation = "mean",
+) -> list[ScoreChange]:
+    """Every metric that asks something about these cases, from the answers before and after; the others are left out.
+
+    Args:
+        cases: What was edited.
+        before: Answers of the unedited model, as from ``ask_cases``.
+        after: Answers of the edited one.
+        metrics: Metrics that read log-probabilities.
+        normalisation: ``mean`` per token or ``sum``.
+    """
+    out = []
+    for metric in metrics:
+        measured = [] if metric.unedited is not None else zip(cases, before, strict=True)
+        then = [metric.score(c, b, b, normalisation) for c, b in measured]
+        now = [metric.score(c, a, b, normalisation) for c, a, b in zip(cases, after, before, strict=True)]
+        change = ScoreChange(metric, metric.summarise(then), metric.summarise(now))
+        if change.after.items or change.after.unscored:
+            out.append(change)
+    return out
+
+
+SHOWN = 50
+"""Facts that the card lists; ``edit.json`` has all."""
+
+
+def card(description: dict[str, Any], cases: Sequence[Case], scores: Sequence[ScoreChange]) -> str:
+    """The text of README.md.
+
+    Args:
+        description: What ``edit.json`` holds.
+        cases: What was edited.
+        scores: Metrics before and after.
+    """
+    library = "peft" if description["saved_as"] == "adapter" else "transformers"
+    tags = ["knowledge-editing", description["method"]]
+    head = {"library_name": library, "base_model": description["model"], "tags": tags}
+    front = [f"{name}: {json.dumps(value)}" for name, value in head.items()]
+    parts = [
+        "\n".join(["---", *front, "---"]),
+        f"# {_code(description['model'])} with {counted(len(cases), 'edited fact')} ({description['method']})",
+        "\n".join(_use(description)),
+        "## What was edited\n\n" + _facts(cases),
+        "## How\n\n" + _how(description),
+        "## How it scores\n\n" + _scores(description, scores),
+        "## What to know\n\n"
+        "The new objects are counterfactual or were true at another time: this model is made for research on knowledge "
+        "editing and tells untruths on purpose. The licence is that of the base model.",
+    ]
+    return "\n\n".join(parts) + "\n"
+
+
+def _use(description: dict[str, Any]) -> list[str]:
+    """What the folder holds and how it is loaded."""
+    if description["saved_as"] == "model":
+        lost = description["rounding"]
+        return [
+            "The edited model: load it as any model of transformers. The edit stands in its weights "
+            f"({description['dtype']}"
+            + (f"; rounding changed the edit by {lost:.1%} of its norm at most)." if lost else ")."),
+        ]
+    if description["saved_as"] == "deltas":
+        return [
+            "The changes of weights as data, exact in float32: "
+            "`from evaluation.saved_edits.formats import load_deltas`, then `load_deltas(FOLDER).on(lm)`."
+        ]
+    rank = description["rank"]
+    served = vllm_rank(rank)
+    lines = [
+        f"A LoRA adapter of rank {rank} (alpha {rank}) for the base model: "
+        "`peft.PeftModel.from_pretrained(base, FOLDER)`. It equals the edit; nothing is approximated.",
+        "",
+        f"vLLM: `vllm serve BASE --enable-lora --max-lora-rank {served} --lora-modules edit=FOLDER`."
+        if served
+        else f"vLLM takes ranks up to 512, and this one has {rank}: edit fewer facts in one adapter to serve it there.",
+    ]
+    return lines
+
+
+def _facts(cases: Sequence[Case]) -> str:
+    rows = ["| prompt | old object | new object | key |", "| --- | --- | --- | --- |"]
+    for case in cases[:SHOWN]:
+        fact = case.fact
+        cells = (fact.fact_prompt, fact.old.text, fact.new_object.text, fact.key)
+        rows.append("| " + " | ".join(_code(text) for text in cells) + " |")
+    more = len(cases) - SHOWN
+    return "\n".join(rows) + (f"\n\n{more:,} more stand in `edit.json`." if more > 0 else "")
+
+
+def _how(description: dict[str, Any]) -> str:
+    rows = [
+        ("method", f"{description['method']}, version {description['method_version']}"),
+        ("options", json.dumps(description["params"], ensure_ascii=False, sort_keys=True)),
+        ("model", f"{description['model']}, revision {description['model_revision']}, {description['dtype']}"),
+        ("facts", f"digest {description['facts_digest']}"),
+        *((f"depends on {name}", str(value)) for name, value in description["components"].items()),
+        *((w["weight"], _change(w)) for w in description["weights"]),
+        *((name, str(value)) for name, value in description["environment"]["packages"].items() if value),
+    ]
+    return "\n".join(["| | |", "| --- | --- |", *(f"| {_code(name)} | {_code(value)} |" for name, value in rows)])
+
+
+def _change(weight: dict[str, Any]) -> str:
+    kind = "every entry" if weight["rank"] is None else f"rank {weight['rank']}"
+    return f"{kind}, norm {weight['norm']:.4g}"
+
+
+def _scores(description: dict[str, Any], scores: Sequence[ScoreChange]) -> str:
+    if not scores:
+        return "The facts hold nothing that a metric asks about."
+    rows = ["| metric | better | before | with the edit | cases | prompts |", "| --- | --- | --- | --- | --- | --- |"]
+    for change in scores:
+        cells = (mean_with_interval(change.before.interval), mean_with_interval(change.after.interval))
+        left = f" ({change.after.unscored} unscored)" if change.after.unscored else ""
+        rows.append(
+            f"| {change.metric.title} | {change.metric.better} | {cells[0]} | {cells[1]} | {change.after.cases:,} | "
+            f"{change.after.items:,}{left} |"
+        )
+    told_all = (
+        "Percent [95 % interval over cases], all edits in force together; normalisation "
+        f"{description['normalisation']}. One case gives no interval."
+    )
+    return "\n".join(rows) + "\n\n" + told_all
+
+
+def _code(text: str) -> str:
+    """A text as code in a table cell: one line, no bar, and a fence longer than any backticks in it."""
+    line = escape_line(text, longest=2000).replace("|", "\\|")
+    fence = "`"
+    while fence in line:
+        fence += "`"
+    space = " " if len(fence) > 1 else ""
+    return f"{fence}{space}{line}{space}{fence}" if line else "–"
+
 
 SavedAs = Literal["model", "adapter", "deltas"]
 ABOUT = "edit.json"

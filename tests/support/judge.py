@@ -9,7 +9,7 @@ from typing import Any
 
 from curation.store.store import Store
 from evaluation.judge.inputs import JudgeInput
-from evaluation.judge.reliability.rubric import expected_ratings, named_objects
+from evaluation.judge.ratings import expected_ratings, named_objects
 from schemas.facts import Fact
 from schemas.generated_scripts import GeneratedScript
 from schemas.ratings import Rating

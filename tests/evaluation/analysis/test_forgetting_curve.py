@@ -20,7 +20,7 @@ from evaluation.analysis.sequences import (
 )
 from evaluation.analysis.tables import FigureTable, Plot
 from evaluation.cli import run as commands
-from evaluation.cli.results.forgetting import forgetting as command
+from evaluation.cli.results import forgetting as command
 from evaluation.runs.plan import load_metrics
 from evaluation.runs.results import Run, load_run
 from schemas.core.errors import UserError

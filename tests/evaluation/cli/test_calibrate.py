@@ -9,9 +9,8 @@ from click.testing import CliRunner
 
 from curation.shipped import mini_split
 from curation.store.store import Store
-from evaluation.cli.calibrate import calibrate as command
-from evaluation.judge.from_run import scripts_store, store_answers
-from evaluation.judge.inputs import answer_inputs
+from evaluation.cli.judge import calibrate as command
+from evaluation.judge.inputs import answer_inputs, scripts_store, store_answers
 from schemas.core.errors import UserError
 from schemas.lineage import Lineage
 from schemas.ratings import TENDENCY

@@ -10,10 +10,9 @@ from click.testing import CliRunner
 
 from curation.store.store import Store
 from evaluation.cli.judge import judge as command
-from evaluation.judge.control_items import control_items
 from evaluation.judge.inputs import script_inputs
-from evaluation.judge.reliability.panel import PANEL
-from evaluation.judge.stored_ratings import rated_scripts
+from evaluation.judge.judging import control_items
+from evaluation.judge.ratings import PANEL, rated_scripts
 from schemas.core.errors import UserError
 from schemas.ratings import SCRIPT, Rating
 from tests.support.facts import make_fact

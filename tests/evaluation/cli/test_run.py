@@ -22,7 +22,7 @@ from evaluation.models import language_model as lm
 from evaluation.report.write import write_report
 from evaluation.runs.config import load_config
 from evaluation.runs.results import load_run
-from evaluation.trackers import tracked_run
+from evaluation.trackers import base
 from evaluation.trackers.base import Tracker
 from schemas.core.errors import UserError
 from tests.support.arithmetic import make_cases
@@ -255,7 +255,7 @@ def test_a_tracker_is_told_settings_progress_and_figures(place, monkeypatch):
         def finish(self, figures, *, failed):
             told.append((figures, failed))
 
-    monkeypatch.setattr(tracked_run, "open_trackers", lambda names: [Book() for _ in names])
+    monkeypatch.setattr(base, "open_trackers", lambda names: [Book() for _ in names])
     plain = call(commands.run, place / "run.toml", "--out", place / "plain", "--editors", "none")
     monkeypatch.setenv("SCEDIT_CACHE", str(place / "no answers yet"))
     result = call(commands.run, place / "run.toml", "--editors", "none", "--tracker", "book")

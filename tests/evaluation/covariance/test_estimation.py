@@ -7,9 +7,8 @@ from pathlib import Path
 import pytest
 
 from curation.files.artifact_cache import Cache
-from evaluation.covariance import estimation
-from evaluation.covariance.covariance import Corpus, key_covariances
-from evaluation.covariance.estimation import PassProgress
+from evaluation.covariance import covariance as estimation
+from evaluation.covariance.covariance import Corpus, PassProgress, key_covariances
 from tests.support.tiny import make, shuffled
 
 

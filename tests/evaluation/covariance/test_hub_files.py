@@ -7,8 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from evaluation.covariance.hub_files import pack_card, pack_files
-from evaluation.covariance.pack import manifest_path, read_manifest
+from evaluation.covariance.pack import manifest_path, pack_card, pack_files, read_manifest
 from schemas.core.errors import DataError, UserError
 from tests.support.editors import packs
 

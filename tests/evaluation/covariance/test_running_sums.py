@@ -8,10 +8,9 @@ import pytest
 import torch
 
 from curation.files.artifact_cache import Cache
-from evaluation.covariance import estimation, running_sums
+from evaluation.covariance import covariance as running_sums
 from evaluation.covariance.corpus import Corpus
-from evaluation.covariance.covariance import key_covariances
-from evaluation.covariance.running_sums import RunningSums, layers_a_pass, multiplies_wide
+from evaluation.covariance.covariance import RunningSums, key_covariances, layers_a_pass, multiplies_wide
 from tests.support.fake_device import fake_gpu
 from tests.support.tiny import make, shuffled
 
@@ -20,7 +19,7 @@ CUDA = torch.device("cuda:0")
 
 @pytest.fixture
 def corpus(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Corpus:
-    monkeypatch.setattr(estimation, "WINDOW", 4)
+    monkeypatch.setattr(running_sums, "WINDOW", 4)
     (tmp_path / "corpus.txt").write_text("\n\n".join(shuffled(22)), encoding="utf-8")
     return Corpus([tmp_path / "corpus.txt"])
 

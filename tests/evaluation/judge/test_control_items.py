@@ -6,8 +6,8 @@ from typing import Any
 
 import pytest
 
-from evaluation.judge.control_items import ControlItem, RatedControl, control_items, control_questions, control_result
-from evaluation.judge.reliability.rubric import expected_ratings, named_objects
+from evaluation.judge.judging import ControlItem, RatedControl, control_items, control_questions, control_result
+from evaluation.judge.ratings import expected_ratings, named_objects
 from evaluation.judge.steps import prompt_folder
 from schemas.core.config import validate
 from schemas.core.errors import UserError

@@ -8,8 +8,7 @@ import pytest
 
 from curation.shipped import mini_split
 from curation.store.store import Store
-from evaluation.judge.from_run import RUN_STORE, open_answers, scripts_store, store_answers
-from evaluation.judge.inputs import script_inputs
+from evaluation.judge.inputs import RUN_STORE, open_answers, script_inputs, scripts_store, store_answers
 from schemas.core.errors import UserError
 from schemas.generated_scripts import GeneratedScript
 from tests.support.arithmetic import ArithmeticEditor, ArithmeticLM, go, make_config

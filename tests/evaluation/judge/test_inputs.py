@@ -9,8 +9,14 @@ from typing import Any
 import pytest
 
 from curation.store.store import Store
-from evaluation.judge.from_run import open_answers, store_answers
-from evaluation.judge.inputs import answer_inputs, sample_inputs, script_inputs, texts_to_rate
+from evaluation.judge.inputs import (
+    answer_inputs,
+    open_answers,
+    sample_inputs,
+    script_inputs,
+    store_answers,
+    texts_to_rate,
+)
 from schemas.cases import Case
 from schemas.core.errors import UserError
 from schemas.events.open_answer import OpenAnswer

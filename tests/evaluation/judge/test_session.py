@@ -12,12 +12,17 @@ import pytest
 
 from construction.llm.connection import Access
 from curation.store.store import Store
-from evaluation.judge.control_items import control_items, stored_controls
-from evaluation.judge.from_run import store_answers
-from evaluation.judge.inputs import JudgeInput, texts_to_rate
-from evaluation.judge.judging import JudgeOptions
-from evaluation.judge.session import JudgeProgress, JudgeResult, estimate, run_judge
-from evaluation.judge.stored_ratings import rated_scripts
+from evaluation.judge.inputs import JudgeInput, store_answers, texts_to_rate
+from evaluation.judge.judging import (
+    JudgeOptions,
+    JudgeProgress,
+    JudgeResult,
+    control_items,
+    estimate,
+    run_judge,
+    stored_controls,
+)
+from evaluation.judge.ratings import rated_scripts
 from schemas.core.errors import UserError
 from schemas.ratings import Rating
 from tests.support.evaluation.open_answers import (
@@ -161,9 +166,9 @@ def test_a_full_store_or_none_is_said_before_a_call(tmp_path: Path) -> None:
 
 
 def test_a_kill_between_two_chunks_loses_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    from evaluation.judge import session
+    from evaluation.judge import judging
 
-    monkeypatch.setattr(session, "_CHUNK", 2)
+    monkeypatch.setattr(judging, "_CHUNK", 2)
     store, asks = prepared(tmp_path, facts=5)
     calls: list[int] = []
 

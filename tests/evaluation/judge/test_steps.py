@@ -11,7 +11,7 @@ from pydantic import ValidationError
 
 from evaluation.judge.inputs import JudgeInput
 from evaluation.judge.judging import JudgeOptions, judge_steps
-from evaluation.judge.reliability.rubric import expected_ratings, named_objects
+from evaluation.judge.ratings import expected_ratings, named_objects
 from evaluation.judge.steps import INPUTS, JudgePrompt, prompt_folder
 from schemas.core.errors import UserError
 from schemas.facts import Object

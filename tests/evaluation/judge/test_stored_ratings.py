@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from curation.store.store import Store
-from evaluation.judge.stored_ratings import question_authors, rated_scripts
+from evaluation.judge.ratings import question_authors, rated_scripts
 from schemas.lineage import Lineage
 from schemas.scripts import ScriptQuestion
 from tests.support.facts import make_fact

@@ -7,10 +7,9 @@ from pathlib import Path
 import pytest
 
 from curation.store.store import Store
+from evaluation.judge.calibration import CalibrationRequest, as_data, calibrate_judge
 from evaluation.judge.inputs import script_inputs
-from evaluation.judge.reliability.calibration import CalibrationRequest, calibrate_judge
-from evaluation.judge.reliability.calibration_tables import as_data
-from evaluation.judge.stored_ratings import rated_scripts
+from evaluation.judge.ratings import rated_scripts
 from evaluation.report.judge_calibration import JudgeCalibration, calibrations
 from evaluation.report.write import write_report
 from evaluation.runs.results import load_run

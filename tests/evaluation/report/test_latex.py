@@ -63,7 +63,6 @@ def test_the_tables_compile_and_fit_the_page(two, tmp_path):
     packages = r"\usepackage[T1]{fontenc}\usepackage{booktabs}"
     text = rf"\documentclass{{article}}{packages}\begin{{document}}{body}\end{{document}}"
     (tmp_path / "t.tex").write_text(text)
-    command = ["pdflatex", "-interaction=nonstopmode", "-halt-on-error", "t.tex"]
     done = subprocess.run(
         ["pdflatex", "-interaction=nonstopmode", "-halt-on-error", "t.tex"],
         cwd=tmp_path,

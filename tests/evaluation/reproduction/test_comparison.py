@@ -9,10 +9,8 @@ import pytest
 from curation.export.fact_formats import write_cf, write_t
 from evaluation.analysis.text_ratings import RatedTexts
 from evaluation.report.sections import make_sections
-from evaluation.reproduction.comparison import compare_figures, tolerance
-from evaluation.reproduction.our_figures import OurResults
-from evaluation.reproduction.published import CASES, published_table, published_tables
-from evaluation.reproduction.published_data import published_data
+from evaluation.reproduction.comparison import OurResults, compare_figures, tolerance
+from evaluation.reproduction.published import CASES, published_data, published_table, published_tables
 from evaluation.runs.results import cases_by_key, load_run
 from tests.support.ratings import made_scripts, rate
 from tests.support.report import published_figures

@@ -8,9 +8,8 @@ from scipy import stats
 from curation.export.fact_formats import write_cf, write_t
 from evaluation.analysis.text_ratings import RatedTexts
 from evaluation.report.sections import main_source, make_sections
-from evaluation.reproduction.our_figures import OurResults, is_published_model, our_figures
-from evaluation.reproduction.published import CASES, printed_figures, published_table
-from evaluation.reproduction.published_data import published_data
+from evaluation.reproduction.comparison import OurResults, is_published_model, our_figures
+from evaluation.reproduction.published import CASES, printed_figures, published_data, published_table
 from evaluation.runs.results import Run, cases_by_key, load_run
 from tests.support.ratings import made_scripts, rate
 from tests.support.report import published_figures

@@ -9,7 +9,7 @@ import pytest
 
 from curation.export.fact_formats import write_cf, write_t
 from curation.files.checksums import sha256
-from evaluation.reproduction.published_data import content_of, data_difference, published_data
+from evaluation.reproduction.published import content_of, data_difference, published_data
 from schemas.core.errors import DataError, UserError
 from tests.support.arithmetic import make_cases
 

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from evaluation.reproduction.published import published_table
-from evaluation.reproduction.requirements import requirements
+from evaluation.reproduction.published import published_table, requirements
 
 
 def test_needs_name_what_is_missing_and_see_what_is_there(tmp_path):

@@ -10,7 +10,7 @@ from safetensors.torch import save_file
 
 from evaluation.edits.weight_deltas import DenseDelta, LowRankDelta
 from evaluation.models.language_model import LM
-from evaluation.saved_edits.delta_file import FILE, load_deltas, write_deltas
+from evaluation.saved_edits.formats import FILE, load_deltas, write_deltas
 from schemas.core.errors import DataError
 
 

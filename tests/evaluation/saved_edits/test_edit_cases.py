@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from curation.shipped import SHIPPED, mini_split
-from evaluation.saved_edits.edit_cases import open_edit_cases
+from evaluation.saved_edits.save import open_edit_cases
 from schemas.core.errors import DataError, UserError
 from schemas.facts import Fact
 from tests.support.facts import make_fact

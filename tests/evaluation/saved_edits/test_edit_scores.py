@@ -11,7 +11,7 @@ from evaluation.models.language_model import LM
 from evaluation.runs.config import DEFAULT_METRICS
 from evaluation.runs.one_case import score_case
 from evaluation.runs.plan import load_metrics
-from evaluation.saved_edits.edit_scores import ask_cases, score_changes
+from evaluation.saved_edits.save import ask_cases, score_changes
 from tests.support.editors.saved_edits import cases, editor
 
 

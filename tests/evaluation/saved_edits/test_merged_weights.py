@@ -7,7 +7,7 @@ import torch
 
 from evaluation.edits.weight_deltas import DenseDelta, LowRankDelta
 from evaluation.models.language_model import LM
-from evaluation.saved_edits.merged_weights import merge_into_weights
+from evaluation.saved_edits.formats import merge_into_weights
 from schemas.core.errors import UserError
 from tests.support.evaluation.edited_model import edited_copy
 from tests.support.tiny import make

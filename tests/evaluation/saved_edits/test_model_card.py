@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from curation.case_sources.support import cases_from_facts
-from evaluation.saved_edits.model_card import SHOWN, card
+from evaluation.saved_edits.save import SHOWN, card
 from tests.support.facts import make_fact
 
 ABOUT: dict[str, Any] = {

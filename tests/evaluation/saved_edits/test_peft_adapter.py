@@ -15,7 +15,7 @@ from torch import Tensor, nn
 from evaluation.edits.weight_deltas import DenseDelta, LowRankDelta, applied
 from evaluation.inference.generation import PromptToContinue, Sampling, generate
 from evaluation.models.language_model import LM
-from evaluation.saved_edits.peft_adapter import adapter_factors, vllm_rank, write_adapter
+from evaluation.saved_edits.formats import adapter_factors, vllm_rank, write_adapter
 from schemas.core.errors import UserError
 from tests.contracts.test_editors import editor as any_editor
 from tests.contracts.test_editors import every, requests_of

@@ -19,9 +19,8 @@ from evaluation.inference.generation import PromptToContinue, Sampling, generate
 from evaluation.models.language_model import LM
 from evaluation.runs.plan import load_metrics
 from evaluation.saved_edits import save
-from evaluation.saved_edits.delta_file import load_deltas
-from evaluation.saved_edits.edit_scores import ask_cases
-from evaluation.saved_edits.save import save_edit
+from evaluation.saved_edits.formats import load_deltas
+from evaluation.saved_edits.save import ask_cases, save_edit
 from schemas.core.errors import UserError
 from tests.support.editors.saved_edits import cases, editor
 from tests.support.tiny import make

@@ -22,7 +22,7 @@ from evaluation.engines.fast import FastEngine
 from evaluation.inference.answering import ModelScorer
 from evaluation.metrics import METRICS
 from evaluation.report.write import write_report
-from evaluation.reproduction.published_data import data_difference, published_data
+from evaluation.reproduction.published import data_difference, published_data
 from evaluation.runs.dry_run import size
 from evaluation.runs.frame import score_run
 from evaluation.runs.plan import metrics_of

@@ -14,9 +14,8 @@ from evaluation.runs.frame import score_run
 from evaluation.runs.plan import metrics_of
 from evaluation.runs.results import load_run
 from evaluation.runs.runner import EditorProgress
-from evaluation.trackers import TRACKERS, tracked_run
-from evaluation.trackers.base import Tracker
-from evaluation.trackers.tracked_run import POINTS, TrackedRun, open_trackers, tracked
+from evaluation.trackers import TRACKERS, base
+from evaluation.trackers.base import POINTS, TrackedRun, Tracker, open_trackers, tracked
 from schemas.core.errors import UserError
 from tests.support.arithmetic import ArithmeticEditor, ArithmeticLM, make_cases, make_config
 from tests.support.evaluation.runner_of import runner_of
@@ -49,7 +48,7 @@ class Notebook(Tracker):
 @pytest.fixture
 def notebook(monkeypatch: pytest.MonkeyPatch) -> Notebook:
     book = Notebook()
-    monkeypatch.setattr(tracked_run, "open_trackers", lambda names: [book] if names else [])
+    monkeypatch.setattr(base, "open_trackers", lambda names: [book] if names else [])
     return book
 
 
@@ -125,7 +124,7 @@ def test_one_that_fails_later_costs_nothing(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture, method: str
 ) -> None:
     good, bad = Notebook(), Notebook(method)
-    monkeypatch.setattr(tracked_run, "open_trackers", lambda names: [bad, good])
+    monkeypatch.setattr(base, "open_trackers", lambda names: [bad, good])
     with caplog.at_level(logging.WARNING):
         execute(tmp_path / "run", ("book",))
     assert good.told[-1][0] == "finish" and good.told[-1][1]

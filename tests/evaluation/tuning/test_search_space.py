@@ -11,7 +11,7 @@ import pytest
 
 from evaluation.editors import EDITORS
 from evaluation.editors.presets import make_editor
-from evaluation.tuning.search_space import SearchRange, SearchSpace
+from evaluation.tuning.search import SearchRange, SearchSpace
 from schemas.core.errors import DataError, UserError
 from tests.support.tiny import make
 

@@ -9,8 +9,8 @@ from construction.llm.replies import read as read_outcome
 from construction.llm.reply_cache import ReplyCache, StoredOutcome
 from curation.files.journal import Journal
 from evaluation.judge.judging import JudgeOptions, judge_steps, judge_text, read_reply
+from evaluation.judge.ratings import RatedScript
 from evaluation.judge.steps import judge_name
-from evaluation.judge.stored_ratings import RatedScript
 from schemas.ratings import SCRIPT
 from tests.support.judge import ASK, rating
 

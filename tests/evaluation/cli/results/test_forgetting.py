@@ -5,7 +5,7 @@ from pathlib import Path
 
 from click.testing import CliRunner
 
-from evaluation.cli.results.forgetting import forgetting as command
+from evaluation.cli.results import forgetting as command
 from tests.support.arithmetic import go
 from tests.support.report.fading import run
 

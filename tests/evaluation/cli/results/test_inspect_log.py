@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 from click.testing import CliRunner
 
-from evaluation.cli.results.inspect_log import inspect_log as command
+from evaluation.cli.results import inspect_log as command
 from schemas.core.errors import UserError
 from tests.support.report.read_report import finished
 

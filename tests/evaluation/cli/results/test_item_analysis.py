@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 from click.testing import CliRunner
 
-from evaluation.cli.results.item_analysis import item_analysis as command
+from evaluation.cli.results import item_analysis as command
 from tests.evaluation.report.test_write import finished
 from tests.support.arithmetic import make_cases
 

@@ -4,7 +4,7 @@ import click
 import pytest
 from click.testing import CliRunner
 
-from evaluation.cli.results.options import metrics_option, normalisation_option
+from evaluation.cli.results import metrics_option, normalisation_option
 
 
 @click.command()

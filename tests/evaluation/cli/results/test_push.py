@@ -10,7 +10,7 @@ import pytest
 from click.testing import CliRunner
 
 from curation.export import hub
-from evaluation.cli.results.push import push_model, push_results
+from evaluation.cli.results import push_model, push_results
 from evaluation.saved_edits.save import save_edit
 from schemas.core.errors import UserError
 from tests.support.editors.saved_edits import cases, editor

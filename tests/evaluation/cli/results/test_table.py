@@ -9,7 +9,7 @@ import duckdb
 import pytest
 from click.testing import CliRunner
 
-from evaluation.cli.results.table import table as command
+from evaluation.cli.results import table as command
 from schemas.core.errors import UserError
 from tests.support.report.read_report import finished
 

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 from click.testing import CliRunner
 
-from evaluation.cli.results.view import view as command
+from evaluation.cli.results import view as command
 from schemas.core.errors import UserError
 from tests.support.report.read_report import finished
 

@@ -16,9 +16,7 @@ from evaluation.edits.routed_deltas import is_routed
 from evaluation.inference.scoring import score
 from evaluation.models.hooks import capture
 from evaluation.models.language_model import LM
-from evaluation.saved_edits.delta_file import write_deltas
-from evaluation.saved_edits.merged_weights import merge_into_weights
-from evaluation.saved_edits.peft_adapter import adapter_factors
+from evaluation.saved_edits.formats import adapter_factors, merge_into_weights, write_deltas
 from evaluation.saved_edits.save import save_edit
 from schemas.cases import Case
 from schemas.core.errors import ModelError, UserError

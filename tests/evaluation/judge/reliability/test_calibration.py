@@ -11,7 +11,7 @@ from click.testing import CliRunner
 
 from curation.stats.prediction_powered import Unit, calibrate
 from curation.store.store import Store
-from evaluation.cli.calibrate import calibrate as command
+from evaluation.cli.judge import calibrate as command
 from schemas.generated_scripts import GeneratedScript
 from schemas.lineage import Lineage
 from tests.support.evaluation.calibrated import study

@@ -8,7 +8,7 @@ from pathlib import Path
 
 from click.testing import CliRunner
 
-from evaluation.cli.calibrate import calibrate as command
+from evaluation.cli.judge import calibrate as command
 from tests.support.evaluation.calibrated import study
 
 EDITORS = ("boost", "ft", "none", "rome")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from evaluation.judge.reliability.panel import panel_scores
+from evaluation.judge.ratings import panel_scores
 from schemas.core.errors import UserError
 from tests.support.evaluation.judged import given
 

@@ -6,7 +6,7 @@ import json
 
 import pytest
 
-from evaluation.judge.reliability.rubric import RuledScript, check_against_rubric, expected_ratings, named_objects
+from evaluation.judge.ratings import RuledScript, check_against_rubric, expected_ratings, named_objects
 from schemas.core.errors import UserError
 from schemas.facts import Entity, Fact, Object
 from schemas.ratings import Rating

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from evaluation.judge.reliability.panel import length_correlation, retest_agreement
-from evaluation.judge.reliability.summary import method_rating, summarise_ratings
+from evaluation.judge.ratings import length_correlation, retest_agreement
+from evaluation.judge.summary import method_rating, summarise_ratings
 from tests.support.evaluation.judged import given
 from tests.support.judge import ASK
 

@@ -7,11 +7,9 @@ from typing import Any
 
 import pytest
 
-from evaluation.judge.control_items import ControlResult, RatedControl
-from evaluation.judge.reliability.summary import summarise_ratings
-from evaluation.judge.reliability.summary_tables import as_data, as_text
-from evaluation.judge.session import JudgeResult
+from evaluation.judge.judging import ControlResult, JudgeResult, RatedControl
 from evaluation.judge.steps import JudgeInput
+from evaluation.judge.summary import as_data, as_text, summarise_ratings
 from tests.support.evaluation.judged import given
 from tests.support.judge import ASK
 
@@ -90,7 +88,7 @@ def test_how_reliable_a_judge_is(detail: list[dict[str, Any]], words: str) -> No
 
 def test_text_shows_ten_disagreements_and_json_all() -> None:
     """The script names the new object only, so Consistency is 7 by the rule; this judge says 3 every time."""
-    from evaluation.judge.stored_ratings import RatedScript
+    from evaluation.judge.ratings import RatedScript
     from tests.support.judge import rating
 
     ratings = [RatedScript(rating(f"i{n}", "consistency", 3), 3.0, {}, None) for n in range(13)]

@@ -1,4 +1,4 @@
-"""An edit as a LoRA adapter in the format of PEFT: ``adapter_config.json`` and ``adapter_model.safetensors``.
+"""Files of a saved edit: changes of weights as data, a LoRA adapter in the format of PEFT, and edited weights.
 
 LoRA (Hu et al. 2022) adds ``(alpha / r) B A x`` to a linear map's output. With alpha = r that is a low-rank change
 ``left @ right.T`` with B = left and A = right.T: nothing is approximated. All maps get one rank (zeros fill up), since
@@ -8,21 +8,153 @@ servers such as vLLM read one rank for the whole adapter. Names and shapes are t
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, NamedTuple
 
 import torch
+from safetensors import SafetensorError, safe_open
 from safetensors.torch import save_file
 from torch import Tensor, nn
 
 from curation.files.atomic import write_json
+from evaluation.edits.edit import WeightEdit
 from evaluation.edits.routed_deltas import RoutedDelta
-from evaluation.edits.weight_deltas import Delta, DenseDelta, LowRankDelta, owners
+from evaluation.edits.weight_deltas import Delta, DenseDelta, LowRankDelta, WeightDelta, owners, restore
 from evaluation.models.language_model import LM
 from evaluation.models.linear_maps import is_transposed
-from evaluation.saved_edits.merged_weights import not_savable
-from schemas.core.errors import UserError
+from schemas.core.errors import DataError, UserError
+
+
+@contextmanager
+def merge_into_weights(model: nn.Module, deltas: Sequence[Delta]) -> Iterator[float]:
+    """Run the block with the changes in the weights themselves, of whatever type; restored bit for bit at the end.
+
+    Sums are float32 and then rounded to the weight's type. ``evaluation.edits.weight_deltas.applied`` rounds nothing:
+    it keeps changes of narrow weights beside them.
+
+    Args:
+        model: The model.
+        deltas: Its changes; several of one weight add up before anything is rounded.
+
+    Yields:
+        How far the stored changes are from the wanted ones: the largest share over the weights of the norm of the
+        difference in the norm of the change (0 where nothing is rounded away, 1 where a change vanished).
+
+    Raises:
+        UserError: a change names no linear map, has another shape, is routed, or its weight is shared with another
+            module.
+    """
+    groups: dict[nn.Module, list[WeightDelta]] = {}
+    for delta in deltas:
+        refuse_shared(model, delta)
+        if isinstance(delta, RoutedDelta):
+            raise not_savable(delta.weight)
+        groups.setdefault(owners(model, delta)[0], []).append(delta)
+    saved: dict[nn.Module, Tensor] = {}
+    try:
+        lost = [_merge(module, module_deltas, saved) for module, module_deltas in groups.items()]
+        yield max(lost, default=0.0)
+    finally:
+        restore(saved)
+
+
+@torch.no_grad()
+def _merge(module: nn.Module, deltas: Sequence[WeightDelta], saved: dict[nn.Module, Tensor]) -> float:
+    """Add changes to one weight; the share of them that rounding takes."""
+    weight = module.weight
+    assert isinstance(weight, Tensor)
+    change = torch.stack([d.matrix().to(weight.device).float() for d in deltas]).sum(0)
+    change = change.T if is_transposed(module) else change
+    saved[module] = weight.detach().clone()
+    weight.copy_((weight.float() + change).to(weight.dtype))
+    size = float(change.norm())
+    if weight.dtype in (torch.float32, torch.float64) or not size:
+        return 0.0
+    return float((weight.float() - saved[module].float() - change).norm()) / size
+
+
+def not_savable(name: str) -> UserError:
+    """Why a routed change is in no file of weights; it is named by its method or its weight."""
+    return UserError(
+        f"an edit of '{name}' is switched on prompt by prompt, so no weights, adapter or file of changes can hold it",
+        fix="use it in a run (scedit run), or save a method that changes weights, such as rome, memit, ft or lora",
+    )
+
+
+def refuse_shared(model: nn.Module, delta: Delta) -> None:
+    """Refuse a change of a weight that another module uses too (a head tied to the embedding): it would move both.
+
+    Raises:
+        UserError: the weight is shared.
+    """
+    _, *others = owners(model, delta)
+    for name, module in model.named_modules():
+        if module in others:
+            raise UserError(
+                f"'{delta.weight}' is the weight of '{name}' too: an edit of it cannot be saved",
+                fix="edit a weight inside a block",
+            )
+
+
+FILE = "deltas.safetensors"
+FORMAT = "weight deltas 1"
+
+
+def write_deltas(deltas: Sequence[Delta], folder: Path) -> None:
+    """Write changes into ``deltas.safetensors`` of a folder that is there, in their order.
+
+    Tensors are named ``NUMBER/WEIGHT/PART``; the parts are ``left`` [out, r] and ``right`` [in, r], or ``value``
+    [out, in]. All are float32; a change is ``left @ right.T``, or ``value``.
+
+    Raises:
+        UserError: a change is routed.
+    """
+    tensors: dict[str, Tensor] = {}
+    for n, delta in enumerate(deltas):
+        if isinstance(delta, RoutedDelta):
+            raise not_savable(delta.weight)
+        if isinstance(delta, LowRankDelta):
+            parts = {"left": delta.left, "right": delta.right}
+        else:
+            parts = {"value": delta.value}
+        for part, tensor in parts.items():
+            tensors[f"{n}/{delta.weight}/{part}"] = tensor.detach().float().cpu().contiguous()
+    save_file(tensors, folder / FILE, metadata={"format": FORMAT})
+
+
+def load_deltas(folder: Path | str) -> WeightEdit:
+    """The edit that ``write_deltas`` wrote.
+
+    Args:
+        folder: The folder that ``scedit edit --save-as deltas`` made.
+
+    Raises:
+        DataError: there is no such file, or it holds something else.
+    """
+    path = Path(folder) / FILE
+    parts_by_number: dict[int, dict[str, tuple[str, Tensor]]] = {}
+    try:
+        with safe_open(path, framework="pt") as file:
+            if (file.metadata() or {}).get("format") != FORMAT:
+                raise DataError("this is no file of changes", where=str(path), fix="make one: --save-as deltas")
+            for name in file.keys():  # noqa: SIM118 - no mapping
+                number, weight, part = name.split("/")
+                parts_by_number.setdefault(int(number), {})[part] = (weight, file.get_tensor(name))
+        return WeightEdit(tuple(_delta(parts) for _, parts in sorted(parts_by_number.items())))
+    except FileNotFoundError:
+        raise DataError("there is no such file", where=str(path), fix="make one: --save-as deltas") from None
+    except (OSError, SafetensorError, ValueError, KeyError) as error:
+        raise DataError(f"the file cannot be read: {error}", where=str(path), fix="make it again") from None
+
+
+def _delta(parts: dict[str, tuple[str, Tensor]]) -> Delta:
+    if "value" in parts:
+        return DenseDelta(*parts["value"])
+    weight, left = parts["left"]
+    return LowRankDelta(weight, left, parts["right"][1])
+
 
 VLLM_RANKS = (1, 8, 16, 32, 64, 128, 256, 320, 512)
 """Values of vLLM's ``--max-lora-rank`` (vllm/config/lora.py); an adapter's own rank may be any up to it."""

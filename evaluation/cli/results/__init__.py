@@ -1,1 +1,0 @@
-"""Commands of the group ``results``: what finished runs say beyond their report."""

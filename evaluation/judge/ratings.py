@@ -1,0 +1,363 @@
+"""Ratings out of a store: what their lineage says, how reliable each judge is, panels, and the rubric's fixed rules.
+
+Some ratings follow from which of the two objects a script names (ScEdit Figures 9 and 10): both objects bring Coherence
+2, only the old one 1, neither 3; a script that names fewer than two objects has Consistency 7. Disagreements are
+reported and never corrected: in the paper's own Table 7 two of its ratings deviate.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterable, Mapping, Sequence
+from statistics import fmean
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple
+
+from curation.stats.bootstrap import DEFAULT, Resampling
+from curation.stats.correlation import spearman
+from curation.stats.estimates import Estimate, undefined
+from curation.stats.panel import Agreement, agreement
+from curation.stats.rating_table import rating_table
+from evaluation.editors.baselines import NULL_METHODS
+from evaluation.judge.inputs import JudgeInput
+from schemas.core.errors import UserError
+from schemas.facts import Fact
+from schemas.lineage import Lineage
+from schemas.raters import Rater
+from schemas.ratings import RUBRICS, Aspect, Rating
+from schemas.text.mentions import find
+
+if TYPE_CHECKING:
+    from curation.store.store import Store
+
+
+Estimator = Literal["integer", "weighted"]
+DEFAULT_ESTIMATOR: Estimator = "integer"
+ESTIMATORS: dict[Estimator, str] = {
+    "integer": "the ratings as given (of several samples their lower median)",
+    "weighted": "the mean of the scale under the judge's log-probabilities, else the mean of its samples",
+}
+"""What a judge's score of a text is; people's ratings are the same under both."""
+JUDGE_STAGE = "judge"  # of the lineage that judges' ratings come with
+_PEOPLE_STAGE = "annotation"
+_GENERATED_STAGE = "generate"
+
+
+class RatedScript(NamedTuple):
+    """A rating with what its lineage says.
+
+    Attributes:
+        rating: The rating.
+        score: What means are made of, by the estimator: the rating itself, or its finer value.
+        detail: Of the lineage: ``samples``, ``retest``, ``weighted``; ``probability``, ``synthetic`` for people.
+        line: The lineage; None where the store has none.
+    """
+
+    rating: Rating
+    score: float | None
+    detail: dict[str, Any]
+    line: Lineage | None
+
+    @property
+    def source(self) -> str:
+        """Who rated, as tables name it."""
+        return self.rating.rater
+
+    @property
+    def rater(self) -> Rater:
+        """Who rated."""
+        return self.rating.rated_by
+
+    @property
+    def adjudicated(self) -> bool:
+        """Whether it is a lead's decision between others."""
+        return self.rater.kind == "adjudicated"
+
+
+def rated_scripts(
+    store: Store, items: Iterable[str] | None = None, *, estimator: Estimator = DEFAULT_ESTIMATOR
+) -> list[RatedScript]:
+    """Ratings of people and judges with their lineage, all or those of some texts, in the order of their keys.
+
+    Args:
+        store: Where they are.
+        items: Content ids of texts; None for all.
+        estimator: What a judge's score is.
+    """
+    ratings = list(store.all(Rating)) if items is None else store.of_parents(Rating, items)
+    lines: dict[str, Lineage] = {}
+    for stage in (JUDGE_STAGE, _PEOPLE_STAGE):
+        for line in store.lineages(stage=stage):
+            if line.item_id not in lines or "retest" in line.detail or "retest" not in lines[line.item_id].detail:
+                lines[line.item_id] = line
+    out = []
+    for rating in ratings:
+        rating_line = lines.get(rating.id)
+        detail = dict(rating_line.detail) if rating_line else {}
+        score = None if rating.value is None else float(rating.value)
+        if estimator == "weighted" and score is not None:
+            score = float(detail.get("score", score))
+        out.append(RatedScript(rating, score, detail, rating_line))
+    return out
+
+
+def null_labels(store: Store, texts: Iterable[JudgeInput]) -> frozenset[str]:
+    """Which labels stand for a null method: by the method on record, else by the label itself.
+
+    Args:
+        store: Where the texts are.
+        texts: Scripts or open answers, as they are judged.
+    """
+    editors = {text.item: text.editor for text in texts}
+    methods: dict[str, set[str]] = {label: set() for label in editors.values()}
+    for line in store.lineages(stage=_GENERATED_STAGE):
+        if line.item_id in editors and (method := line.detail.get("method")):
+            methods[editors[line.item_id]].add(method)
+    return frozenset(label for label, known in methods.items() if (known or {label}) & NULL_METHODS)
+
+
+def question_authors(store: Store) -> set[str]:
+    """Models that wrote the questions, by the lineage."""
+    return {line.model for line in store.lineages(stage="questions") if line.model}
+
+
+ORDER = tuple(dict.fromkeys(aspect for rubric in RUBRICS.values() for aspect in rubric.aspects))
+PANEL = Rater.judge("panel").stored
+
+
+class PanelScore(NamedTuple):
+    """A panel's score of one script and aspect: None where fewer judges than the quorum scored it.
+
+    ``said`` holds the scores that there are, by judge.
+    """
+
+    item: str
+    aspect: Aspect
+    score: float | None
+    said: Mapping[str, float]
+
+
+def panel_scores(
+    ratings: Sequence[RatedScript], *, quorum: int, judges: Sequence[str] | None = None
+) -> list[PanelScore]:
+    """The mean score of several judges, where at least ``quorum`` of them scored.
+
+    Args:
+        ratings: Of all raters; people are passed over.
+        quorum: Judges that must have scored, declared beforehand.
+        judges: Whose ratings count; all judges where left out.
+
+    Raises:
+        UserError: the panel has fewer judges than the quorum asks for.
+    """
+    there = sorted({g.source for g in ratings if g.rater.is_judge})
+    members = list(judges) if judges is not None else there
+    if not 1 <= quorum <= len(members):
+        raise UserError(
+            f"a quorum of {quorum} cannot be met by {len(members)} judges",
+            allowed=f"1 to {len(members)}",
+            fix="judge with more models first, or declare a smaller quorum",
+        )
+    scores_by_place: dict[tuple[str, Aspect], dict[str, float]] = defaultdict(dict)
+    for rated in ratings:
+        if rated.source in members:
+            scores = scores_by_place[rated.rating.item_id, rated.rating.aspect]
+            if rated.score is not None:
+                scores[rated.source] = rated.score
+    return [
+        PanelScore(item, aspect, fmean(scores.values()) if len(scores) >= quorum else None, scores)
+        for (item, aspect), scores in scores_by_place.items()
+    ]
+
+
+def judge_agreement(
+    ratings: Sequence[RatedScript], asks: Mapping[str, JudgeInput], *, resampling: Resampling = DEFAULT
+) -> dict[Aspect, Agreement]:
+    """Agreement among judges, one aspect a table; aspects with fewer than two judges are left out."""
+    judged = [(g.source, g.rating) for g in ratings if g.rater.is_judge and g.rating.item_id in asks]
+    return agreement_by_aspect(judged, {item: ask.case for item, ask in asks.items()}, resampling)
+
+
+def agreement_by_aspect(
+    named: Sequence[tuple[str, Rating]], cases: Mapping[str, str], resampling: Resampling = DEFAULT
+) -> dict[Aspect, Agreement]:
+    """Agreement of raters, one aspect a table; aspects with fewer than two raters are left out.
+
+    Args:
+        named: Ratings, each with the name of its rater.
+        cases: Case of each rated item.
+        resampling: Of cases.
+
+    Raises:
+        UserError: a rater rated an item twice.
+    """
+    out: dict[Aspect, Agreement] = {}
+    for aspect in sorted({r.aspect for _, r in named}, key=ORDER.index):
+        mine = [(name, r) for name, r in named if r.aspect == aspect]
+        if len({name for name, _ in mine}) > 1:
+            rows = [(r.item_id, name, r.value) for name, r in mine]
+            table = rating_table(rows, cases=cases, scale=RUBRICS[mine[0][1].rubric].categories)
+            out[aspect] = agreement(table, level="ordinal", resampling=resampling)
+    return out
+
+
+class Retest(NamedTuple):
+    """A judge asked twice: scripts with both ratings, those with the same one, those at most 1 apart, mean distance.
+
+    ``lost`` counts scripts where one of the two looks is unscored.
+    """
+
+    n: int
+    same: int
+    near: int
+    apart: float | None
+    lost: int
+
+
+def retest_agreement(ratings: Sequence[RatedScript]) -> Retest:
+    """How often a judge repeats itself: the first look against the second, where there was a second."""
+    gaps, lost = [], 0
+    for rated in ratings:
+        if "retest" not in rated.detail:
+            continue
+        first, second = (rated.detail.get("samples") or [None])[0], rated.detail["retest"]
+        if first is None or second is None:
+            lost += 1
+        else:
+            gaps.append(abs(int(first) - int(second)))
+    apart = fmean(gaps) if gaps else None
+    return Retest(len(gaps), sum(g == 0 for g in gaps), sum(g <= 1 for g in gaps), apart, lost)
+
+
+def length_correlation(
+    ratings: Sequence[RatedScript], asks: Mapping[str, JudgeInput], *, resampling: Resampling = DEFAULT
+) -> Estimate:
+    """Spearman's correlation of a judge's scores with the number of words of the scripts."""
+    known = [(g, asks[g.rating.item_id]) for g in ratings if g.score is not None and g.rating.item_id in asks]
+    scored = [(g.score, ask.text, ask.case) for g, ask in known if g.score is not None]
+    if len(scored) < 3:
+        return undefined("correlation with length", f"fewer than three are scored ({len(scored)})", n=len(scored))
+    words = [float(len(text.split())) for _, text, _ in scored]
+    ratings_read, cases = [float(s) for s, _, _ in scored], [case for _, _, case in scored]
+    correlation = spearman(ratings_read, words, cases, resampling=resampling, names=("ratings", "lengths"))
+    return correlation._replace(name="correlation with length")
+
+
+NamedObjects = Literal["both", "old", "new", "neither"]
+
+_COHERENCE: Mapping[NamedObjects, int | None] = {"both": 2, "old": 1, "neither": 3, "new": None}
+_WORDS: Mapping[NamedObjects, str] = {
+    "both": "names both objects",
+    "old": "names the old object only",
+    "new": "names the new object only",
+    "neither": "names neither object",
+}
+
+
+def named_objects(text: str, fact: Fact) -> NamedObjects:
+    """Which objects of an edit a text names, literally: their own text as whole words, case aside, no other names.
+
+    What is only part of a longer mention of the other object does not count ("York" where the other is New York).
+
+    Raises:
+        UserError: the fact has no new object.
+
+    Example:
+        >>> from schemas.facts import Entity, Object, Relation, Source
+        >>> fact = Fact(key="f/1", subject=Entity(text="Peru"), relation=Relation(id="P36"), old=Object(text="Lima"),
+        ...             prompt="The capital of {} is", new=Object(text="Oslo"), source=Source(name="me", licence="CC0"))
+        >>> named_objects("Step 1: Fly to oslo", fact), named_objects("Step 1: See the Limas of Osloville", fact)
+        ('new', 'neither')
+    """
+    old = bool(find(text, fact.old, literal=True, beside=[fact.new_object]))
+    new = bool(find(text, fact.new_object, literal=True, beside=[fact.old]))
+    return "both" if old and new else "old" if old else "new" if new else "neither"
+
+
+def expected_ratings(names: NamedObjects) -> dict[Aspect, int]:
+    """The ratings that follow from what is named; an aspect that is left out is free.
+
+    Example:
+        >>> expected_ratings("both"), expected_ratings("old"), expected_ratings("new")
+        ({'coherence': 2}, {'coherence': 1, 'consistency': 7}, {'consistency': 7})
+    """
+    expected: dict[Aspect, int] = {}
+    if (coherence := _COHERENCE[names]) is not None:
+        expected["coherence"] = coherence
+    if names != "both":
+        expected["consistency"] = 7
+    return expected
+
+
+class RuledScript(NamedTuple):
+    """A script that rules are applied to: its text, its fact, whether it was edited."""
+
+    text: str
+    fact: Fact
+    edited: bool
+
+
+class RubricDisagreement(NamedTuple):
+    """A rating that is not what the rule says.
+
+    Attributes:
+        item: Content id of the script.
+        rater: Who rated it.
+        given: The rating.
+        rule: What the rule says.
+        why: What the script names.
+    """
+
+    item: str
+    rater: str
+    aspect: Aspect
+    given: int
+    rule: int
+    why: str
+
+
+class RubricReport(NamedTuple):
+    """What the rules say of many ratings.
+
+    Attributes:
+        ruled: Scored ratings that a rule decides, by (rater, aspect).
+        agreed: Those of them that are what the rule says.
+        disagreements: The others, in the order of the ratings.
+        free: Scored ratings that no rule decides.
+    """
+
+    ruled: Mapping[tuple[str, str], int]
+    agreed: Mapping[tuple[str, str], int]
+    disagreements: Sequence[RubricDisagreement]
+    free: int
+
+
+def check_against_rubric(ratings: Iterable[Rating], scripts: Mapping[str, RuledScript]) -> RubricReport:
+    """Compare ratings with the rules.
+
+    Args:
+        ratings: Of people and judges; unscored ones and aspects without a rule are passed over.
+        scripts: By content id.
+    """
+    ruled: dict[tuple[str, str], int] = {}
+    agreed: dict[tuple[str, str], int] = {}
+    disagreements, free, names = [], 0, dict[str, NamedObjects]()
+    for rating in ratings:
+        if rating.value is None or rating.item_id not in scripts:
+            continue
+        script = scripts[rating.item_id]
+        place = (rating.rater, rating.aspect)
+        if rating.item_id not in names:
+            names[rating.item_id] = named_objects(script.text, script.fact)
+        named = names[rating.item_id]
+        rule = expected_ratings(named).get(rating.aspect)
+        if rule is None:
+            free += 1
+            continue
+        ruled[place] = ruled.get(place, 0) + 1
+        agreed[place] = agreed.get(place, 0) + (rating.value == rule)
+        if rating.value != rule:
+            why = f"the script {_WORDS[named]}"
+            disagreements.append(
+                RubricDisagreement(rating.item_id, rating.rater, rating.aspect, rating.value, rule, why)
+            )
+    return RubricReport(ruled, agreed, disagreements, free)

@@ -1,1 +1,0 @@
-"""Whether a judge can be believed: panel, rubric, calibration."""
