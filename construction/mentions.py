@@ -1,4 +1,4 @@
-"""Where an object is mentioned: its names, other names for it, and words that give it away ("Italian" for Italy).
+"""Where an object is mentioned: its names, other names for it, and words that point to it ("Italian" for Italy).
 
 Names and aliases of the fact are found by ``schemas.text.mentions``. Other names come from a shipped table, from the
 name itself (without "the", brackets, legal form, what follows a comma) and, for a person, from the surname.
@@ -40,7 +40,7 @@ class ObjectMention(NamedTuple):
 
     Attributes:
         mention: The place and the name that was found there.
-        fits: Whether the object itself could stand there; a word that is derived from its name gives it away only.
+        fits: Whether the object itself could stand there; a word that is derived from its name only points to it.
         doubt: Why another word may be meant; empty where nothing speaks for that.
     """
 

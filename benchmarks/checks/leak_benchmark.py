@@ -33,7 +33,7 @@ _SOURCE = Source(name="ScEdit Toolkit leaks", licence="CC0-1.0")
 
 
 class LeakPrompt(Frozen):
-    """A script prompt of which we say whether it gives away knowledge related to the old object.
+    """A script prompt of which we say whether it leaks knowledge related to the old object.
 
     Attributes:
         half: ``dev`` for setting thresholds, ``test`` for scoring.

@@ -1,6 +1,6 @@
 """Why a script cannot be used, in words for the model that wrote it.
 
-The writer must not learn the new object. So a reason never says which object was given away, and quotes only words that
+The writer must not learn the new object. So a reason never says which object leaked, and quotes only words that
 stand in the writer's own steps.
 """
 

@@ -123,7 +123,7 @@ def leaks(
     Args:
         text: Where to look.
         what: What the object is called in spans and reasons ("old object").
-        entity: The object that gives the answer away; None where there is none.
+        entity: The object that must not be named; None where there is none.
         subject: Whose name cannot be avoided: an object that is only part of it is for people to decide.
         other: The other object of the edit; what is only part of its longer name is its mention, not the entity's.
         relation: The relation of the object's fact; it may say that the object is a person.

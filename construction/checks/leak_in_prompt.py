@@ -5,8 +5,8 @@ from __future__ import annotations
 import re
 from typing import ClassVar
 
+from construction.checks.article_before_cut import article_before_cut
 from construction.checks.base import CheckInputs, LeakCheck, Stage
-from construction.checks.telling_article import telling_article
 from schemas.verdicts import Span, Verdict
 
 _LABEL = re.compile(r"^Step \d+:", re.MULTILINE)
@@ -43,12 +43,10 @@ class LeakInPrompt(LeakCheck):
         verdict = self.leak_verdict(prompt, blank_step_labels(prompt.text), fact)
         if verdict.label != "keep" or fact.new is None:
             return verdict
-        article = telling_article(prompt.text, fact.new.text)
+        article = article_before_cut(prompt.text, fact.new.text)
         if article is None:
             return verdict
         start = len(prompt.text.rstrip()) - len(article)
-        place = Span(start=start, end=start + len(article), text=article, what="telling word")
-        reason = (
-            f"'{article}' before the cut does not fit the new object ('{fact.new.text}') and gives the old one away"
-        )
+        place = Span(start=start, end=start + len(article), text=article, what="article")
+        reason = f"'{article}' before the cut does not fit the new object ('{fact.new.text}') and points to the old one"
         return self.verdict(prompt, "unsure", reason, spans=[place])

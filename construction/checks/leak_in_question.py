@@ -1,4 +1,4 @@
-"""Does the question give away one of the objects?"""
+"""Does the question name one of the objects?"""
 
 from __future__ import annotations
 

@@ -59,7 +59,7 @@ _REPLACE = "Like --add, but only the new generation counts; the earlier one stay
 @click.option(
     "--questions",
     type=click.IntRange(1, 20),
-    help="Script questions per fact to edit (with 'paper' 5, with its first version and with small models 4).",
+    help="Script questions per fact to edit (default: 5 with the profile 'paper', 4 with those for small models).",
 )
 @click.option(
     "--candidates",

@@ -15,7 +15,7 @@ from schemas.text.counting import counted
 
 _PROBES = click.IntRange(1, 60)
 _CUT = "Cut a plain text into documents of so many sentences, and longer documents of other files."
-_READER = "Second model that answers every probe, from its document and without; named as for construct --author."
+_READER = "Model that answers every probe, from its document and without; named as for construct --author."
 _SAMPLES = "Calls per document; their probes are put together."
 _LICENCE = "Licence of documents that state none."
 
@@ -29,14 +29,14 @@ _LICENCE = "Licence of documents that state none."
 )
 @click.option("--max-probes", "most", type=_PROBES, default=MOST, show_default=True, help="Probes per call, at most.")
 @click.option("--calls", "samples", type=click.IntRange(1, 10), default=1, show_default=True, help=_SAMPLES)
-@click.option("--second-reader", "reader_name", help=_READER)
+@click.option("--reader", "reader_name", help=_READER)
 @limit_option(also="documents.")
 @writing_options(licence=_LICENCE)
 def construct_documents(*, dry_run: bool, as_json: bool, **options: Any) -> None:
     """Have a model write probes of three levels about the documents of SOURCE, and check them.
 
     SOURCE is JSONL or CSV with a field 'text' (beside it: key, entity, title, date, source, licence), a published file
-    of documents, or a plain text with --cut. Checks and the second model describe each probe; what goes into a split is
+    of documents, or a plain text with --cut. Checks and the reader describe each probe; what goes into a split is
     decided by its rule.
 
     Every reply is recorded before it is used: give the same command again to resume a stopped or killed run.
@@ -45,7 +45,7 @@ def construct_documents(*, dry_run: bool, as_json: bool, **options: Any) -> None
     Examples:
       scedit data construct-documents documents.jsonl --store documents.duckdb --model gpt-4o-mini --dry-run
       scedit data construct-documents news.txt --cut 2 --store documents.duckdb --model gpt-4o-mini --max-cost 5
-      scedit data construct-documents documents.csv --store documents.duckdb --model gpt-4o --second-reader gpt-4o-mini
+      scedit data construct-documents documents.csv --store documents.duckdb --model gpt-4o --reader gpt-4o-mini
     """  # noqa: D301 - click needs the real backspace
     if options["most"] < options["fewest"]:
         raise click.UsageError(f"--max-probes {options['most']} is less than --min-probes {options['fewest']}")

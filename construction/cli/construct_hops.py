@@ -20,7 +20,7 @@ from schemas.text.counting import counted
 def construct_hops(name: str, source: Path, out: Path, as_json: bool) -> None:
     """Build the split NAME of a SOURCE (TOML): tables of what follows from an object, and edits with a script each.
 
-    The step from the edited object stays with every probe as its premise. A script that gives its answer away, and an
+    The step from the edited object stays with every probe as its premise. A script that names its answer, and an
     edit whose object no table knows, are refused. No model is asked.
 
     Example: scedit data construct-hops mine hops.toml --out mine.jsonl

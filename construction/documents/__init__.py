@@ -1,1 +1,1 @@
-"""Construction of probes: a model writes them about documents; checks and a second reader judge them (MULFE §4)."""
+"""Construction of probes: a model writes them about documents; checks and a reader judge them (MULFE §4)."""

@@ -164,9 +164,9 @@ def _checked_answers(item: HopItem, table: HopTable, where: str) -> tuple[tuple[
                 where=where,
                 fix="add it to the table",
             )
-        if (word := next(_given_away(asked, named, answers), None)) is not None:
+        if (word := next(_leaking_words(asked, named, answers), None)) is not None:
             raise DataError(
-                f"the question of the table '{item.hop}' gives its answer away: {asked!r} names {word!r}",
+                f"the question of the table '{item.hop}' leaks its answer: {asked!r} names {word!r}",
                 where=where,
                 fix="name the object otherwise, or ask in other words",
             )
@@ -176,7 +176,7 @@ def _checked_answers(item: HopItem, table: HopTable, where: str) -> tuple[tuple[
     return old, new
 
 
-def _given_away(asked: str, named: str, answers: tuple[str, ...]) -> Iterator[str]:
+def _leaking_words(asked: str, named: str, answers: tuple[str, ...]) -> Iterator[str]:
     """Words of a table's question that name its answer.
 
     An object whose whole name is derived from the answer, or the answer from it, may stand: a country and its language.
@@ -192,7 +192,7 @@ def _given_away(asked: str, named: str, answers: tuple[str, ...]) -> Iterator[st
 
 
 def _checked_script(item: HopItem, old: tuple[str, ...], new: tuple[str, ...], where: str) -> str:
-    """The script, whose form is right and which gives nothing away."""
+    """The script, whose form is right and which leaks nothing."""
     question, *steps = (line.strip() for line in item.script.strip().split("\n"))
     script = "\n".join((question, *steps))
     numbered = [_STEP.fullmatch(step) for step in steps]
@@ -211,7 +211,7 @@ def _checked_script(item: HopItem, old: tuple[str, ...], new: tuple[str, ...], w
         # a subject may name what was right before: Santiago de Cuba, moved to another country
         for entity in objects[1:2] + objects[-len(new) :] if what == "subject" else objects:
             if mention := next((m for m in find_object(text, entity) if not m.doubt), None):
-                raise DataError(f"the {what} gives the answer away: it names {mention.mention.text!r}", where=where)
+                raise DataError(f"the {what} leaks the answer: it names {mention.mention.text!r}", where=where)
     return script
 
 

@@ -31,7 +31,7 @@ class ProbeJob(ProbeWork, WritingJob):
         source: File of documents.
         cut: Sentences of a document that is cut from a text.
         limit: Take the first so many documents.
-        reader_name: The second reader, named as ``--author`` names a model; None for none.
+        reader_name: The reader, named as ``--author`` names a model; None for none.
 
     The other attributes are those of ``ProbeWork`` and ``WritingJob``.
     """
@@ -52,7 +52,7 @@ class ProbeJob(ProbeWork, WritingJob):
         """What to construct."""
         return ProbePlan(
             **{name: getattr(self, name) for name in ProbeWork.model_fields},
-            second_reader=self.reader_name is not None,
+            read_back=self.reader_name is not None,
             batch=self.batch,
         )
 

@@ -1,4 +1,4 @@
-"""Construction of probes from end to end: a model writes them, checks and a second reader judge them, into the store.
+"""Construction of probes from end to end: a model writes them, checks and a reader judge them, into the store.
 
 Replies come through the journal, and everything else is a pure function of documents and replies. So a run that was
 killed is started again from the top: it walks through what is on record without asking and puts the same records.
@@ -49,11 +49,11 @@ class ProbePlan(ProbeWork):
     """What to construct.
 
     Attributes:
-        second_reader: Whether a model answers every probe that the checks do not drop, from its document and without.
+        read_back: Whether a model answers every probe that the checks do not drop, from its document and without.
         batch: Documents between two transactions.
     """
 
-    second_reader: bool = False
+    read_back: bool = False
     batch: int = 20
 
 
@@ -94,7 +94,7 @@ class ProbeConstruction:
         plan: What to construct.
         prompts: The wordings.
         tally: Counts; it may hold what was lost while reading.
-        reader: Asks the second reader; None for the model that writes.
+        reader: Asks the reader; None for the model that writes.
     """
 
     def __init__(
@@ -160,7 +160,7 @@ class ProbeConstruction:
             for tagged, reply in written.probes
         ]
         outcome = DocumentOutcome(document, tuple(judged), tuple(lines), written.losses, written.short)
-        return await self._second_reading(outcome) if self._plan.second_reader else outcome
+        return await self._read_back(outcome) if self._plan.read_back else outcome
 
     def _written(self, ask: ProbesAsk, replies: Sequence[Reply]) -> WrittenProbes:
         """The probes of all samples together, each query and answer once."""
@@ -174,8 +174,8 @@ class ProbeConstruction:
                 by_key.setdefault(tagged.probe.key, (tagged, reply))
         return WrittenProbes(tuple(by_key[key] for key in sorted(by_key)), tuple(losses), len(by_key) < ask.fewest)
 
-    async def _second_reading(self, outcome: DocumentOutcome) -> DocumentOutcome:
-        """The outcome with what a second reader says of the probes that no check drops."""
+    async def _read_back(self, outcome: DocumentOutcome) -> DocumentOutcome:
+        """The outcome with what a reader says of the probes that no check drops."""
         asks = [
             ReaderAsk(outcome.document, probe, shown)
             for probe, verdicts in outcome.probes

@@ -21,7 +21,7 @@ class ProbePrompt(ProfilePrompt):
     """One prompt file.
 
     Attributes:
-        task: ``write_probes``, or ``answer_probe`` for the second reader.
+        task: ``write_probes``, or ``answer_probe`` for the reader.
     """
 
     task: Literal["write_probes", "answer_probe"]

@@ -1,4 +1,4 @@
-"""What a model is asked about documents, and what its replies mean: probes, and answers of a second reader."""
+"""What a model is asked about documents, and what its replies mean: probes, and answers of a reader."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from schemas.verdicts import Label, Verdict, verdict_key
 
 LONGEST = 1000  # characters of a query or an answer in a reply; a longer one is none
 NO_DOCUMENT = "none"
-"""What the second reader is shown in the document's place when it has to answer without it."""
+"""What the reader is shown in the document's place when it has to answer without it."""
 _UNKNOWN = frozenset({"", "unknown", "none", "i do not know", "i don t know", "not stated", "n a"})
 _BLANKS = re.compile("_{2,}|…{2,}")
 
@@ -109,7 +109,7 @@ class ProbeStep(PromptFileStep[ProbesAsk, TaggedProbe, ProbePrompt]):
 
 
 class ReaderAsk(NamedTuple):
-    """What the second reader is asked: a probe, with its document or without."""
+    """What the reader is asked: a probe, with its document or without."""
 
     document: Document
     probe: DocumentProbe
@@ -145,7 +145,7 @@ class ReaderStep(PromptFileStep[ReaderAsk, Verdict, ProbePrompt]):
         return [self.verdict(item, label, reason)]
 
     def verdict(self, item: ReaderAsk, label: Label, reason: str) -> Verdict:
-        """A verdict of the second reader on a probe: ``answered_from_document`` or ``answered_without``."""
+        """A verdict of the reader on a probe: ``answered_from_document`` or ``answered_without``."""
         by = f"{'answered_from_document' if item.shown else 'answered_without'}@{self.version}"
         return Verdict(
             key=verdict_key(item_id=item.probe.id, by=by, model=self._model),

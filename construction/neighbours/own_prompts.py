@@ -1,7 +1,7 @@
 """Neighbours that a fact brings as plain prompts: CounterFact names other subjects that have the same old object.
 
 The prompts are whole sentences ("The native language of Montesquieu is"), worded with the templates of their relation.
-Held against the templates of the table, most of them give their subject away, and with it a fact to ask about.
+Held against the templates of the table, most of them name their subject, and with it a fact to ask about.
 """
 
 from __future__ import annotations

@@ -216,7 +216,7 @@ class DependsStep(VerifyStep):
     labels: ClassVar[Mapping[str, tuple[Label, str]]] = {
         "yes": ("drop", "the script would be the same whatever the object is"),
         "no": ("keep", "the script depends on the object"),
-        "unsure": ("unsure", "the model cannot tell whether the script depends on the object"),
+        "unsure": ("unsure", "the model cannot say whether the script depends on the object"),
     }
 
     def read(self, ask: VerifyAsk, reading: Depends) -> Verdict:

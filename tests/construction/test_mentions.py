@@ -9,7 +9,7 @@ from curation.shipped import SHIPPED
 from schemas.facts import Object, Relation
 
 AUTHOR = Relation(id="P50", label="author")
-PLACES = [  # object, text, what is found: "=" the object may stand there, "~" it is given away, "?" in doubt
+PLACES = [  # object, text, what is found: "=" the object may stand there, "~" a word points to it, "?" in doubt
     ("Lima", "Fly to Lima", ["=Lima"]),
     ("Lima", "Fly to Limassol", []),
     ("Sweden", "Take a Swedish ship to Sverige", ["~Swedish", "=Sverige"]),

@@ -1,4 +1,4 @@
-"""A question that names one of the objects gives the answer away, unless no question can do without that name."""
+"""A question that names one of the objects leaks the answer, unless no question can do without that name."""
 
 from __future__ import annotations
 

@@ -66,7 +66,7 @@ def command(source: Path, folder: Path, url: str) -> list[Any]:
     return [
         *(programs.CLI, "data", "construct-documents", str(source), "--store", str(folder / "s.duckdb"), "--json"),
         *("--model", "scripted", "--base-url", url, "--concurrency", "4", "--attempts", "1"),
-        *("--second-reader", "scripted", "--timeout", "2"),
+        *("--reader", "scripted", "--timeout", "2"),
     ]
 
 

@@ -70,7 +70,7 @@ def test_the_question_of_a_table_must_not_name_its_own_answer() -> None:
     ):
         with pytest.raises(DataError) as caught:
             made(old=old, new=new, hop=hop)
-        assert f"file: the question of the table '{hop}' gives its answer away: {named}" in str(caught.value)
+        assert f"file: the question of the table '{hop}' leaks its answer: {named}" in str(caught.value)
 
 
 def test_an_object_that_is_as_a_whole_derived_from_its_answer_may_stand() -> None:
@@ -100,13 +100,13 @@ def test_an_object_that_is_as_a_whole_derived_from_its_answer_may_stand() -> Non
         ({"script": "Go to Milan?\n1. Pay in ___"}, "it has 1 steps"),
         ({"script": "Milan?\n" + "\n".join(f"{n}. Go" for n in range(1, 10)) + "\n10. Pay ___"}, "it has 10 steps"),
         ({"script": SCRIPT.replace("Thank the guide", "Thank him so very warmly for everything today")}, "more than 7"),
-        ({"script": SCRIPT.replace("a price", "some euro")}, "the script gives the answer away: it names 'euro'"),
-        ({"script": SCRIPT.replace("the guide.", "the Japanese guide.")}, "gives the answer away: it names 'Japanese'"),
-        ({"script": SCRIPT.replace("the guide.", "the Italian guide.")}, "gives the answer away: it names 'Italian'"),
-        ({"question": "How many yen for {}?"}, "the question gives the answer away: it names 'yen'"),
-        ({"rephrase": "Is {} in Japan?"}, "the rephrasing gives the answer away: it names 'Japan'"),
-        ({"prompt": "Not in Italy, {} is in"}, "the prompt gives the answer away: it names 'Italy'"),
-        ({"subject": "Yen Town", "script": SCRIPT.replace("Milan", "Yen Town")}, "the subject gives the answer away"),
+        ({"script": SCRIPT.replace("a price", "some euro")}, "the script leaks the answer: it names 'euro'"),
+        ({"script": SCRIPT.replace("the guide.", "the Japanese guide.")}, "leaks the answer: it names 'Japanese'"),
+        ({"script": SCRIPT.replace("the guide.", "the Italian guide.")}, "leaks the answer: it names 'Italian'"),
+        ({"question": "How many yen for {}?"}, "the question leaks the answer: it names 'yen'"),
+        ({"rephrase": "Is {} in Japan?"}, "the rephrasing leaks the answer: it names 'Japan'"),
+        ({"prompt": "Not in Italy, {} is in"}, "the prompt leaks the answer: it names 'Italy'"),
+        ({"subject": "Yen Town", "script": SCRIPT.replace("Milan", "Yen Town")}, "the subject leaks the answer"),
         ({"question": "Which money is used there?"}, "one {} for the subject, it holds 0"),
         ({"rephrase": "Which country?"}, "the rephrasing must hold exactly one {}"),
         ({"prompt": "It is in"}, "the prompt must hold exactly one {}"),

@@ -53,12 +53,12 @@ def test_everything_is_stored_with_its_lineage_and_counted(tmp_path: Path) -> No
     assert len(verdicts) > 7 * counts.written
 
 
-def test_a_second_reader_drops_what_is_known_without_the_document(tmp_path: Path) -> None:
+def test_a_read_back_drops_what_is_known_without_the_document(tmp_path: Path) -> None:
     def knows(request: Request) -> str:
         user = request.messages[-1].content
         return json.dumps({"answer": "Ada Brun0"}) if "Question: Who planned the Orla0" in user else author(request)
 
-    plan = PLAN.model_copy(update={"second_reader": True})
+    plan = PLAN.model_copy(update={"read_back": True})
     counts, client = construct(tmp_path / "s.duckdb", knows, plan)
     lost = {(loss.stage, loss.reason): loss.count for loss in counts.losses}
     assert lost["reader", "drop by answered_without"] == 1

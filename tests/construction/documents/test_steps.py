@@ -66,7 +66,7 @@ def test_a_document_is_data_in_the_prompt() -> None:
         ("1932", False, "keep"),
     ],
 )
-def test_the_second_reader_answers_from_the_document_and_only_from_it(answer: str, shown: bool, label: str) -> None:
+def test_the_read_back_answers_from_the_document_and_only_from_it(answer: str, shown: bool, label: str) -> None:
     step, ask = ReaderStep(PROMPTS.answer_probe, model="m"), ReaderAsk(make_document(), make_probe(), shown)
     (verdict,) = step.parse(ask, ReaderReply(answer=answer))
     assert (verdict.label, verdict.model) == (label, "m")

@@ -1,4 +1,4 @@
-"""Candidates, several scripts, several authors, a second reader, nearest neighbours: the command, an endpoint."""
+"""Candidates, several scripts, several authors, a reader, nearest neighbours: the command, an endpoint."""
 
 from __future__ import annotations
 

@@ -159,7 +159,7 @@ WRONG = [
     ("two equal cloze prompts", GOOD.replace("The king of {} lives in", "The capital of {} is"), "cloze"),
     ("no subject in a paraphrase", GOOD.replace("The king of {} lives", "The king lives"), "cloze"),
     ("the object in a paraphrase", GOOD.replace("The king of {} lives in", "Strelsau and {} lie in"), "cloze"),
-    ("a telling article", GOOD.replace("Fly to Strelsau", "Fly to a Strelsau"), "telling_article"),
+    ("an article before the cut", GOOD.replace("Fly to Strelsau", "Fly to a Strelsau"), "article_before_cut"),
     ("an early cut", GOOD.replace("Pack a small bag", "Go to Strelsau"), "early_cut@2"),
     ("an object before the cut", GOOD.replace("Brush the hat", "Call Oslo"), "leak_in_prompt@7"),
     ("nothing to cut at", GOOD.replace("Fly to Strelsau", "Fly there"), "no_mention@8"),

@@ -128,7 +128,9 @@ def _shapes(all_: Collection) -> Iterator[Problem]:
 def _prompts(all_: Collection) -> Iterator[Problem]:
     for prompt in all_.prompts:
         if re.search(r"\ban?\Z", prompt.text, re.IGNORECASE):
-            yield Problem(prompt.fact, "telling_article", prompt.text, "the article before the cut tells of the object")
+            yield Problem(
+                prompt.fact, "article_before_cut", prompt.text, "the article before the cut tells of the object"
+            )
     for link in all_.links:
         edit, fact = all_.facts[link.edit], all_.facts[link.fact]
         if edit.change == "counterfactual" and link.how != "same_object":

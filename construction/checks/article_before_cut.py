@@ -31,7 +31,7 @@ def article_for(name: str) -> str | None:
     return "an" if name[0].casefold() in "aeiou" else "a"
 
 
-def telling_article(before: str, new: str) -> str | None:
+def article_before_cut(before: str, new: str) -> str | None:
     """The article at the end of a text where the other object cannot follow it; else None.
 
     Args:
@@ -39,7 +39,7 @@ def telling_article(before: str, new: str) -> str | None:
         new: The object after the change.
 
     Example:
-        >>> telling_article("Become an", "mathematician"), telling_article("Become an", "engineer")
+        >>> article_before_cut("Become an", "mathematician"), article_before_cut("Become an", "engineer")
         ('an', None)
     """
     match = _ARTICLE.search(before)
