@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import functools
 import json
 import shutil
 import sys
@@ -129,7 +128,7 @@ def construct(*, dry_run: bool, as_json: bool, **options: Any) -> None:
     if options["unverified"] and options["reader_name"]:
         raise click.UsageError("--verify and --no-verify exclude each other")
     job = ConstructionJob(**options)
-    prepared = prepare(job, on_progress=functools.partial(click.echo, err=True))
+    prepared = prepare(job, on_progress=lambda line: click.echo(line, err=True))
     if prepared is None:
         raise click.UsageError("none of the facts has a new object: there is nothing to edit")
     if dry_run:
@@ -168,8 +167,7 @@ def _run(prepared: PreparedJob, *, origin: str) -> ConstructionCounts:
     from construction.pipeline.progress import ProgressDisplay
     from construction.pipeline.session import run
 
-    planned = functools.partial(prepared.expected_calls, wording=prepared.plan.wording())  # asked every second
-    live = ProgressDisplay(expected=planned(), planned=planned)
+    live = ProgressDisplay(expected=prepared.estimate().answers)
     with resumable():
         return run(prepared.session, prepared.work, prepared.plan, origin=origin, live=live)
 

@@ -71,13 +71,14 @@ class ReplyCache:
     """Stored outcomes in a journal, by request key; and notes that a later run needs.
 
     Args:
-        journal: Open for writing.
+        journal: Open for writing; None where nothing is on record and nothing will be.
         retry_failed: Behave as if permanently failed calls had not been made; whoever asks makes a further attempt at
             those whose reply could not be used (``construction.llm.attempts``), which stay on record with their cost.
     """
 
-    def __init__(self, journal: Journal, *, retry_failed: bool = False) -> None:
-        self._journal, self.retry_failed = journal, retry_failed
+    def __init__(self, journal: Journal | None, *, retry_failed: bool = False) -> None:
+        self._journal: Any = {} if journal is None else journal
+        self.retry_failed = retry_failed
         self._redone: set[str] = set()
 
     def get(self, key: str) -> StoredOutcome | None:

@@ -5,28 +5,22 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Sequence
 from datetime import date
-from math import ceil
-from typing import NamedTuple
 
-from construction.authoring.author import QuestionQuota
+from pydantic import Field
+
 from construction.llm.attempts import attempts_of
 from construction.llm.connection import Access
 from construction.llm.cost.budget import Amount
-from construction.llm.cost.estimates import CallCounter, no_price_advice
+from construction.llm.cost.estimates import no_price_advice
 from construction.llm.cost.prices import Price
 from construction.llm.reply_cache import ReplyCache
 from construction.pipeline.author_models import ScriptAuthor
 from construction.pipeline.pipeline import ConstructionPlan, ConstructionWork
-from construction.pipeline.rehearsal import QUESTION_TOKENS, SCRIPT_TOKENS, VERDICT_TOKENS, Rehearsal, RehearsedModels
+from construction.pipeline.rehearsal import RehearsedModels, rehearse
 from construction.prompts.custom import load_prompts
 from construction.prompts.prompt_file import WriterPrompts
-from construction.scripts.question_step import QuestionStep, relation_words
-from construction.scripts.script_step import ScriptAsk, ScriptStep
-from construction.verifier.prompt_verifier import TASKS
-from construction.verifier.steps import STEPS, TOGETHER, VerifyAsk, requests_of
+from construction.scripts.script_step import ScriptStep
 from schemas.core.records import Frozen
-from schemas.facts import Fact
-from schemas.scripts import ScriptPrompt, ScriptQuestion
 from schemas.text.counting import counted
 
 
@@ -70,6 +64,7 @@ class ConstructionEstimate(Frozen):
         record: What the journal holds already.
         budget: What the limits mean for this work; empty where there is none or it is kept easily.
         earlier: What stands in the store for the same facts, by another model, prompt or number.
+        answers: Requests of the whole work by model, those on record among them.
     """
 
     facts: int
@@ -86,6 +81,7 @@ class ConstructionEstimate(Frozen):
     record: OnRecord = OnRecord()
     budget: str = ""
     earlier: str = ""
+    answers: dict[str, int] = Field(default_factory=dict, exclude=True)
 
     def sentence(self) -> str:
         """The estimate in words."""
@@ -120,59 +116,12 @@ def replies_on_record(cache: ReplyCache) -> OnRecord:
     return OnRecord(replies=replies, tokens=amount.tokens, cost=amount.cost)
 
 
-def expected_calls(
-    work: ConstructionWork,
-    plan: ConstructionPlan,
-    *,
-    model: str,
-    wording: WriterPrompts | None = None,
-    authors: Sequence[ScriptAuthor] = (),
-    reader: ScriptAuthor | None = None,
-) -> dict[str, int]:
-    """First attempts of all calls, by model.
-
-    Args:
-        work: The facts.
-        plan: What to construct.
-        model: Who writes the questions.
-        wording: The prompts, where they are not those of the plan.
-        authors: Who writes the scripts, where it is not the model alone.
-        reader: Who reads questions and prompts, where somebody does.
-    """
-    wording = wording or plan.wording()
-    step = QuestionStep(wording.questions)
-    writers = models_of(plan, wording, model, authors=authors, reader=reader).writers
-    total: Counter[str] = Counter()
-    for facts, edited in ((work.edits, True), (work.others, False)):
-        quota = plan.quota(edited=edited)
-        for fact in facts[:1]:
-            calls = len(step.calls(fact, count=quota.candidates, edited=edited))
-            total[model] += len(facts) * calls
-        for name, writer in writers:
-            total[name] += len(facts) * ceil(quota.questions / writer.wording.together) * quota.scripts
-        if reader is not None:
-            prompts = quota.questions * len(writers) * quota.scripts
-            total[reader.access.label] += len(facts) * len(TASKS) * ceil(prompts / TOGETHER)
-    return dict(total)
-
-
-class _ModelsAsked(NamedTuple):
-    """Who is asked, how often at most, and where the replies on record are."""
-
-    model: str
-    authors: Sequence[ScriptAuthor]
-    reader: ScriptAuthor | None
-    cache: ReplyCache | None
-    attempts: int | None
-
-
 def estimate(
     work: ConstructionWork,
     plan: ConstructionPlan,
     *,
-    wording: WriterPrompts | None = None,
+    model: str,
     price: Price | None = None,
-    model: str | None = None,
     authors: Sequence[ScriptAuthor] = (),
     reader: ScriptAuthor | None = None,
     cache: ReplyCache | None = None,
@@ -183,18 +132,31 @@ def estimate(
     Args:
         work: The facts.
         plan: What to construct.
-        wording: The prompts, where they are not those of the plan.
+        model: Who writes the questions.
         price: Of the model.
-        model: Its name, to find its replies on record and to say how a missing price is added.
         authors: Who writes the scripts, where it is not the model alone.
-        reader: Who reads questions and prompts, where somebody does.
+        reader: Who reads the prompts, where somebody does.
         cache: The journal, where there is one: what is on record is not counted.
         limits: With the budget and the attempts at a call, where there are any.
     """
-    wording = wording or plan.wording()
-    models = _ModelsAsked(model or "", authors, reader, cache, limits.attempts if limits else None)
-    stages = _stages(work, plan, wording, price, models)
+    wording = plan.wording()
+    facts = [(fact, plan.quota(edited=True), True) for fact in work.edits]
+    facts += [(fact, plan.quota(edited=False), False) for fact in work.others]
+    models = models_of(plan, wording, model, authors=authors, reader=reader)
+    record = cache or ReplyCache(None)
+    clients = rehearse(facts, models, record, attempts=attempts_of(record, limits.attempts if limits else None))
     paid = [*authors, *([reader] if reader else [])]
+    names = ["questions", *([f"scripts, {a.access.label}" for a in authors] or ["scripts"])]
+    prices = [price, *([a.access.price() for a in authors] or [price])]
+    if reader is not None:
+        names, prices = [*names, f"verify, {reader.access.label}"], [*prices, reader.access.price()]
+    stages = [
+        StageEstimate(stage=name, **client.missing.estimate(paid)._asdict())
+        for name, client, paid in zip(names, clients, prices, strict=True)
+    ]
+    answers: Counter[str] = Counter()
+    for client in clients:
+        answers[client.endpoint.model] += client.answers
     unpriced = next((a.access.label for a in paid if a.access.price() is None), None)
     cost = sum(s.cost or 0.0 for s in stages) if price is not None and unpriced is None else None
     tokens = sum(s.tokens_in + s.tokens_out for s in stages)
@@ -210,42 +172,10 @@ def estimate(
         cost=cost,
         checked=price.checked if price else None,
         advice=_advice(price, model) if price is None or unpriced is None else _advice(None, unpriced),
-        record=replies_on_record(cache) if cache else OnRecord(),
+        record=replies_on_record(record),
         budget=_compare_with_limits(limits, tokens, cost) if limits else "",
+        answers=dict(answers),
     )
-
-
-def _stages(
-    work: ConstructionWork,
-    plan: ConstructionPlan,
-    wording: WriterPrompts,
-    price: Price | None,
-    models_asked: _ModelsAsked,
-) -> list[StageEstimate]:
-    """Questions first, then the scripts of each author, then what the verifier reads."""
-    model, authors, reader, cache, attempts = models_asked
-    models = models_of(plan, wording, model, authors=authors, reader=reader)
-    names = ["questions", *(f"scripts, {a.access.label}" for a in authors or ())]
-    names += [] if authors else ["scripts"]
-    prices = [price, *([a.access.price() for a in authors] or [price])]
-    if reader is not None:
-        names, prices = [*names, f"verify, {reader.access.label}"], [*prices, reader.access.price()]
-    counters = [CallCounter() for _ in names]
-    rehearsal = Rehearsal(models, cache, counters, attempts=attempts_of(cache, attempts)) if cache else None
-    begun = []
-    for facts, edited in ((work.edits, True), (work.others, False)):
-        quota = plan.quota(edited=edited)
-        for fact in facts:
-            if rehearsal is not None and rehearsal.on_record(fact, quota, edited=edited):
-                begun.append((fact, quota, edited))
-            else:
-                _count_whole(fact, quota, models, counters, edited=edited)
-    if rehearsal is not None:
-        rehearsal.count(begun)
-    return [
-        StageEstimate(stage=name, **counter.estimate(paid)._asdict())
-        for name, counter, paid in zip(names, counters, prices, strict=True)
-    ]
 
 
 def models_of(
@@ -262,27 +192,6 @@ def models_of(
     return RehearsedModels(model, wording, tuple(writers), reader.access.label if reader is not None else None)
 
 
-def _count_whole(
-    fact: Fact, quota: QuestionQuota, models: RehearsedModels, counters: Sequence[CallCounter], *, edited: bool
-) -> None:
-    """Count all calls of a fact that was not begun; every question is as long as most."""
-    questions, *others = counters
-    step = QuestionStep(models.wording.questions)
-    for call in step.calls(fact, count=quota.candidates, edited=edited):
-        questions.add(step.prompt(call), reply_tokens=call.count * QUESTION_TOKENS)
-    usual = _usual_question(fact)
-    for counter, (_, writer) in zip(others, models.writers, strict=False):
-        for size in _sizes(quota.questions, writer.wording.together):
-            ask = ScriptAsk(questions=(usual,) * size, old=fact.old, relation=relation_words(fact))
-            counter.add(writer.prompt(ask), reply_tokens=SCRIPT_TOKENS * size, times=quota.scripts)
-    if models.reader is not None:
-        prompts = quota.questions * quota.scripts * len(models.writers)
-        for asks in requests_of([VerifyAsk(fact, _usual_prompt(fact))] * prompts):
-            for task in TASKS:
-                shown = STEPS[task].load(model=models.reader).prompt(asks)
-                counters[-1].add(shown, reply_tokens=VERDICT_TOKENS * len(asks))
-
-
 def _compare_with_limits(limits: Access, tokens: int, cost: float | None) -> str:
     """What the limits mean for work of this size; first attempts only, so a near miss is one, too."""
     over = []
@@ -293,22 +202,6 @@ def _compare_with_limits(limits: Access, tokens: int, cost: float | None) -> str
     if not over:
         return ""
     return f"That is more than {' and '.join(over)}: the run would stop there, and go on when the limit is raised."
-
-
-def _sizes(count: int, together: int) -> list[int]:
-    """How many of ``count`` things go into each request of at most ``together``."""
-    return [min(together, count - start) for start in range(0, count, together)]
-
-
-def _usual_prompt(fact: Fact) -> ScriptPrompt:
-    """A prompt of usual length."""
-    text = f"{_usual_question(fact).text}\nStep 1: Do something first\nStep 2: Do something else\nStep 3: Go to"
-    return ScriptPrompt(key="p", fact=fact.key, text=text, offset=len(text) + 1, targets=("x",))
-
-
-def _usual_question(fact: Fact) -> ScriptQuestion:
-    """A question as long as most."""
-    return ScriptQuestion(key="q", fact=fact.key, text=f"How can one plan a day with {fact.subject.text}?")
 
 
 def _advice(price: Price | None, model: str | None) -> str:

@@ -11,8 +11,7 @@ from collections.abc import Iterable, Sequence
 from typing import NamedTuple
 
 from construction.authoring.replacement import is_replaced
-from construction.llm.reply_cache import ReplyCache
-from construction.pipeline.on_record import questions_on_record
+from construction.llm.reply_cache import ReplyCache, request_key
 from construction.pipeline.pipeline import ConstructionPlan, ConstructionWork
 from construction.pipeline.rehearsal import RehearsedModels
 from construction.scripts.question_step import QuestionStep
@@ -120,10 +119,11 @@ def _written_items(
 
 
 def _on_record(fact: Fact, plan: ConstructionPlan, models: RehearsedModels, cache: ReplyCache) -> bool:
+    """Whether any of a fact's calls for questions is on record, as this model, prompt and number make them."""
     step = QuestionStep(models.wording.questions)
-    return any(
-        questions_on_record(
-            cache, step, fact, model=models.model, count=plan.quota(edited=edited).candidates, edited=edited
-        )
+    requests = (
+        step.sample(call, fact.key, str(call.index), attempt=0)
         for edited in (True, False)
+        for call in step.calls(fact, count=plan.quota(edited=edited).candidates, edited=edited)
     )
+    return any(cache.get(request_key(models.model, request)) is not None for request in requests)

@@ -12,12 +12,11 @@ from construction.llm.cli_options import journal_of
 from construction.llm.connection import Access
 from construction.llm.reply_cache import ReplyCache
 from construction.pipeline.author_models import ScriptAuthor, profile_of, script_authors, verifier
-from construction.pipeline.cost_estimate import ConstructionEstimate, estimate, expected_calls, models_of
+from construction.pipeline.cost_estimate import ConstructionEstimate, estimate, models_of
 from construction.pipeline.generations import earlier_generations, sentence
 from construction.pipeline.pipeline import AHEAD, ConstructionPlan, ConstructionWork, plan_work
 from construction.pipeline.session import Session
 from construction.prompts.custom import load_prompts
-from construction.prompts.prompt_file import WriterPrompts
 from curation.files.journal import Journal
 from curation.files.local_models import LOCAL, names_a_file
 from curation.files.model_packages import EMBEDDED
@@ -191,26 +190,6 @@ class PreparedJob(NamedTuple):
             return ""
         choice = {"add": " beside it (--add)", "replace": " in its place (--replace)", None: ": --add or --replace"}
         return f"{sentence(earlier)}{choice[plan.generation]}." if earlier else ""
-
-    def expected_calls(self, done: int | None = None, *, wording: WriterPrompts | None = None) -> dict[str, int]:
-        """First attempts of all calls, by model.
-
-        Args:
-            done: Only of so many facts, edits before neighbours; left out, of all.
-            wording: The prompts, where they have been read already.
-        """
-        session, (edits, drawn, others) = self.session, self.work
-        if done is not None:
-            edits, others = edits[:done], others[: max(0, done - len(edits))]
-        work = ConstructionWork(edits, drawn, others)
-        return expected_calls(
-            work,
-            self.plan,
-            model=session.access.label,
-            wording=wording,
-            authors=session.authors,
-            reader=session.reader,
-        )
 
 
 @contextmanager

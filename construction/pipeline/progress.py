@@ -36,7 +36,6 @@ class ProgressDisplay:
     Args:
         console: Where to; standard error where left out.
         expected: Calls of the whole work by model, first attempts.
-        planned: Those of them that the first facts of so many take; as many for every fact where left out.
         clock: Seconds; replaced in tests.
     """
 
@@ -45,11 +44,10 @@ class ProgressDisplay:
         console: Console | None = None,
         *,
         expected: Mapping[str, int],
-        planned: Callable[[int], Mapping[str, int]] | None = None,
         clock: Callable[[], float] = time.monotonic,
     ) -> None:
         self._console = console or _standard_error()
-        self._expected, self._planned = dict(expected), planned
+        self._expected = dict(expected)
         self._line = StatusLine(self._write, terminal=False, every=_PLAIN, at_once=False, clock=clock)
         self._live: Live | None = None
         self._logs: dict[logging.StreamHandler[Any], Any] = {}
@@ -79,7 +77,7 @@ class ProgressDisplay:
         if not 0 < facts <= total:
             return calls
         share = facts / total
-        part = self._planned(facts).get(model, 0) if self._planned else calls * share
+        part = calls * share
         weight = part / facts * (1 - share)
         return round(calls * (answers.get(model, 0) + weight) / (part + weight)) if part else calls
 

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import asyncio
 import re
-from collections.abc import Sequence
+from collections.abc import Iterable
 from typing import Any, NamedTuple, get_args
 
 from pydantic import BaseModel, ValidationError
@@ -21,7 +21,6 @@ from construction.llm.cost.estimates import CallCounter
 from construction.llm.endpoint import Endpoint
 from construction.llm.reply_cache import ReplyCache, StoredOutcome, request_key
 from construction.llm.step import Request
-from construction.pipeline.on_record import questions_on_record
 from construction.prompts.prompt_file import WriterPrompts
 from construction.scripts.object_last import ObjectLast
 from construction.scripts.question_step import QuestionStep
@@ -45,14 +44,17 @@ class RehearsalClient(Client):
     Args:
         model: Name of the model, part of a call's key.
         cache: Replies on record.
-        counter: Counts what is missing.
         attempts: Times that a call is made whose reply cannot be used.
+
+    Attributes:
+        missing: Counts what is not on record.
+        answers: Requests of the whole work, those on record among them.
     """
 
-    def __init__(self, model: str, cache: ReplyCache, counter: CallCounter, *, attempts: int) -> None:
+    def __init__(self, model: str, cache: ReplyCache, *, attempts: int) -> None:
         self.endpoint = Endpoint(model=model, attempts=attempts)
         self.budget, self.activity = Budget(cache), Activity()
-        self._cache, self._counter = cache, counter
+        self._cache, self.missing, self.answers = cache, CallCounter(), 0
         self.fact: Fact | None = None
 
     @property
@@ -67,10 +69,11 @@ class RehearsalClient(Client):
 
     async def ask(self, request: Request) -> Reply:
         """The reply on record; else one as it may be, and the call is counted."""
+        self.answers += 1
         try:
             return await super().ask(request)
         except _NotOnRecord:
-            self._counter.add(request.messages, reply_tokens=_tokens(request))
+            self.missing.add(request.messages, reply_tokens=_tokens(request))
         value = _stand_in(request.reply, self.fact)
         key = request_key(self.endpoint.model, request)
         return Reply("ok" if value else "unanswered", value, "", "", key, None, None, "", 0)
@@ -97,51 +100,40 @@ class RehearsedModels(NamedTuple):
     writers: tuple[tuple[str, ScriptStep], ...]
     reader: str | None = None
 
+    @property
+    def names(self) -> list[str]:
+        """The models by stage: questions, scripts of each author, readings."""
+        return [self.model, *(name for name, _ in self.writers), *([self.reader] if self.reader else [])]
 
-class Rehearsal:
-    """Counts the calls that facts still need.
+
+def rehearse(
+    facts: Iterable[tuple[Fact, QuestionQuota, bool]], models: RehearsedModels, cache: ReplyCache, *, attempts: int
+) -> list[RehearsalClient]:
+    """Walk through the work on facts; each stage's client holds what it would ask.
 
     Args:
+        facts: Each with its quota, and whether it is edited.
         models: Who would be asked.
         cache: The journal's replies.
-        counters: One for the questions, one for each writer, one for the reader where there is one.
         attempts: Times that a call is made whose reply cannot be used.
     """
+    clients = [RehearsalClient(name, cache, attempts=attempts) for name in models.names]
+    first, *others = clients
+    author = Author(
+        first,
+        questions=QuestionStep(models.wording.questions),
+        writers=[ScriptWriter(who, step) for who, (_, step) in zip(others, models.writers, strict=False)],
+        reader=PromptVerifier(others[-1]) if models.reader else None,
+    )
 
-    def __init__(
-        self, models: RehearsedModels, cache: ReplyCache, counters: list[CallCounter], *, attempts: int
-    ) -> None:
-        names = [models.model, *(name for name, _ in models.writers), *([models.reader] if models.reader else [])]
-        self._clients = [
-            RehearsalClient(name, cache, counter, attempts=attempts)
-            for name, counter in zip(names, counters, strict=True)
-        ]
-        first, *others = self._clients
-        steps = [ScriptStep(step.wording) for _, step in models.writers]
-        self._model, self._cache, self._questions = models.model, cache, QuestionStep(models.wording.questions)
-        self._author = Author(
-            first,
-            questions=self._questions,
-            writers=[ScriptWriter(client, step) for client, step in zip(others, steps, strict=False)],
-            reader=PromptVerifier(others[-1]) if models.reader else None,
-        )
+    async def walk() -> None:
+        for fact, quota, edited in facts:
+            for client in clients:
+                client.fact = fact
+            await author.make(fact, quota, edited=edited)
 
-    def on_record(self, fact: Fact, quota: QuestionQuota, *, edited: bool) -> bool:
-        """Whether any of the fact's calls for questions is on record, so that it was begun in this way."""
-        return questions_on_record(
-            self._cache, self._questions, fact, model=self._model, count=quota.candidates, edited=edited
-        )
-
-    def count(self, begun: Sequence[tuple[Fact, QuestionQuota, bool]]) -> None:
-        """Count what is missing of facts that were begun: each with its quota, and whether it is edited."""
-
-        async def walk() -> None:
-            for fact, quota, edited in begun:
-                for client in self._clients:
-                    client.fact = fact
-                await self._author.make(fact, quota, edited=edited)
-
-        asyncio.run(walk())
+    asyncio.run(walk())
+    return clients
 
 
 def _tokens(request: Request) -> int:

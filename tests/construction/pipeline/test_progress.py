@@ -162,14 +162,6 @@ def test_how_many_answers_are_left_follows_what_finished_facts_took(budget, done
     assert (f", {duration(left)} left" in line) if left else "left" not in line
 
 
-def test_facts_that_take_fewer_calls_are_weighed_by_what_was_planned_for_them(budget):
-    """Neighbours come last and need one question: the edits alone say little of how long those take."""
-    live = ProgressDisplay(console_of(110), expected={"m": 120}, planned=lambda done: {"m": 10 * min(done, 10)})
-    live.watch(tuple, lambda: AnsweredFacts(10, {"m": 100}))
-    live.facts(ConstructionProgress(done=10, total=30, kept=0, calls=0))
-    assert "of about 120 answers" in live.line(budget)
-
-
 def test_the_time_left_waits_for_pauses_and_for_the_model_that_nobody_knows_yet(budget):
     """Seen in a recording: "0 s left" while one model paused and another had not answered yet."""
     live = ProgressDisplay(console_of(110), expected={"m": 100, "embedded": 8})

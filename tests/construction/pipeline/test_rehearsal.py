@@ -7,17 +7,15 @@ import time
 
 import pytest
 
-from construction.llm.cost.estimates import CallCounter
 from construction.llm.reply_cache import ReplyCache
 from construction.llm.step import PlainText
 from construction.pipeline.cost_estimate import models_of
 from construction.pipeline.pipeline import ConstructionPlan
-from construction.pipeline.rehearsal import Rehearsal, _stand_in
+from construction.pipeline.rehearsal import _stand_in, rehearse
 from construction.scripts.object_last import object_last
 from construction.scripts.question_step import OneQuestion, QuestionList, ReasonedQuestions
 from construction.scripts.script_step import ScriptList, StepList, StepSlots
 from construction.verifier.steps import DependsReply, NextReply, PromptReply
-from curation.files.journal import Journal
 from tests.support.construction.authored import run
 from tests.support.construction.verified import readings
 from tests.support.facts import make_fact
@@ -148,22 +146,17 @@ def test_a_reply_in_a_fixed_form_can_be_made_up(leading, old):
     assert model is not None and model.key_step.endswith(f" {old}")
 
 
-def test_a_type_that_nobody_knows_is_left_unanswered(tmp_path):
+def test_a_type_that_nobody_knows_is_left_unanswered():
     class Odd(PlainText):
         odd: int
 
     assert _stand_in(Odd, make_fact()) is None and _stand_in(StepList, None) is None
 
 
-def test_two_hundred_facts_that_were_begun_are_counted_in_seconds(tmp_path):
+def test_two_hundred_facts_are_counted_in_seconds():
     plan = ConstructionPlan()
-    models = models_of(plan, plan.wording(), "m")
-    with Journal(tmp_path / "j", write=True) as journal:
-        counters = [CallCounter(), CallCounter()]
-        rehearsal = Rehearsal(models, ReplyCache(journal), counters, attempts=1)
-        facts = [make_fact(f"Country {n}", "Lima", "Oslo") for n in range(200)]
-        assert not any(rehearsal.on_record(f, plan.quota(edited=True), edited=True) for f in facts)
-        start = time.process_time()
-        rehearsal.count([(f, plan.quota(edited=True), True) for f in facts])
-        assert time.process_time() - start < 10
-    assert [c.estimate(None).calls for c in counters] == [200, 200]
+    facts = [(make_fact(f"Country {n}", "Lima", "Oslo"), plan.quota(edited=True), True) for n in range(200)]
+    start = time.process_time()
+    clients = rehearse(facts, models_of(plan, plan.wording(), "m"), ReplyCache(None), attempts=1)
+    assert time.process_time() - start < 10
+    assert [c.missing.estimate(None).calls for c in clients] == [c.answers for c in clients] == [200, 200]
