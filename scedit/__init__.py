@@ -1,1 +1,34 @@
-"""Knowledge-editing benchmarks from Python: read facts, build a split, edit a model, evaluate methods."""
+"""The toolkit from Python: read facts, build a split, edit a model, evaluate methods.
+
+    facts = scedit.read(frame)
+    split = scedit.construct(facts, "gpt-4o").freeze("mine")
+    run = scedit.evaluate("Qwen/Qwen2.5-1.5B-Instruct", split, ["rome", "ft"])
+    run.summary()
+
+Each function does what the command of its name does, with the same records, journals and digests.
+"""
+
+from scedit.hidden import refuse_hidden
+
+refuse_hidden()  # before anything of ours is imported
+
+from scedit.building import Build, construct, estimate, load_split
+from scedit.editing import ModelEdit, edit
+from scedit.evaluating import Run, evaluate, load_run
+from scedit.facts import Facts, read
+from schemas.core.errors import UserError
+
+__all__ = [
+    "Build",
+    "Facts",
+    "ModelEdit",
+    "Run",
+    "UserError",
+    "construct",
+    "edit",
+    "estimate",
+    "evaluate",
+    "load_run",
+    "load_split",
+    "read",
+]

@@ -9,7 +9,8 @@ from __future__ import annotations
 import asyncio
 import signal
 import threading
-from collections.abc import AsyncIterator, Coroutine
+from collections.abc import AsyncIterator, Callable, Coroutine
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack, asynccontextmanager
 from pathlib import Path
 from typing import Any, TypeVar
@@ -189,27 +190,48 @@ class StopSignal(KeyboardInterrupt):
 def run(work: Coroutine[Any, Any, T]) -> T:
     """Run asynchronous work until it ends, or until Ctrl-C or SIGTERM stops it in good order.
 
+    Where a loop runs already, as in a notebook, the work gets a thread with a loop of its own.
+
     Raises:
-        Stopped: a signal came; everything that was answered is on record.
+        StopSignal: a signal came; everything that was answered is on record.
     """
     caught: list[int] = []
+    stops: list[Callable[[int], object]] = []
 
     async def watched() -> T:
-        task = asyncio.ensure_future(work)
+        task, loop = asyncio.ensure_future(work), asyncio.get_running_loop()
+
+        def stop(number: int) -> None:
+            caught.append(number)
+            task.cancel()
+
+        stops.append(lambda number: loop.call_soon_threadsafe(stop, number))
         if threading.current_thread() is threading.main_thread():
-            loop = asyncio.get_running_loop()
-
-            def stop(number: int) -> None:
-                caught.append(number)
-                task.cancel()
-
             for number in (signal.SIGINT, signal.SIGTERM):
                 loop.add_signal_handler(number, stop, number)
         return await task
 
     try:
-        return asyncio.run(watched())
+        if not _loop_runs():
+            return asyncio.run(watched())
+        with ThreadPoolExecutor(1) as thread:
+            result = thread.submit(lambda: asyncio.run(watched()))
+            try:
+                return result.result()
+            except KeyboardInterrupt:
+                for stop in stops:
+                    stop(signal.SIGINT)
+                return result.result()
     except asyncio.CancelledError:
         if not caught:
             raise
         raise StopSignal(caught[0]) from None
+
+
+def _loop_runs() -> bool:
+    """Whether this thread runs a loop, as that of a notebook does."""
+    try:
+        asyncio.get_running_loop()
+    except RuntimeError:
+        return False
+    return True

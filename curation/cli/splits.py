@@ -188,15 +188,13 @@ def explain(
 
 def _rule(path: Path | None, settings: tuple[str, ...], store: Store) -> SplitRule:
     """The rule of a file or the default one; a store without facts gets one for its edits."""
+    from curation.rules.release import rule_for
     from curation.rules.rule import read_rule
     from curation.shipped import read_config
     from schemas.core.config import override
 
-    table = read_config(path).get("rule", {}) if path else {}
-    table = override(table, settings)
-    if path is None and "edits" not in table and not store.has("fact"):
-        table |= next(({"edits": kind} for kind in ("event", "document") if store.has(kind)), {})
-    return read_rule(table, where=str(path or "--set"))
+    table = override(read_config(path).get("rule", {}) if path else {}, settings)
+    return rule_for(store, table, where="--set") if path is None else read_rule(table, where=str(path))
 
 
 def _print_split(

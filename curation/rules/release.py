@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from curation.rules.explain import explain, rule_of
-from curation.rules.rule import SplitRule
+from curation.rules.rule import SplitRule, read_rule
 from curation.rules.selection import SelectionStream
 from curation.splits.contradictions import ContradictionFinder, ContradictoryRequests
 from curation.splits.errata import Errata, Erratum, merge_errata
@@ -45,6 +45,17 @@ class FreezeResult(NamedTuple):
     unprompted: dict[str, int]
     warnings: tuple[str, ...]
     contradictions: tuple[ContradictoryRequests, ...]
+
+
+def rule_for(store: Store, settings: dict[str, Any], *, where: str) -> SplitRule:
+    """The default rule with settings of one's own; a store without facts gets the one for its edits.
+
+    Raises:
+        UserError: an unknown setting.
+    """
+    if "edits" not in settings and not store.has("fact"):
+        settings = settings | next(({"edits": kind} for kind in ("event", "document") if store.has(kind)), {})
+    return read_rule(settings, where=where)
 
 
 def freeze(

@@ -100,18 +100,13 @@ def _wanted(
     config: Path | None, settings: tuple[str, ...], base: dict[str, Any], editors: tuple[str, ...]
 ) -> RunConfig:
     """The configuration of a file, or of options alone."""
-    from evaluation.runs.config import load_config, parse_config
-    from schemas.core.ids import slug
+    from evaluation.runs.config import config_of, load_config
 
     if config is not None:
         return load_config(config, settings, base=base)
-    given = {name: value for name, value in base.items() if value is not None}
     if missing := [f"--{name}" for name, value in (("model", base["model"]), ("editors", editors)) if not value]:
         raise UserError(f"name a configuration file, or give {' and '.join(missing)}", fix="see: scedit run --help")
-    split = given.setdefault("split", {"name": "mini"})
-    name = split.get("name") or Path(split["file"]).stem
-    given.setdefault("out", str(Path("runs", f"{slug(name)}-{slug(Path(given['model']).name)}")))
-    return parse_config({**given, "editors": list(editors)}, settings, where="options")
+    return config_of({"split": {"name": "mini"}, **base, "editors": list(editors)}, settings)
 
 
 def _execute(config: RunConfig, trackers: tuple[str, ...], *, retry_failed: bool) -> list[EditorOutcome]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
@@ -23,6 +23,7 @@ from evaluation.runs.validity_variants import VARIANTS, Variant, asks_otherwise
 from evaluation.simplify.base import SimplifyChoice
 from schemas.core.config import Options, override, validate
 from schemas.core.errors import UserError
+from schemas.core.ids import slug
 
 DEFAULT_METRICS = ("es", "ps", "ns", "s_es", "s_ns", "s_bo")
 
@@ -314,6 +315,32 @@ def parse_config(data: dict[str, Any], settings: Sequence[str] = (), *, where: s
     """
     data = override(_spelt_out(data, where=where), settings)
     return validate(RunConfig, data, where=where)
+
+
+def config_of(data: Mapping[str, Any], settings: Sequence[str] = ()) -> RunConfig:
+    """A run's configuration without a file; its folder is called after split and model where ``out`` is not given.
+
+    Args:
+        data: Fields of ``RunConfig``; None is skipped.
+        settings: ``name=value`` overrides.
+
+    Raises:
+        UserError: as ``load_config``.
+    """
+    given = _spelt_out({name: value for name, value in data.items() if value is not None}, where="options")
+    split = given["split"]
+    given.setdefault("out", str(default_out(split.get("name") or Path(split["file"]).stem, given["model"])))
+    return parse_config(given, settings, where="options")
+
+
+def default_out(split: str, model: str) -> Path:
+    """The folder of a run for which none is named.
+
+    Example:
+        >>> default_out("mini", "openai-community/gpt2-xl").as_posix()
+        'runs/mini-gpt2-xl'
+    """
+    return Path("runs", f"{slug(split)}-{slug(Path(model).name)}")
 
 
 def _spelt_out(data: dict[str, Any], *, where: str) -> dict[str, Any]:

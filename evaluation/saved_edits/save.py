@@ -58,10 +58,22 @@ def open_edit_cases(source: str, *, limit: int | None = None) -> tuple[Case, ...
     Raises:
         UserError: no such file, no fact with a new object in it, or two that contradict each other.
     """
-    cases = [case for case in _read(source) if case.fact.new is not None][:limit]
+    return cases_to_edit([case for case in _read(source) if case.fact.new is not None][:limit], where=source)
+
+
+def cases_to_edit(cases: Sequence[Case], *, where: str) -> tuple[Case, ...]:
+    """Cases that are edited together, without the neighbours that are edited themselves.
+
+    Args:
+        cases: All of them.
+        where: What an error names.
+
+    Raises:
+        UserError: there is none, or two contradict each other.
+    """
     if not cases:
-        raise UserError("no fact has a new object: there is nothing to edit", where=source, fix="give it facts to edit")
-    edited = _edited(cases, source)
+        raise UserError("no fact has a new object: there is nothing to edit", where=where, fix="give it facts to edit")
+    edited = _edited(cases, where)
     return tuple(_without_edited(case, edited) for case in cases)
 
 

@@ -94,6 +94,17 @@ class Registry:
         listing: str | None = None,
     ) -> None:
         self.kind, self._shipped, self._listing = kind, tuple(shipped), listing
+        self._added: dict[str, Any] = {}
+
+    def add(self, name: str, component: Any) -> None:
+        """A component of this process alone, such as a class written in a notebook; added again, it is replaced.
+
+        Raises:
+            UserError: an installed package has the name.
+        """
+        if name in self._points:
+            raise UserError(f"there is a {self.kind} '{name}' already", fix="give yours another name")
+        self._added[name] = component
 
     @cached_property
     def _points(self) -> dict[str, EntryPoint]:
@@ -119,7 +130,7 @@ class Registry:
         Raises:
             UserError: a name is registered twice, or the installation is out of date.
         """
-        return list(self._points)
+        return [*self._points, *self._added]
 
     def get(self, name: str) -> Any:
         """The component itself, by its name; imports its module.
@@ -128,6 +139,8 @@ class Registry:
             UserError: for an unknown name, with the nearest names, and the whole list or the command that shows it; or
                 what is registered is not where the installed package says.
         """
+        if name in self._added:
+            return self._added[name]
         if self._listing is None:
             check_choice(name, self.names(), self.kind)
         elif name not in self._points:

@@ -1,0 +1,200 @@
+"""Methods scored on a split: the run, its table, plots and report."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from schemas.core.errors import UserError
+
+if TYPE_CHECKING:
+    from altair import TopLevelMixin
+    from pandas import DataFrame
+
+    from curation.splits.split_file import Split
+    from evaluation.analysis.comparison import Comparison
+    from evaluation.metrics.base import Metric
+    from evaluation.runs import results
+
+SUMMARY = ("method", "metric", "mean", "low", "high", "n", "unscored")
+
+
+class Run:
+    """A run that is kept in a folder; figures are scored anew from its answers, and no model is asked.
+
+    Attributes:
+        folder: Where everything stands: configuration, split, answers, failures.
+    """
+
+    def __init__(self, run: results.Run) -> None:
+        self._run, self.folder = run, run.folder
+
+    def __repr__(self) -> str:
+        """Folder, model, methods, number of cases."""
+        methods = ", ".join(editor.label for editor in self._run.editors)
+        return f"Run({str(self.folder)!r}: {self._run.about['model']}, {len(self._run.cases)} cases, {methods})"
+
+    def frame(self, metrics: Sequence[str] = (), *, store: Path | str | None = None) -> DataFrame:
+        """All scores as one long table, a row for every method, case, item and metric, without and with the edit.
+
+        Args:
+            metrics: Only these.
+            store: A store with ratings of the run's texts, which then stand in the table too.
+        """
+        from evaluation.runs.frame import answers_frame
+
+        return answers_frame(self._run, metrics=metrics, store=store)
+
+    def summary(self) -> DataFrame:
+        """Mean, 95 % interval and number of cases of every method and metric, as the report's first table has them.
+
+        Shares are fractions from 0 to 1. ``low`` and ``high`` are missing where there are too few cases for an
+        interval, the mean where nothing was asked or a metric has its value by definition.
+        """
+        from scedit.facts import frame_of
+
+        table, metrics = self._table()
+        rows = []
+        for row in table.rows:
+            for metric in metrics:
+                found = row.summaries[metric.name]
+                ends = (found.interval.low, found.interval.high)
+                rows.append((row.label, metric.name, found.mean, *ends, found.cases, found.unscored))
+        return frame_of(rows, SUMMARY)
+
+    def plot(self, metric: str) -> TopLevelMixin:
+        """All methods under a metric, means with 95 % intervals: a chart of altair (``.save("fig.pdf")``).
+
+        Args:
+            metric: Name (``s_es``) or title (``S-ES``).
+
+        Raises:
+            UserError: the run has no such metric, or no value of it.
+        """
+        from evaluation.report.charts import draw, metric_plot
+        from schemas.core.registry import check_choice
+
+        table, metrics = self._table()
+        by_name = {m.name: m for m in metrics}
+        name = next((m.name for m in metrics if m.title.casefold() == metric.casefold()), metric)
+        check_choice(name, by_name, "metric")
+        plot = metric_plot(table, by_name[name])
+        if plot is None:
+            raise UserError(f"no method has a value of '{name}'", where=str(self.folder))
+        return draw(plot, [row.label for row in table.rows]).chart
+
+    def report(self, out: Path | str | None = None, **options: Any) -> Path:
+        """Write the report, as ``scedit report`` does, with its tables beside it; the page's file.
+
+        Args:
+            out: A folder or the page's name; the run's folder where left out.
+            options: Those of ``evaluation.write_report``: ``store``, ``against``, ``figures`` ...
+        """
+        from evaluation.report.write import write_report
+
+        return write_report(self.folder, out=out, **options).files[0]
+
+    def _table(self) -> tuple[Comparison, tuple[Metric, ...]]:
+        from evaluation.analysis.comparison import compare
+        from evaluation.runs.frame import score_run
+        from evaluation.runs.plan import metrics_of
+
+        metrics = metrics_of(self._run.about)
+        scores = score_run(self._run, metrics, self._run.about["normalisation"])
+        return compare(self._run, scores, metrics)[0], metrics
+
+
+def load_run(folder: Path | str) -> Run:
+    """A run's folder, finished or not.
+
+    Raises:
+        UserError: no run's folder, a damaged one, or nothing in it is finished.
+    """
+    from evaluation.runs import results
+
+    return Run(results.load_run(folder))
+
+
+def evaluate(
+    model: Any,
+    split: Any,
+    editors: Sequence[Any] | Mapping[str, Any],
+    *,
+    tokenizer: Any = None,
+    metrics: Sequence[Any] | None = None,
+    out: Path | str | None = None,
+    retry_failed: bool = False,
+    progress: bool = True,
+    **options: Any,
+) -> Run:
+    """Edit a model and score it, as ``scedit run`` does; the same call again computes only what is missing.
+
+    Args:
+        model: A name (``embedded``, a folder, a hub name, ``endpoint:NAME``), or a model of transformers.
+        split: A split, the name of a shipped one (``mini``, ``open:test``), or a split file.
+        editors: Methods: names, tables such as ``{"name": "ft", "label": "long", "params": {"steps": 50}}``, classes
+            of your own (``evaluation.Editor``); or a dictionary of labels and tables.
+        tokenizer: The fast tokenizer of a model in memory.
+        metrics: Names, or classes of your own (``evaluation.Metric``); the paper's six where left out.
+        out: The run's folder; ``runs/SPLIT-MODEL`` where left out.
+        retry_failed: Do cases again that ended in an error.
+        progress: Show a bar a method.
+        options: All else of a run's configuration: ``limit``, ``device``, ``dtype``, ``regime``, ``engine``,
+            ``generation``, ``endpoint`` ... (docs: Evaluate; ``evaluation.RunConfig``).
+
+    Raises:
+        UserError: anything that can be mended before or while it runs; finished cases are kept.
+    """
+    from evaluation.editors import EDITORS
+    from evaluation.metrics import METRICS
+    from evaluation.runs.config import config_of
+    from evaluation.runs.runner import execute
+    from scedit.models import language_model
+    from scedit.progress import RunBars
+
+    lm = None if isinstance(model, str) else language_model(model, tokenizer)
+    data: dict[str, Any] = {"model": model if lm is None else lm.name, "out": None if out is None else str(out)}
+    data |= {} if lm is None else {"dtype": str(lm.dtype).removeprefix("torch.")}
+    data["editors"] = dict(editors) if isinstance(editors, Mapping) else [_named(e, EDITORS) for e in editors]
+    data["metrics"] = None if metrics is None else [_named(m, METRICS) for m in metrics]
+    data |= _named_split(split) if isinstance(split, str | Path) else _written(split, data["model"], out)
+    config = config_of({**data, **options})
+    outcomes = execute(config, on_event=RunBars(shown=progress), retry_failed=retry_failed, lm=lm)
+    if stopped := [f"{o.label}: {o.stopped}" for o in outcomes if o.stopped]:
+        raise UserError(f"stopped early ({'; '.join(stopped)})", fix="mend the cause, then evaluate(retry_failed=True)")
+    if fruitless := [o.label for o in outcomes if o.failed and o.failed == o.computed + o.resumed]:
+        where, fix = str(config.out), "mend the cause, then evaluate(retry_failed=True)"
+        raise UserError(f"no case was finished by {', '.join(fruitless)}", where=where, fix=fix)
+    return load_run(config.out)
+
+
+def _named(component: Any, registry: Any) -> Any:
+    """A component's name; a class of the user's own is registered for this process."""
+    if not isinstance(component, type):
+        return component
+    name = str(getattr(component, "name", component.__name__))
+    registry.add(name, component)
+    return name
+
+
+def _named_split(split: str | Path) -> dict[str, Any]:
+    """A shipped split or a file, as the run's configuration names it."""
+    name = str(split)
+    return {"split": {"file": name} if Path(name).suffix else name}
+
+
+def _written(split: Split, model: str, out: Path | str | None) -> dict[str, Any]:
+    """A split in memory as the run's configuration names it: by a shipped name, or as the file in the run's folder."""
+    from curation.shipped import SPLITS, shipped_split
+    from curation.splits.split_file import write_split
+    from evaluation.runs.config import default_out
+    from evaluation.runs.results import split_file
+
+    if split.name in SPLITS and shipped_split(split.name).digest == split.digest:
+        return {"split": split.name}
+    folder = Path(out) if out is not None else default_out(split.name, model)
+    path = folder / split_file(split.digest)
+    if not path.exists():
+        write_split(split, path)
+    return {"split": {"file": str(path)}, "out": str(folder)}

@@ -1,0 +1,179 @@
+"""Facts from a data frame, a list of dictionaries or a file, with what is wrong with them."""
+
+from __future__ import annotations
+
+import csv
+import re
+import tempfile
+from collections.abc import Iterable, Iterator, Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from schemas.core.errors import MissingPackage, UserError
+
+if TYPE_CHECKING:
+    from pandas import DataFrame
+
+    from curation.loaders import LoadResult, Problem
+    from schemas.facts import Fact
+
+PROBLEMS = ("where", "kind", "what")
+_LINE = re.compile(r", line (\d+)$")
+
+
+class Facts:
+    """Facts that were read.
+
+    Attributes:
+        path: The file that they stand in, as the commands would be given it; ``shipped`` for those of the toolkit.
+        loaded: The records, and what could not be read.
+
+    Example:
+        >>> facts = read([{"subject": "Peru", "relation": "capital", "prompt": "The capital of {} is",
+        ...                "old": "Lima", "new": "Oslo"}])
+        >>> len(facts), facts[0].old.text
+        (1, 'Lima')
+    """
+
+    def __init__(self, path: str, loaded: LoadResult, problems: Iterable[Problem], *, rows: _Rows | None) -> None:
+        self.path, self.loaded = path, loaded
+        self._problems, self._rows = tuple(problems), rows
+
+    def __len__(self) -> int:
+        """How many there are."""
+        return len(self.loaded.facts)
+
+    def __iter__(self) -> Iterator[Fact]:
+        """The facts, in the order of the source."""
+        return iter(self.loaded.facts)
+
+    def __getitem__(self, number: int) -> Fact:
+        """One of them, from 0."""
+        return self.loaded.facts[number]
+
+    def __repr__(self) -> str:
+        """How many, with how many problems."""
+        return f"Facts({len(self)} facts, {len(self._problems)} problems)"
+
+    @property
+    def problems(self) -> DataFrame:
+        """What is wrong, a row each: ``where`` (row of the frame from 0, or line of the file), ``kind``, ``what``.
+
+        Records that cannot be used are no facts; all other problems are worth a look and lose nothing.
+        """
+        return frame_of(
+            [(self._rows.place(p.where) if self._rows else p.where, p.kind, p.what) for p in self._problems], PROBLEMS
+        )
+
+    def frame(self) -> DataFrame:
+        """The facts as a table in the columns that ``read`` takes, aliases and paraphrases as lists."""
+        from curation.loaders.formats.native import COLUMNS
+
+        return frame_of([_cells(fact) for fact in self], COLUMNS)
+
+
+def read(source: Any, *, format: str | None = None) -> Facts:
+    """Read facts and check them.
+
+    Args:
+        source: A data frame (pandas, polars ...), a list of dictionaries, a file in any format of
+            ``scedit data formats``, or ``"shipped"``. Columns of a table: ``subject``, ``relation``, ``prompt`` (with
+            ``{}`` in place of the subject), ``old`` and ``new``; more of them are listed by ``Facts.frame``. Aliases
+            and paraphrases are lists, or one text with ``|`` between them.
+        format: Format of a file; found from the file where left out.
+
+    Raises:
+        UserError: the source cannot be read at all, or a column is missing or unknown; one sentence.
+    """
+    if isinstance(source, Facts):
+        return source
+    from curation.loaders.audit import defects
+
+    if isinstance(source, str | Path):
+        if str(source) == "shipped":
+            from curation.loaders import load
+
+            return Facts("shipped", load("shipped"), (), rows=None)
+        loaded, problems = defects(Path(source), format)
+        return Facts(str(source), loaded, problems, rows=None)
+    rows = _Rows(_dictionaries(source))
+    try:
+        loaded, problems = defects(rows.path, "csv")
+    except UserError as error:
+        fix = "add or rename columns" if "column" in error.what else error.fix
+        raise type(error)(error.what, where="the table of facts", allowed=error.allowed, fix=fix) from None
+    return Facts(str(rows.path), loaded, problems, rows=rows)
+
+
+class _Rows:
+    """Dictionaries as a file ``facts.csv`` that stays as long as the facts that were read from it.
+
+    Its name and bytes depend on the facts alone, so the same table is the same source to a store.
+    """
+
+    def __init__(self, rows: list[dict[str, Any]]) -> None:
+        self._folder = tempfile.TemporaryDirectory(prefix="scedit-")
+        self.path = Path(self._folder.name, "facts.csv")
+        self._row_of_line: dict[int, int] = {}
+        columns = list(dict.fromkeys(name for row in rows for name in row))
+        with self.path.open("w", encoding="utf-8", newline="") as file:
+            writer = csv.writer(file, lineterminator="\n")
+            writer.writerow(columns)
+            for number, row in enumerate(rows):
+                writer.writerow([_cell(row.get(name)) for name in columns])
+                self._row_of_line[number + 2] = number
+
+    def place(self, where: str) -> str:
+        """A place in the file as the row of the table."""
+        found = _LINE.search(where)
+        return f"row {self._row_of_line[int(found[1])]}" if found and int(found[1]) in self._row_of_line else where
+
+
+def _dictionaries(source: Any) -> list[dict[str, Any]]:
+    """The rows of a frame of any library, or of a list."""
+    if isinstance(source, Iterable) and not hasattr(source, "columns"):
+        rows = list(source)
+        if odd := next((row for row in rows if not isinstance(row, Mapping)), None):
+            raise UserError(f"a row is a {type(odd).__name__}", where="the table of facts", allowed="dictionaries")
+        return [{str(name): value for name, value in row.items()} for row in rows]
+    try:
+        import narwhals
+    except ModuleNotFoundError:
+        raise MissingPackage("narwhals", extra="eval") from None
+    try:
+        frame = narwhals.from_native(source, eager_only=True)
+    except TypeError:
+        allowed = "a data frame, a list of dictionaries, a file's name"
+        raise UserError(f"facts cannot be read from a {type(source).__name__}", allowed=allowed) from None
+    return [{str(name): value for name, value in row.items()} for row in frame.rows(named=True)]
+
+
+def _cell(value: Any) -> str:
+    """A value as a cell of one line: nothing for a missing one, lists with ``|`` between their parts."""
+    if isinstance(value, list | tuple):
+        return "|".join(_cell(one) for one in value)
+    missing = value is None or value != value  # NaN and NaT differ from themselves
+    return "" if missing else " ".join(str(value).splitlines())
+
+
+def _cells(fact: Fact) -> tuple[Any, ...]:
+    new = fact.new
+    return (
+        *(fact.key, fact.subject.text, list(fact.subject.aliases), fact.relation.label or fact.relation.id),
+        *(fact.prompt, fact.old.text, list(fact.old.aliases)),
+        *(new and new.text, list(new.aliases) if new else [], fact.changed_on, list(fact.paraphrases)),
+        *(fact.source.name, fact.source.licence, fact.language),
+    )
+
+
+def frame_of(rows: list[tuple[Any, ...]], columns: Iterable[str]) -> DataFrame:
+    """Rows as a data frame.
+
+    Raises:
+        MissingPackage: pandas is not installed.
+    """
+    try:
+        from pandas import DataFrame
+    except ModuleNotFoundError:
+        raise MissingPackage("pandas", extra="eval") from None
+    return DataFrame(rows, columns=list(columns))

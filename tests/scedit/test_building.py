@@ -1,0 +1,113 @@
+"""Constructing and freezing from Python: the same store as the commands make, kept replies, refusals, notebooks."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from click.testing import CliRunner
+
+import scedit
+from curation.store.store import Store
+from scedit.commands import cli
+from schemas.core.errors import UserError
+from tests.support.construction.verified import readings
+from tests.support.scripted_server import ScriptedServer, author
+
+CAPITALS = {"Peru": "Lima", "Chad": "N'Djamena", "Italy": "Rome"}
+ROWS = [
+    {"subject": s, "relation": "capital", "prompt": "The capital of {} is", "old": old, "new": "Oslo"}
+    for s, old in CAPITALS.items()
+]
+
+
+@pytest.fixture
+def server(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[ScriptedServer]:
+    """An endpoint that writes and reads; the folder is empty."""
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("KEY", "none")
+
+    def answer(payload: dict) -> object:
+        reads = '"readings"' in payload["messages"][0]["content"]
+        return readings(payload, known=CAPITALS) if reads else author(payload)
+
+    with ScriptedServer(answer) as running:
+        yield running
+
+
+def name(server: ScriptedServer) -> str:
+    return f"scripted@{server.url}@KEY"
+
+
+def test_a_table_becomes_a_split_and_nothing_is_asked_twice(server: ScriptedServer) -> None:
+    facts = scedit.read(ROWS)
+    planned = scedit.estimate(facts, name(server), questions=2)
+    assert planned.question_calls == 3 and not server.requests and not list(Path().iterdir())
+    build = scedit.construct(facts, name(server), questions=2, progress=False)
+    assert build.store == Path("facts.duckdb") and build.counts.kept >= 5 and server.keys[0] == "Bearer none"
+    asked = len(server.requests)
+    again = scedit.construct(ROWS, name(server), questions=2, progress=False)  # the same table, read anew
+    assert len(server.requests) == asked and again.counts.kept == build.counts.kept
+    split = build.freeze("mine", out="mine.jsonl")
+    assert len(split.cases) == 3 and scedit.load_split("mine.jsonl").digest == split.digest
+    assert list(build.reasons().columns) == ["count", "label", "check", "stage", "reason", "example"]
+
+
+def test_the_command_makes_the_same_split(server: ScriptedServer) -> None:
+    scedit.read(ROWS).frame().dropna(axis=1, how="all")[list(ROWS[0])].to_csv("facts.csv", index=False)
+    words = ["construct", "facts.csv", "--store", "c.duckdb", "--model", "scripted", "--base-url", server.url]
+    assert CliRunner().invoke(cli, [*words, "--api-key-env", "KEY", "--questions", "2"]).exit_code == 0
+    assert CliRunner().invoke(cli, ["split", "freeze", "mine", "--store", "c.duckdb"]).exit_code == 0
+    split = scedit.construct(ROWS, name(server), questions=2, store="p.duckdb", progress=False).freeze("mine")
+    with Store.open(Path("c.duckdb")) as store:
+        assert store.open_split("mine").digest == split.digest
+
+
+def test_a_notebook_runs_a_loop_already(server: ScriptedServer) -> None:
+    async def cell() -> scedit.Build:
+        return scedit.construct(ROWS, name(server), questions=2, progress=False)
+
+    assert asyncio.run(cell()).counts.kept >= 5
+
+
+def test_a_rule_is_set_by_name(server: ScriptedServer) -> None:
+    build = scedit.construct(ROWS, name(server), questions=2, verify=False, progress=False)
+    with pytest.raises(UserError, match="did you mean 'unsure'"):
+        build.freeze("mine", unsur="keep")
+    assert build.freeze("mine", unsure="keep").header["rule"]["unsure"] == "keep"
+
+
+@pytest.mark.parametrize(
+    ("options", "words"),
+    [
+        ({"question": 2}, "did you mean 'questions'"),
+        ({"questions": "two"}, "questions: Input should be a number"),
+        ({"author": "x@http"}, "is no author"),
+        ({"max_cost": 1.0}, "needs the price"),
+        ({"author": "gguf:absent.gguf"}, "absent.gguf"),
+    ],
+)
+def test_what_cannot_be_constructed_is_refused_before_a_store_is_made(
+    server: ScriptedServer, options: dict, words: str
+) -> None:
+    with pytest.raises(UserError, match=words):
+        scedit.construct(ROWS, **{"author": name(server), "progress": False} | options)
+    assert not list(Path().glob("*.duckdb"))
+
+
+def test_facts_that_cannot_be_edited(server: ScriptedServer) -> None:
+    with pytest.raises(UserError, match="nothing to edit"):
+        scedit.construct([row | {"new": None} for row in ROWS], name(server), progress=False)
+    with pytest.raises(UserError, match="relation"):
+        scedit.construct([*ROWS, ROWS[0] | {"subject": "Mali", "relation": ""}], name(server), progress=False)
+
+
+def test_a_used_up_budget_keeps_what_was_paid_for(server: ScriptedServer) -> None:
+    with pytest.raises(UserError, match="budget is used up"):
+        scedit.construct(ROWS, name(server), questions=2, max_tokens=9000, concurrency=1, progress=False)
+    asked = len(server.requests)
+    assert 0 < asked < 9
+    scedit.construct(ROWS, name(server), questions=2, progress=False)
+    assert len({str(r["messages"]) for r in server.requests}) == len(server.requests) > asked

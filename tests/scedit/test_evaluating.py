@@ -1,0 +1,136 @@
+"""Runs from Python: the same folder as the command makes, methods and splits in memory, tables, plots, reports."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+import torch
+from click.testing import CliRunner
+
+import scedit
+from curation.splits.split_file import write_split
+from evaluation import Editor, LowRankDelta, WeightEdit
+from evaluation.editors import EDITORS
+from evaluation.models.language_model import LM
+from scedit.commands import cli
+from schemas.core.errors import UserError
+from tests.support.arithmetic import make_cases
+from tests.support.tiny import make
+
+FT = {"name": "ft", "params": {"layer": 1, "steps": 3}}
+
+
+class Shove(Editor):
+    """A rank-one change that no fact has asked for."""
+
+    name = "shove"
+    version = 1
+    about = "a rank-one change"
+
+    def edit(self, requests):
+        weight = self.lm.layout.projection(1) + ".weight"
+        rows, columns = self.lm.model.state_dict()[weight].shape[:: -1 if "c_proj" in weight else 1]
+        return WeightEdit((LowRankDelta(weight, torch.ones(rows, 1), torch.ones(columns, 1)),))
+
+
+@pytest.fixture
+def place(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """An empty folder, where the model of every name is a tiny Llama."""
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("SCEDIT_CACHE", str(tmp_path / "cache"))
+    monkeypatch.setattr(LM, "load", classmethod(lambda cls, name, **more: make("llama")))
+    return tmp_path
+
+
+def answers(folder: Path) -> dict[str, list[object]]:
+    """What was answered, by method; seconds and memory aside."""
+    out = {}
+    for path in sorted(folder.glob("*/journal.jsonl")):
+        lines = [json.loads(line) for line in path.read_text().splitlines()]
+        out[path.parent.name] = [(line["key"], line["value"]["answers"]) for line in lines]
+    return out
+
+
+def about(folder: Path) -> dict[str, object]:
+    found = json.loads((folder / "run.json").read_text())
+    config = {k: v for k, v in found["config"].items() if k not in ("out", "split")}
+    runs = [(r["label"], r["run"]) for r in found["runs"]]
+    return {"config": config, "runs": runs, "cases": found["cases"], "split": found["split_digest"]}
+
+
+def test_it_is_the_run_of_the_command(place: Path) -> None:
+    write_split(make_cases(3, 1), place / "split.jsonl")
+    words = ["--model", "tiny", "--split-file", "split.jsonl", "--editors", "prompt,ft", "--out", "a"]
+    words += ["--set", "editors.ft.params.layer=1", "--set", "editors.ft.params.steps=3"]
+    outcome = CliRunner().invoke(cli, ["run", *words])
+    assert outcome.exit_code == 0, outcome.output
+    scedit.evaluate("tiny", "split.jsonl", ["prompt", FT], out="b", progress=False)
+    scedit.evaluate("tiny", scedit.load_split("split.jsonl"), ["prompt", FT], out="c", progress=False)
+    assert about(Path("a")) == about(Path("b")) == about(Path("c"))
+    assert answers(Path("a")) == answers(Path("b")) == answers(Path("c")) and len(answers(Path("a"))) == 3
+    again = CliRunner().invoke(cli, ["run", "c/run.toml", "--jsonl"])  # a split in memory is in the run's folder
+    assert [json.loads(line)["computed"] for line in again.stdout.splitlines()] == [0, 0, 0]
+
+
+def test_a_model_in_memory_and_a_method_of_ones_own(place: Path) -> None:
+    lm = make("gpt2")
+    split = make_cases(3, 1)
+    first = scedit.evaluate(lm.model, split, [Shove, FT], tokenizer=lm.tokenizer, limit=2, progress=False)
+    assert first.folder == Path("runs/tiny-gpt2") and "2 cases, none, shove, ft" in repr(first)
+    table = first.summary().pivot(index="method", columns="metric", values="mean")
+    assert set(table.index) == {"none", "shove", "ft"} and {"es", "s_es", "s_bo"} <= set(table.columns)
+    scedit.evaluate(lm.model, split, [Shove, FT], tokenizer=lm.tokenizer, progress=False)  # two more cases
+    whole = scedit.load_run("runs/tiny-gpt2")
+    assert whole.frame(["es"]).groupby("method")["after"].count().to_dict() == {"none": 4, "shove": 4, "ft": 4}
+    assert whole.frame()["after"].notna().any()
+    with pytest.raises(UserError, match="needs its tokenizer"):
+        scedit.evaluate(lm.model, split, ["ft"])
+    with pytest.raises(UserError, match="an editor 'ft' already"):
+        scedit.evaluate(lm.model, split, [type("Other", (Shove,), {"name": "ft"})], tokenizer=lm.tokenizer)
+    assert "shove" in EDITORS.names()
+
+
+def test_table_plot_and_report_have_the_same_figures(place: Path) -> None:
+    run = scedit.evaluate("tiny", make_cases(6, 1), {"mine": FT}, out="r", progress=False)
+    summary = run.summary().set_index(["method", "metric"])
+    es = summary.loc[("mine", "es")]
+    assert es["low"] <= es["mean"] <= es["high"] and es["n"] == 7
+    run.plot("ES").save("es.pdf")
+    assert Path("es.pdf").read_bytes().startswith(b"%PDF")
+    drawn = run.plot("es").to_json()
+    assert f'"mean": {100 * es["mean"]:.1f}'[:9] in drawn and '"method": "mine"' in drawn
+    page = run.report("out/page.html")
+    assert page == Path("out/page.html") and page.stat().st_size > 20_000
+    with pytest.raises(UserError, match="did you mean 's_es'"):
+        run.plot("s_esx")
+
+
+def test_progress_is_a_bar_a_method(place: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    scedit.evaluate("tiny", make_cases(2, 0), [FT], out="r")
+    shown = capsys.readouterr().err
+    assert "none: 100%" in shown and "ft: 100%" in shown and "2/2" in shown
+
+
+@pytest.mark.parametrize(
+    ("options", "words"),
+    [
+        ({"editors": ["rme"]}, "rome"),
+        ({"editors": []}, "at least one method"),
+        ({"split": "minni"}, "minni"),
+        ({"limt": 2}, "did you mean 'limit'"),
+        ({"metrics": ["s_ess"]}, "s_es"),
+    ],
+)
+def test_a_bad_request_is_refused_before_a_model_is_loaded(
+    place: Path, monkeypatch: pytest.MonkeyPatch, options: dict, words: str
+) -> None:
+    monkeypatch.setattr(LM, "load", classmethod(lambda cls, name, **more: pytest.fail("loaded")))
+    with pytest.raises(UserError, match=words):
+        scedit.evaluate(**{"model": "tiny", "split": "mini", "editors": ["ft"], "progress": False} | options)
+
+
+def test_no_folder_of_a_run(tmp_path: Path) -> None:
+    with pytest.raises(UserError, match="not the folder of a run"):
+        scedit.load_run(tmp_path)

@@ -1,0 +1,73 @@
+"""Facts from tables, lists and files: what is read, what is wrong with it, and where."""
+
+from __future__ import annotations
+
+import math
+from pathlib import Path
+
+import pandas
+import pytest
+
+import scedit
+from schemas.core.errors import UserError
+
+ROW = {"subject": "Peru", "relation": "capital", "prompt": "The capital of {} is", "old": "Lima", "new": "Oslo"}
+SOURCES = {
+    "a frame of pandas": lambda rows: pandas.DataFrame(rows),
+    "a list": list,
+    "a generator": iter,
+    "a frame of Arrow": lambda rows: pytest.importorskip("pyarrow").Table.from_pylist(rows),
+}
+
+
+@pytest.mark.parametrize("form", SOURCES)
+def test_tables_of_every_form_make_the_same_facts(form: str) -> None:
+    rows = [ROW | {"old_aliases": "Ciudad de los Reyes|City of Kings"}, ROW | {"subject": "Chad", "old_aliases": None}]
+    facts = scedit.read(SOURCES[form](rows))
+    assert [f.id for f in facts] == [f.id for f in scedit.read(rows)] and len(facts) == 2
+    assert facts[0].old.aliases == ("Ciudad de los Reyes", "City of Kings") and facts[1].old.aliases == ()
+    assert facts.problems.empty
+
+
+def test_lists_missing_values_and_lines_in_cells() -> None:
+    odd = ROW | {"old_aliases": ["a", "b"], "paraphrases": (), "changed_on": math.nan, "language": None}
+    fact = scedit.read([odd, ROW | {"subject": "A\nB"}])
+    assert fact[0].old.aliases == ("a", "b") and fact[0].change == "counterfactual"
+    assert fact[1].subject.text == "A B"
+
+
+def test_a_file_is_read_as_the_commands_read_it(tmp_path: Path) -> None:
+    path = tmp_path / "mine.csv"
+    pandas.DataFrame([ROW]).to_csv(path, index=False)
+    facts = scedit.read(str(path))
+    assert facts.path == str(path) and facts[0].key == "mine/capital/peru"
+    assert len(scedit.read("shipped")) > 800 and scedit.read(facts) is facts
+
+
+def test_problems_name_the_row() -> None:
+    problems = scedit.read([ROW, ROW | {"subject": "Chad", "relation": ""}, ROW | {"subject": "Mali", "old": "Mali"}])
+    found = problems.problems
+    assert list(found.columns) == ["where", "kind", "what"] and list(found["where"]) == ["row 1", "row 2"]
+    assert "relation" in found["what"][0] and len(problems) == 2
+
+
+@pytest.mark.parametrize(
+    ("source", "words"),
+    [
+        ([{k: v for k, v in ROW.items() if k != "new"}], ["the table of facts", "'new' is missing", "add or rename"]),
+        ([ROW | {"colour": "red"}], ["unknown column 'colour'", "subject_aliases"]),
+        ([["Peru"]], ["a row is a list", "dictionaries"]),
+        (7, ["from a int", "a data frame"]),
+        ("absent.csv", ["absent.csv", "no such file"]),
+    ],
+)
+def test_what_is_no_table_of_facts_is_refused_in_one_sentence(source: object, words: list[str]) -> None:
+    with pytest.raises(UserError) as error:
+        scedit.read(source)
+    assert all(word in str(error.value) for word in words) and "\n" not in str(error.value)
+
+
+def test_facts_as_a_frame_can_be_read_again() -> None:
+    first = scedit.read([ROW | {"old_aliases": ["City of Kings"], "changed_on": "2021"}])
+    again = scedit.read(first.frame())
+    assert again[0].id == first[0].id
