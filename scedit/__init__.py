@@ -14,15 +14,15 @@ refuse_hidden()  # before anything of ours is imported
 
 from scedit.building import Build, construct, estimate, load_split
 from scedit.editing import ModelEdit, edit
-from scedit.evaluating import Run, evaluate, load_run
+from scedit.evaluating import Evaluation, evaluate, load_run
 from scedit.facts import Facts, read
 from schemas.core.errors import UserError
 
 __all__ = [
     "Build",
+    "Evaluation",
     "Facts",
     "ModelEdit",
-    "Run",
     "UserError",
     "construct",
     "edit",

@@ -56,12 +56,13 @@ class Build:
             UserError: nothing is kept, the name is taken by other cases, or an unknown setting.
         """
         from curation.rules.release import freeze_with_report, rule_for
-        from curation.splits.split_file import write_split
+        from curation.splits.split_file import Extras, write_split
         from curation.store.store import Store
 
         with Store.open(self.store, write=True) as store:
             found = freeze_with_report(store, name, rule_for(store, rule, where="freeze"), version=version)
-            split = found.split._replace(all_cases=tuple(found.split.all_cases))
+            frozen = found.split  # it reads in the store, which is closed here
+            split = frozen._replace(all_cases=tuple(frozen.all_cases), extras=Extras(frozen.extras))
         if out is not None:
             write_split(split, Path(out))
         return split

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 SUMMARY = ("method", "metric", "mean", "low", "high", "n", "unscored")
 
 
-class Run:
+class Evaluation:
     """A run that is kept in a folder; figures are scored anew from its answers, and no model is asked.
 
     Attributes:
@@ -33,7 +33,7 @@ class Run:
     def __repr__(self) -> str:
         """Folder, model, methods, number of cases."""
         methods = ", ".join(editor.label for editor in self._run.editors)
-        return f"Run({str(self.folder)!r}: {self._run.about['model']}, {len(self._run.cases)} cases, {methods})"
+        return f"Evaluation({str(self.folder)!r}: {self._run.about['model']}, {len(self._run.cases)} cases, {methods})"
 
     def frame(self, metrics: Sequence[str] = (), *, store: Path | str | None = None) -> DataFrame:
         """All scores as one long table, a row for every method, case, item and metric, without and with the edit.
@@ -105,7 +105,7 @@ class Run:
         return compare(self._run, scores, metrics)[0], metrics
 
 
-def load_run(folder: Path | str) -> Run:
+def load_run(folder: Path | str) -> Evaluation:
     """A run's folder, finished or not.
 
     Raises:
@@ -113,7 +113,7 @@ def load_run(folder: Path | str) -> Run:
     """
     from evaluation.runs import results
 
-    return Run(results.load_run(folder))
+    return Evaluation(results.load_run(folder))
 
 
 def evaluate(
@@ -127,7 +127,7 @@ def evaluate(
     retry_failed: bool = False,
     progress: bool = True,
     **options: Any,
-) -> Run:
+) -> Evaluation:
     """Edit a model and score it, as ``scedit run`` does; the same call again computes only what is missing.
 
     Args:

@@ -35,7 +35,7 @@ class Facts:
         (1, 'Lima')
     """
 
-    def __init__(self, path: str, loaded: LoadResult, problems: Iterable[Problem], *, rows: _Rows | None) -> None:
+    def __init__(self, path: str, loaded: LoadResult, problems: Iterable[Problem], *, rows: _TableFile | None) -> None:
         self.path, self.loaded = path, loaded
         self._problems, self._rows = tuple(problems), rows
 
@@ -96,7 +96,7 @@ def read(source: Any, *, format: str | None = None) -> Facts:
             return Facts("shipped", load("shipped"), (), rows=None)
         loaded, problems = defects(Path(source), format)
         return Facts(str(source), loaded, problems, rows=None)
-    rows = _Rows(_dictionaries(source))
+    rows = _TableFile(_dictionaries(source))
     try:
         loaded, problems = defects(rows.path, "csv")
     except UserError as error:
@@ -105,7 +105,7 @@ def read(source: Any, *, format: str | None = None) -> Facts:
     return Facts(str(rows.path), loaded, problems, rows=rows)
 
 
-class _Rows:
+class _TableFile:
     """Dictionaries as a file ``facts.csv`` that stays as long as the facts that were read from it.
 
     Its name and bytes depend on the facts alone, so the same table is the same source to a store.

@@ -103,7 +103,7 @@ class Registry:
             UserError: an installed package has the name.
         """
         if name in self._points:
-            raise UserError(f"there is a {self.kind} '{name}' already", fix="give yours another name")
+            raise UserError(f"the {self.kind} '{name}' is there already", fix="give yours another name")
         self._added[name] = component
 
     @cached_property

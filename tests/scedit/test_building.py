@@ -106,7 +106,7 @@ def test_facts_that_cannot_be_edited(server: ScriptedServer) -> None:
 
 def test_a_used_up_budget_keeps_what_was_paid_for(server: ScriptedServer) -> None:
     with pytest.raises(UserError, match="budget is used up"):
-        scedit.construct(ROWS, name(server), questions=2, max_tokens=9000, concurrency=1, progress=False)
+        scedit.construct(ROWS, name(server), questions=2, max_tokens=3500, concurrency=1, progress=False)
     asked = len(server.requests)
     assert 0 < asked < 9
     scedit.construct(ROWS, name(server), questions=2, progress=False)

@@ -87,7 +87,7 @@ def test_a_model_in_memory_and_a_method_of_ones_own(place: Path) -> None:
     assert whole.frame()["after"].notna().any()
     with pytest.raises(UserError, match="needs its tokenizer"):
         scedit.evaluate(lm.model, split, ["ft"])
-    with pytest.raises(UserError, match="an editor 'ft' already"):
+    with pytest.raises(UserError, match="the editor 'ft' is there already"):
         scedit.evaluate(lm.model, split, [type("Other", (Shove,), {"name": "ft"})], tokenizer=lm.tokenizer)
     assert "shove" in EDITORS.names()
 
