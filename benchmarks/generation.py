@@ -73,7 +73,7 @@ def _work(lm: LM, edits: int, tokens: int) -> list[EditedProbes]:
     from curation.shipped import mini_split
     from evaluation.inference.request import EditedProbes
     from evaluation.metrics.generation import Generation, GenerationChoice
-    from evaluation.metrics.text_level.probes import scripts_for
+    from evaluation.metrics.text_level import scripts_for
 
     generation = Generation(GenerationChoice(max_tokens=tokens))
     cases = mini_split().cases[:edits]

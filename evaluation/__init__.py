@@ -26,7 +26,7 @@ _PUBLIC = {
     "run": "evaluation.runs.runner:execute",
     "save_edit": "evaluation.saved_edits.save:save_edit",
     "score_case": "evaluation.runs.one_case:score_case",
-    "script_probe": "evaluation.metrics.token_level.probes:script",
+    "script_probe": "evaluation.metrics.token_level:script",
     "write_report": "evaluation.report.write:write_report",
 }
 __all__ = list(_PUBLIC)

@@ -13,7 +13,7 @@ from evaluation.metrics.base import CaseMean as CaseMean
 from evaluation.metrics.base import Metric as Metric
 from evaluation.metrics.base import Preference as Preference
 from evaluation.metrics.base import Summary as Summary
-from evaluation.metrics.token_level.probes import script as script_probe
+from evaluation.metrics.token_level import script as script_probe
 from evaluation.models.language_model import LM as LM
 from evaluation.report.write import write_report as write_report
 from evaluation.runs.config import RunConfig as RunConfig

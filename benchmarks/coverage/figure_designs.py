@@ -14,7 +14,7 @@ from curation.stats.bounded import SHARE, Scale, difference_interval
 from evaluation.analysis.correlations import View, correlate
 from evaluation.analysis.pairwise_tests import comparison_families
 from evaluation.metrics.pooled import contributions, pooled_difference, pooled_interval
-from evaluation.metrics.token_level.s_bo import SBO
+from evaluation.metrics.token_level import SBO
 from schemas.answers import CaseScores, ItemScore
 
 PLAN, _FEWER = Resampling(300), Resampling(100)

@@ -12,9 +12,8 @@ from curation.stats.intervals import Interval
 from evaluation.analysis.comparison import Comparison, MethodRow
 from evaluation.analysis.tables import Cell, FigureTable
 from evaluation.metrics.base import Metric, metric_of
-from evaluation.metrics.documents.exact_match import ExactMatch
-from evaluation.metrics.documents.specificity import SpecificityMatch
-from evaluation.metrics.events.base import WholeEventMetric
+from evaluation.metrics.documents import ExactMatch, SpecificityMatch
+from evaluation.metrics.events import WholeEventMetric
 from evaluation.metrics.pooled import pooled_interval
 from evaluation.runs.frame import Scores
 from evaluation.runs.results import Run, cases_by_key

@@ -13,14 +13,18 @@ from evaluation.editors.in_context.retrieval import said_before
 from evaluation.engines.base import REWRITTEN, prompt_as_read
 from evaluation.judge.inputs import OpenAnswerSource, open_answers
 from evaluation.metrics.base import Metric
-from evaluation.metrics.event_choice import EventChoice
-from evaluation.metrics.events.facts import EventFactLocality
-from evaluation.metrics.events.letters import EventLetterLocality
-from evaluation.metrics.events.open_answers import EventOpenLocality, RatedAnswer
-from evaluation.metrics.events.probes import choice_probes, fact_probe, letter_probe, open_probe
-from evaluation.metrics.events.reading import says_unknown, short_answer
-from evaluation.metrics.events.tendencies import EventChoiceLocality
-from evaluation.metrics.generation import Generation
+from evaluation.metrics.event_answers import EventLetterLocality, EventOpenLocality, RatedAnswer
+from evaluation.metrics.events import (
+    EventChoiceLocality,
+    EventFactLocality,
+    choice_probes,
+    fact_probe,
+    letter_probe,
+    open_probe,
+    says_unknown,
+    short_answer,
+)
+from evaluation.metrics.generation import EventChoice, Generation
 from evaluation.runs.frame import Scores, finished_cases
 from evaluation.runs.results import Run
 from schemas.answers import Answer

@@ -7,11 +7,8 @@ from typing import Any
 from curation.stats.intervals import Interval
 from evaluation.analysis.tables import FigureTable, Plot, PlotPoint, Rate, by_value, head_of, rates
 from evaluation.metrics.base import Answers, Normalisation, Preference, target_values
-from evaluation.metrics.distribution.locality import next_tokens_of
-from evaluation.metrics.distribution.next_tokens import agreement, divergence
-from evaluation.metrics.distribution.probes import Region, distribution_probes
-from evaluation.metrics.token_level.ns import NS
-from evaluation.metrics.token_level.s_ns import SNS
+from evaluation.metrics.distribution import Region, agreement, distribution_probes, divergence, next_tokens_of
+from evaluation.metrics.token_level import NS, SNS
 from evaluation.runs.frame import finished_cases
 from evaluation.runs.results import Run
 from schemas.answers import NextTokens

@@ -8,19 +8,17 @@ from typing import Any, Literal
 
 from evaluation.analysis.tables import FigureTable, Rate, by_value, head_of, rates
 from evaluation.metrics.base import Answers, Normalisation, target_values
-from evaluation.metrics.fact_texts.answer_line import read_answer
-from evaluation.metrics.fact_texts.probes import (
+from evaluation.metrics.fact_texts import (
     PLACES,
     Place,
     argmax_probe,
     fact_prompts,
+    read_answer,
     text_probe,
     wanted_and_other,
 )
 from evaluation.metrics.generation import Generation
-from evaluation.metrics.text_level.base import text_of
-from evaluation.metrics.text_level.probes import objects, rest_of_step, scripts_for
-from evaluation.metrics.text_level.script_parser import (
+from evaluation.metrics.script_parser import (
     broken_rules,
     has_repetition,
     n_gram_entropy,
@@ -28,8 +26,8 @@ from evaluation.metrics.text_level.script_parser import (
     parse,
     words,
 )
-from evaluation.metrics.token_level.probes import plain
-from evaluation.metrics.token_level.s_es import SES
+from evaluation.metrics.text_level import objects, rest_of_step, scripts_for, text_of
+from evaluation.metrics.token_level import SES, plain
 from evaluation.runs.frame import finished_cases
 from evaluation.runs.generated_scripts import generation_of
 from evaluation.runs.results import Run

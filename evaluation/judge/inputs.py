@@ -11,10 +11,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
-from evaluation.metrics.event_choice import EventChoice
-from evaluation.metrics.events.probes import open_probe
-from evaluation.metrics.generation import Generation
-from evaluation.metrics.text_level.script_parser import declines
+from evaluation.metrics.events import open_probe
+from evaluation.metrics.generation import EventChoice, Generation
+from evaluation.metrics.script_parser import declines
 from evaluation.runs.generated_scripts import generation_of, scripts_of_run, store_scripts
 from evaluation.runs.results import RUN_FILE, EditorRun, Run, answers_by_probe, cases_by_key, load_run
 from schemas.answers import GeneratedText

@@ -1,19 +1,214 @@
-"""How texts are written in a run, as its configuration says it: the table ``[generation]``."""
+"""How questions are asked and texts are written in a run, as its configuration says it.
+
+The tables ``[generation]``, ``[documents]``, ``[events]`` and ``[specificity]``; the prompt of a query about a document
+and the hint that a cloze gives (MULFE, Example 7); and questions that all cases of a run share.
+"""
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
+from functools import cached_property
+from pathlib import Path
 from typing import Annotated, Any, Literal, NamedTuple
 
 from pydantic import Field, model_validator
 
-from evaluation.metrics.document_choice import DocumentChoice
-from evaluation.metrics.event_choice import EventChoice
-from evaluation.metrics.shared_questions import SharedQuestions
 from schemas.core.config import Options
 from schemas.core.ids import seed
-from schemas.probes import ThoughtAsked
+from schemas.core.ids import seed as seed_of
+from schemas.documents.specificity import SpecificityQuestion, SpecificitySet
+from schemas.probes import ScoreProbe, ThoughtAsked
 from schemas.text.thoughts import MARKS
+
+
+class DocumentChoice(Options):
+    """How probes of documents are asked.
+
+    Attributes:
+        instruction: What stands before every question, a blank line between (MULFE, Example 7); empty for nothing.
+        hint: Whether what stands before a cloze's blank is given as the beginning of the answer. The paper says so for
+            GPT-2 models, the released configuration for all.
+        answer_tokens: The most new tokens of a written answer, which ends with its line.
+
+    Example:
+        >>> DocumentChoice().hint
+        True
+    """
+
+    instruction: str = "Directly answer the question."
+    hint: bool = True
+    answer_tokens: Annotated[int, Field(ge=1)] = 24
+
+
+class EventChoice(Options):
+    """How questions about events are asked, and how their answers are read.
+
+    Attributes:
+        instruction: ``same``: one instruction for every method, before and after the edit. ``paper``: as published,
+            another one where an event stands before the question; only that one says that "unknown" is an answer.
+        answer_tokens: The most new tokens of a short answer, which ends with its line.
+        open_tokens: The most new tokens of an open answer.
+        unknown: What counts as the answer "unknown": ``leading``, an answer that is this word or begins with it;
+            ``anywhere``, as published, an answer that holds it ("the unknown soldier").
+        orders: In which orders the three options are shown: ``cyclic``, all three rotations, their shares averaged;
+            ``given``, as published, the order of the data.
+
+    Example:
+        >>> EventChoice().instruction
+        'same'
+    """
+
+    instruction: Literal["same", "paper"] = "same"
+    answer_tokens: Annotated[int, Field(ge=1)] = 24
+    open_tokens: Annotated[int, Field(ge=1)] = 128
+    unknown: Literal["leading", "anywhere"] = "leading"
+    orders: Literal["cyclic", "given"] = "cyclic"
+
+
+class SpecificityChoice(Options):
+    """Questions that the unedited model answers, shared by all cases (MULFE §4.3).
+
+    Attributes:
+        file: A specificity set of the run's model: one record as JSON, or MULFE's released shape.
+        number: So many of them after every edit, drawn anew for each; ``all`` as published (400).
+        seed: Of the draws.
+        instruction: What stands before these questions instead of the run's instruction, such as the prompt that took
+            no part in choosing them.
+
+    Example:
+        >>> SpecificityChoice.model_validate({"file": "known.json"}).number
+        40
+    """
+
+    file: Path
+    number: Annotated[int, Field(ge=1)] | Literal["all"] = 40
+    seed: int = 0
+    instruction: str | None = None
+
+
+LABELS = ("Question:", "Answer:")
+"""What stands before a question and before its answer."""
+
+_BLANK = re.compile("_{3,}")
+
+
+class ClozeHint(NamedTuple):
+    """What stands before a cloze's blank, and what stands between that and the blank: a space or nothing."""
+
+    text: str = ""
+    separator: str = " "
+
+
+def cloze_hint(query: str) -> ClozeHint:
+    """The hint that a query gives: its text before the blank.
+
+    A question has none, nor has a cloze with a question mark. In our copy of the published evaluation part 857 of 1,008
+    clozes go on after the blank; the hint ends before it all the same. A blank after an opening quotation mark or a
+    hyphen follows it without a space.
+
+    Example:
+        >>> cloze_hint("Hulu calls The Great '___'."), cloze_hint("Is ___ a city?").text, cloze_hint("___ won.").text
+        (ClozeHint(text="Hulu calls The Great '", separator=''), '', '')
+    """
+    match = _BLANK.search(query)
+    if match is None or "?" in query:
+        return ClozeHint()
+    before = query[: match.start()]
+    if not before.strip():
+        return ClozeHint()
+    return ClozeHint(before.rstrip(), " " if before != before.rstrip() else "")
+
+
+def cloze_probe(
+    purpose: str, item: str, query: str, answer: str | tuple[str, ...], choice: DocumentChoice
+) -> ScoreProbe:
+    """Ask how probable an answer to a query is, or each of several, and whether greedy writing would begin with it."""
+    prompt = prompt_of(query, choice)
+    return ScoreProbe(
+        purpose=purpose,
+        item=item,
+        prompt=prompt.text,
+        separator=prompt.separator,
+        targets=(answer,) if isinstance(answer, str) else answer,
+        instruction=choice.instruction,
+        greedy=True,
+    )
+
+
+def prompt_of(query: str, choice: DocumentChoice, *, labels: tuple[str, str] = LABELS) -> ClozeHint:
+    r"""The prompt that asks a query, and what stands between it and the answer; ``labels`` stand before the two.
+
+    Example:
+        >>> prompt_of("Who designed it?", DocumentChoice())
+        ClozeHint(text='Question: Who designed it?\nAnswer:', separator=' ')
+        >>> prompt_of("It opened in ___.", DocumentChoice()).text
+        'Question: It opened in ___.\nAnswer: It opened in'
+    """
+    hint = cloze_hint(query) if choice.hint else ClozeHint()
+    hint_text = f" {hint.text}" if hint.text else ""
+    return ClozeHint(f"{labels[0]} {query}\n{labels[1]}{hint_text}", hint.separator)
+
+
+PURPOSE = "specificity"
+
+
+class SharedQuestions:
+    """A set of questions, so many of which are drawn for every edit.
+
+    Args:
+        questions: The set.
+        choice: How they are asked, as probes of documents are.
+        number: So many after an edit; None: all.
+        seed: Of the draws, which also depend on the case.
+        instruction: What stands before them instead of the instruction of ``choice``.
+    """
+
+    def __init__(
+        self,
+        questions: SpecificitySet,
+        choice: DocumentChoice = DocumentChoice(),  # noqa: B008 - a value
+        *,
+        number: int | None = None,
+        seed: int = 0,
+        instruction: str | None = None,
+    ) -> None:
+        self.set, self.number, self.seed, self.instruction = questions, number, seed, instruction
+        self.choice = choice if instruction is None else choice.model_copy(update={"instruction": instruction})
+        self._drawn: dict[str, tuple[ScoreProbe, ...]] = {}
+
+    @cached_property
+    def probes(self) -> tuple[ScoreProbe, ...]:
+        """What all questions ask, in the set's order."""
+        return tuple(specificity_probe(question, self.choice) for question in self.set.questions)
+
+    def drawn(self, case: str) -> tuple[ScoreProbe, ...]:
+        """What is asked after the edit of a case, in the set's order: equal for every method and session."""
+        if self.number is None or self.number >= len(self.probes):
+            return self.probes
+        if case not in self._drawn:
+            ranked = sorted(self.probes, key=lambda p: (seed_of(str(self.seed), case, p.item, PURPOSE), p.item))
+            chosen = {probe.item for probe in ranked[: self.number]}
+            self._drawn[case] = tuple(probe for probe in self.probes if probe.item in chosen)
+        return self._drawn[case]
+
+    def description(self) -> dict[str, Any]:
+        """What ``run.json`` keeps, so that a report needs no other file."""
+        instruction = {} if self.instruction is None else {"instruction": self.instruction}
+        return {"set": self.set.payload(), "number": self.number, "seed": self.seed, **instruction}
+
+    @classmethod
+    def from_description(cls, description: Mapping[str, Any], choice: DocumentChoice) -> SharedQuestions:
+        """As a finished run's ``run.json`` says."""
+        questions = SpecificitySet.model_validate(description["set"])
+        number, seed, instruction = description["number"], description["seed"], description.get("instruction")
+        return cls(questions, choice, number=number, seed=seed, instruction=instruction)
+
+
+def specificity_probe(question: SpecificityQuestion, choice: DocumentChoice) -> ScoreProbe:
+    """Ask how probable the answer is, and whether greedy writing would begin with it."""
+    return cloze_probe(PURPOSE, question.item, question.query, question.answer, choice)
+
 
 Mark = Annotated[str, Field(min_length=1)]
 """A text at which something begins or ends."""

@@ -14,7 +14,7 @@ from evaluation.analysis.comparison import Comparison, MethodRow
 from evaluation.analysis.correlations import passes_filter, spearman_p
 from evaluation.analysis.text_ratings import PEOPLE, PROGRAMS, SHORT, RatingCell, RatingSource
 from evaluation.metrics.base import Role, Summary, metric_of
-from evaluation.metrics.events.open_answers import RatedAnswer
+from evaluation.metrics.event_answers import RatedAnswer
 from evaluation.metrics.pooled import PERPLEXITY
 from evaluation.report.sections import ReportSection, TextSection, main_source
 from evaluation.reproduction.published import (

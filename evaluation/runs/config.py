@@ -12,10 +12,7 @@ from curation.case_sources.opening import SplitChoice
 from curation.case_sources.support import SupportChoice
 from evaluation.editors import EDITORS
 from evaluation.metrics import METRICS
-from evaluation.metrics.document_choice import DocumentChoice
-from evaluation.metrics.event_choice import EventChoice
-from evaluation.metrics.generation import GenerationChoice
-from evaluation.metrics.specificity_choice import SpecificityChoice
+from evaluation.metrics.generation import DocumentChoice, EventChoice, GenerationChoice, SpecificityChoice
 from evaluation.models.layout_choice import LayoutChoice
 from evaluation.regimes.config import RegimeChoice
 from evaluation.runs.endpoint import EndpointChoice, is_endpoint

@@ -18,7 +18,7 @@ from evaluation.engines.base import Job, JobResult, case_error, plain, rewritten
 from evaluation.engines.protocols import EditorLike
 from evaluation.inference.answering import written_probes
 from evaluation.metrics.base import Metric
-from evaluation.metrics.text_level.probes import CONTINUED, GO_ON
+from evaluation.metrics.text_level import CONTINUED, GO_ON
 from evaluation.runs.endpoint import (
     EndpointChoice,
     EndpointModel,

@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from curation.files.atomic import write_text
 from curation.files.json_files import json_lines
 from evaluation.metrics.generation import Generation
-from evaluation.metrics.text_level.probes import objects, questions, scripts_for
-from evaluation.metrics.text_level.script_parser import declines, parse
+from evaluation.metrics.script_parser import declines, parse
+from evaluation.metrics.text_level import objects, questions, scripts_for
 from evaluation.runs.results import EditorRun, Run, cases_by_key
 from evaluation.runs.validity_variants import asked_case
 from schemas.answers import Answer, GeneratedText

@@ -14,8 +14,7 @@ from curation.splits.split_file import Split
 from evaluation.engines.protocols import EditorLike, Scorer
 from evaluation.metrics import METRICS
 from evaluation.metrics.base import Metric, Role, metric_of
-from evaluation.metrics.generation import Generation
-from evaluation.metrics.shared_questions import SharedQuestions
+from evaluation.metrics.generation import Generation, SharedQuestions
 from evaluation.runs.config import RunConfig
 from evaluation.runs.endpoint import is_endpoint
 from evaluation.runs.results import BASELINE_LABEL, Run, check_folder, load_run

@@ -11,8 +11,7 @@ from curation.files.atomic import write_json, write_text
 from curation.files.journal import Journal, JournalSum
 from curation.files.json_files import read_json
 from curation.splits.split_file import Split, load_split, write_split
-from evaluation.metrics.generation import Generation
-from evaluation.metrics.shared_questions import SharedQuestions
+from evaluation.metrics.generation import Generation, SharedQuestions
 from schemas.answers import Answer
 from schemas.cases import AnyCase, Case
 from schemas.core.config import to_toml, validate

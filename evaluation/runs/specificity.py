@@ -8,9 +8,7 @@ from pathlib import Path
 from curation.files.json_files import read_json
 from curation.loaders import load
 from evaluation.metrics import METRICS
-from evaluation.metrics.document_choice import DocumentChoice
-from evaluation.metrics.shared_questions import SharedQuestions
-from evaluation.metrics.specificity_choice import SpecificityChoice
+from evaluation.metrics.generation import DocumentChoice, SharedQuestions, SpecificityChoice
 from schemas.core.config import validate
 from schemas.core.errors import UserError
 from schemas.documents.specificity import SpecificitySet

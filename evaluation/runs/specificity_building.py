@@ -19,9 +19,7 @@ from curation.shipped.specificity_pool import PoolQuestion, pool_digest, pool_fr
 from curation.stats.estimates import Estimate
 from curation.stats.proportions import binomial_interval
 from evaluation.engines.protocols import Scorer
-from evaluation.metrics.document_choice import DocumentChoice
-from evaluation.metrics.document_prompts import LABELS, prompt_of
-from evaluation.metrics.shared_questions import PURPOSE
+from evaluation.metrics.generation import LABELS, PURPOSE, DocumentChoice, prompt_of
 from schemas.answers import TargetScore
 from schemas.core.errors import DataError, UserError
 from schemas.core.ids import canonical_json, digest, slug

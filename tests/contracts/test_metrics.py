@@ -17,7 +17,7 @@ from evaluation.inference.answering import answer
 from evaluation.metrics import METRICS, base
 from evaluation.metrics.base import Metric, Role
 from evaluation.metrics.generation import Generation
-from evaluation.metrics.meaning.base import JointItem
+from evaluation.metrics.meaning import JointItem
 from evaluation.metrics.pooled import PERPLEXITY
 from schemas.answers import CaseScores, ItemScore
 from schemas.cases import AnyCase

@@ -13,7 +13,7 @@ from evaluation.editors.fine_tuning.ft_lm import token_rows
 from evaluation.editors.fine_tuning.trained_weights import Training, WeightScope, WeightTraining
 from evaluation.editors.in_context.retrieval import said_before
 from evaluation.editors.target_texts import TargetBatch, TargetText
-from evaluation.metrics.document_choice import DocumentChoice
+from evaluation.metrics.generation import DocumentChoice
 from evaluation.models.language_model import LM
 from schemas.core.errors import UserError
 from schemas.documents.document import Document

@@ -11,7 +11,7 @@ from evaluation.editors.hypernetwork.mend import Mend
 from evaluation.editors.hypernetwork.training import TrainingTask
 from evaluation.editors.hypernetwork.training_cases import document_text, document_training_cases
 from evaluation.editors.target_texts import TargetText
-from evaluation.metrics.document_choice import DocumentChoice
+from evaluation.metrics.generation import DocumentChoice
 from schemas.core.errors import ModelError, UserError
 from schemas.documents.document import Document
 

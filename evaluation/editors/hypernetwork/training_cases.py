@@ -10,8 +10,8 @@ from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
 from evaluation.editors.target_texts import TargetText, target_text
-from evaluation.metrics.document_choice import DocumentChoice
-from evaluation.metrics.documents.probes import answer_probe
+from evaluation.metrics.documents import answer_probe
+from evaluation.metrics.generation import DocumentChoice
 from evaluation.models.language_model import LM
 from schemas.cases import Case, DocumentCase
 from schemas.core.errors import UserError

@@ -19,7 +19,7 @@ from evaluation.analysis.breakdown import (
     pooled_share,
 )
 from evaluation.metrics.base import Metric
-from evaluation.metrics.events.facts import EventFact, EventFactWhole
+from evaluation.metrics.events import EventFact, EventFactWhole
 from evaluation.runs.frame import score_run
 from evaluation.runs.plan import load_metrics
 from evaluation.runs.results import load_run

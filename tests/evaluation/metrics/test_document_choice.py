@@ -3,7 +3,7 @@ from __future__ import annotations
 import pytest
 from pydantic import ValidationError
 
-from evaluation.metrics.document_choice import DocumentChoice
+from evaluation.metrics.generation import DocumentChoice
 
 
 def test_the_published_template_is_the_default() -> None:

@@ -2,8 +2,7 @@ from __future__ import annotations
 
 import pytest
 
-from evaluation.metrics.document_choice import DocumentChoice
-from evaluation.metrics.document_prompts import cloze_hint, prompt_of
+from evaluation.metrics.generation import DocumentChoice, cloze_hint, prompt_of
 
 
 @pytest.mark.parametrize(

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from evaluation.metrics.event_choice import EventChoice
-from evaluation.metrics.generation import Generation
+from evaluation.metrics.generation import EventChoice, Generation
 from evaluation.runs.config import parse_config
 from evaluation.runs.plan import ask, load_metrics
 from schemas.core.errors import UserError

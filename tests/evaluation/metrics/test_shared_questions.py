@@ -1,7 +1,6 @@
 from __future__ import annotations
 
-from evaluation.metrics.document_choice import DocumentChoice
-from evaluation.metrics.shared_questions import SharedQuestions
+from evaluation.metrics.generation import DocumentChoice, SharedQuestions
 from tests.support.documents.shared import make_set, make_shared
 
 

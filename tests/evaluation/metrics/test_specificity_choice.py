@@ -3,7 +3,7 @@ from __future__ import annotations
 import pytest
 from pydantic import ValidationError
 
-from evaluation.metrics.specificity_choice import SpecificityChoice
+from evaluation.metrics.generation import SpecificityChoice
 
 
 def test_forty_are_drawn_unless_told_otherwise() -> None:

@@ -8,8 +8,8 @@ import pytest
 
 from annotation_ui.campaigns.script_import import read_scripts
 from curation.shipped import mini_split
-from evaluation.metrics.text_level.probes import objects
-from evaluation.metrics.text_level.script_parser import broken_rules, names
+from evaluation.metrics.script_parser import broken_rules, names
+from evaluation.metrics.text_level import objects
 from evaluation.runs.generated_scripts import CEILING, by_hand, scripts_of_run, shipped_steps, with_new, write_scripts
 from evaluation.runs.results import Run, load_run
 from schemas.core.errors import UserError

@@ -17,8 +17,8 @@ from evaluation.engines.fast import FastEngine
 from evaluation.inference.answering import ModelScorer, answer
 from evaluation.inference.generation import PromptToContinue, Sampling, generate
 from evaluation.metrics import METRICS
-from evaluation.metrics.document_choice import DocumentChoice
-from evaluation.metrics.documents.probes import answer_probe
+from evaluation.metrics.documents import answer_probe
+from evaluation.metrics.generation import DocumentChoice
 from evaluation.report.write import write_report
 from evaluation.runs.frame import score_run
 from evaluation.runs.plan import metrics_of

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from evaluation.metrics.document_choice import DocumentChoice
-from evaluation.metrics.documents.probes import answer_probe, written_probe
+from evaluation.metrics.documents import answer_probe, written_probe
+from evaluation.metrics.generation import DocumentChoice
 from schemas.answers import Answer, GeneratedText, TargetScore
 from schemas.cases import DocumentCase
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-from evaluation.metrics.document_choice import DocumentChoice
-from evaluation.metrics.documents.probes import any_answer_probe, premise_probes
+from evaluation.metrics.documents import any_answer_probe, premise_probes
+from evaluation.metrics.generation import DocumentChoice
 from schemas.answers import Answer, TargetScore
 from schemas.cases import DocumentCase
 from schemas.documents.document import DocumentProbe

@@ -9,7 +9,7 @@ from typing import Any
 
 from curation.splits.split_file import make_split
 from evaluation.analysis.comparison import Comparison, compare
-from evaluation.metrics.documents.exact_match import ExactMatch, ExactMatchLevel1
+from evaluation.metrics.documents import ExactMatch, ExactMatchLevel1
 from evaluation.runs.frame import Scores
 from evaluation.runs.results import EditorRun, Run
 from schemas.answers import CaseScores, ItemScore

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from pathlib import Path
 
-from evaluation.metrics.shared_questions import SharedQuestions
+from evaluation.metrics.generation import SharedQuestions
 from schemas.documents.specificity import SpecificityQuestion, SpecificitySet
 from tests.support.facts import SOURCE
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence
 
-from evaluation.metrics.event_choice import EventChoice
-from evaluation.metrics.events.probes import choice_probes, fact_probe, open_probe
+from evaluation.metrics.events import choice_probes, fact_probe, open_probe
+from evaluation.metrics.generation import EventChoice
 from schemas.answers import Answer, GeneratedText, TargetScore
 from schemas.events.questions import LETTERS, FactQuestion, TendencyQuestion
 

@@ -9,10 +9,8 @@ from typing import Any
 
 from curation.splits.split_file import make_split
 from evaluation.engines.base import rewritten
-from evaluation.metrics.event_choice import EventChoice
-from evaluation.metrics.events.base import Question
-from evaluation.metrics.events.probes import open_probe
-from evaluation.metrics.events.tendencies import EventAllWhole
+from evaluation.metrics.events import EventAllWhole, Question, open_probe
+from evaluation.metrics.generation import EventChoice
 from evaluation.runs.results import EditorRun, Run
 from schemas.answers import Answer
 from schemas.cases import EventCase

@@ -19,8 +19,7 @@ from evaluation.analysis.events import (
 )
 from evaluation.analysis.tables import rates
 from evaluation.metrics.base import Metric
-from evaluation.metrics.events.facts import EventFact, EventFactLocality
-from evaluation.metrics.events.tendencies import EventChoiceLocality
+from evaluation.metrics.events import EventChoiceLocality, EventFact, EventFactLocality
 from evaluation.runs.frame import score_run
 from schemas.events.questions import SCOPE_LISTS
 from tests.support.evaluation.event_answers import prefers, said, wrote

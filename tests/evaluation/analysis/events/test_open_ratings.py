@@ -8,7 +8,7 @@ import pytest
 
 from evaluation.analysis.events import open_answer_tables, with_ratings
 from evaluation.judge.inputs import open_answers
-from evaluation.metrics.events.open_answers import EventOpen, EventOpenLocality
+from evaluation.metrics.event_answers import EventOpen, EventOpenLocality
 from evaluation.runs.frame import score_run
 from evaluation.runs.results import Run
 from schemas.ratings import Rating

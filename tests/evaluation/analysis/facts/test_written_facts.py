@@ -14,7 +14,7 @@ from evaluation.analysis.written_facts import (
     prompt_values,
     written_fact_tables,
 )
-from evaluation.metrics.fact_texts.probes import PLACES
+from evaluation.metrics.fact_texts import PLACES
 from evaluation.runs.frame import score_run
 from evaluation.runs.plan import load_metrics
 from tests.support.report.texts_run import finished

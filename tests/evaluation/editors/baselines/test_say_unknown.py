@@ -12,9 +12,8 @@ from evaluation.engines.base import Job
 from evaluation.engines.fast import FastEngine
 from evaluation.engines.simple import SimpleEngine
 from evaluation.inference.answering import ModelScorer
-from evaluation.metrics.event_choice import EventChoice
-from evaluation.metrics.events.probes import choice_probes, fact_probe
-from evaluation.metrics.events.reading import chosen_option
+from evaluation.metrics.events import choice_probes, chosen_option, fact_probe
+from evaluation.metrics.generation import EventChoice
 from evaluation.regimes.base import RegimeContext
 from evaluation.regimes.config import RegimeChoice
 from evaluation.regimes.table import make_regime

@@ -4,7 +4,7 @@ import pytest
 
 from evaluation.editors.hypernetwork.training_cases import document_text, document_training_cases, training_cases
 from evaluation.editors.target_texts import TargetText
-from evaluation.metrics.document_choice import DocumentChoice
+from evaluation.metrics.generation import DocumentChoice
 from evaluation.models.language_model import LM
 from schemas.core.errors import UserError
 from tests.support.arithmetic import make_case

@@ -10,8 +10,8 @@ import pytest
 from curation.files.artifact_cache import Cache
 from evaluation.editors.in_context.retrieval import Bm25
 from evaluation.editors.presets import make_editor
-from evaluation.metrics.event_choice import EventChoice
-from evaluation.metrics.events.probes import choice_probes, fact_probe
+from evaluation.metrics.events import choice_probes, fact_probe
+from evaluation.metrics.generation import EventChoice
 from evaluation.models.language_model import LM
 from schemas.cases import Case
 from schemas.core.errors import UserError

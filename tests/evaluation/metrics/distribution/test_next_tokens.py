@@ -7,7 +7,7 @@ import math
 import numpy as np
 import pytest
 
-from evaluation.metrics.distribution.next_tokens import agreement, divergence
+from evaluation.metrics.distribution import agreement, divergence
 from schemas.answers import NextTokens
 
 

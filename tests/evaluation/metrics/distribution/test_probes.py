@@ -5,8 +5,7 @@ from __future__ import annotations
 import pytest
 
 from evaluation.metrics import METRICS
-from evaluation.metrics.distribution.next_tokens import TOP
-from evaluation.metrics.distribution.probes import UNRELATED, Region, distribution_probes
+from evaluation.metrics.distribution import TOP, UNRELATED, Region, distribution_probes
 from tests.support.arithmetic import make_case
 
 

@@ -2,9 +2,7 @@ from __future__ import annotations
 
 import pytest
 
-from evaluation.metrics.documents.base import SEVERAL_BLANKS, read_answer
-from evaluation.metrics.documents.exact_match import ExactMatch, ExactMatchLiteral
-from evaluation.metrics.documents.probes import answer_probe
+from evaluation.metrics.documents import SEVERAL_BLANKS, ExactMatch, ExactMatchLiteral, answer_probe, read_answer
 from evaluation.metrics.generation import Generation
 from schemas.answers import Answer
 from tests.support.documents.answers import answered
@@ -27,7 +25,7 @@ def test_literal_probes_are_those_that_stand_in_the_document() -> None:
 
 
 def test_the_choice_of_a_run_is_asked() -> None:
-    from evaluation.metrics.document_choice import DocumentChoice
+    from evaluation.metrics.generation import DocumentChoice
 
     metric = ExactMatch(Generation(documents=DocumentChoice(instruction="Say it.")))
     assert {p.instruction for p in metric.probes(CASE)} == {"Say it."}  # type: ignore[union-attr]

@@ -2,13 +2,7 @@ from __future__ import annotations
 
 import pytest
 
-from evaluation.metrics.documents.exact_match import (
-    ExactMatch,
-    ExactMatchLevel1,
-    ExactMatchLevel2,
-    ExactMatchLevel3,
-    ExactMatchNew,
-)
+from evaluation.metrics.documents import ExactMatch, ExactMatchLevel1, ExactMatchLevel2, ExactMatchLevel3, ExactMatchNew
 from schemas.answers import Answer
 from tests.support.documents.answers import answered
 from tests.support.documents.records import BRIDGE, document_case, make_probe

@@ -5,9 +5,8 @@ from __future__ import annotations
 import pytest
 
 from evaluation.metrics import METRICS
-from evaluation.metrics.documents.exact_match import ExactMatch
-from evaluation.metrics.documents.groups import GroupMatch, HopMatch, KnownHopMatch, LocalityMatch
-from evaluation.metrics.documents.probes import any_answer_probe
+from evaluation.metrics.document_answers import GroupMatch, HopMatch, KnownHopMatch, LocalityMatch
+from evaluation.metrics.documents import ExactMatch, any_answer_probe
 from schemas.documents.statement import GROUPS, KEPT
 from tests.support.documents.answers import answered
 from tests.support.documents.grouped import CHOICE, grouped_answers, grouped_case, premise_answers, probe_of

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from evaluation.metrics import METRICS
-from evaluation.metrics.documents.groups_named import NamedAnswer, NamedHop, NamedKnownHop
+from evaluation.metrics.document_answers import NamedAnswer, NamedHop, NamedKnownHop
 from schemas.documents.statement import GROUPS
 from tests.support.documents.answers import wrote
 from tests.support.documents.grouped import grouped_case, premise_answers, probe_of

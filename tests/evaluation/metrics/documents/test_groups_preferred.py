@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from evaluation.metrics.documents.groups_preferred import PreferredHop, PreferredScriptHop
-from evaluation.metrics.documents.probes import preference_probe
+from evaluation.metrics.document_answers import PreferredHop, PreferredScriptHop
+from evaluation.metrics.documents import preference_probe
 from tests.support.documents.grouped import CHOICE, answer, grouped_case, probe_of
 from tests.support.documents.records import make_probe
 

@@ -4,14 +4,14 @@ import math
 
 import pytest
 
-from evaluation.metrics.documents.perplexity import (
+from evaluation.metrics.documents import (
     AnswerPerplexity,
     AnswerPerplexityLevel1,
     AnswerPerplexityLiteral,
     AnswerPerplexityNew,
     DocumentPerplexity,
+    text_probe,
 )
-from evaluation.metrics.documents.probes import text_probe
 from schemas.answers import Answer, TargetScore
 from tests.support.documents.answers import answered
 from tests.support.documents.records import document_case, make_document, make_probe

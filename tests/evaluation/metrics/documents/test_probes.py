@@ -1,9 +1,8 @@
 from __future__ import annotations
 
 from evaluation.editors.in_context.retrieval import said_before
-from evaluation.metrics.document_choice import DocumentChoice
-from evaluation.metrics.document_prompts import prompt_of
-from evaluation.metrics.documents.probes import answer_probe, text_probe, written_probe
+from evaluation.metrics.documents import answer_probe, text_probe, written_probe
+from evaluation.metrics.generation import DocumentChoice, prompt_of
 from schemas.probes import instructed
 from tests.support.documents.records import make_document, make_probe
 

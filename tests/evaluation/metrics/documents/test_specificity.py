@@ -4,9 +4,8 @@ import math
 
 import pytest
 
-from evaluation.metrics.documents.specificity import SpecificityMatch, SpecificityPerplexity
-from evaluation.metrics.generation import Generation
-from evaluation.metrics.shared_questions import SharedQuestions
+from evaluation.metrics.documents import SpecificityMatch, SpecificityPerplexity
+from evaluation.metrics.generation import Generation, SharedQuestions
 from schemas.answers import Answer, TargetScore
 from tests.support.documents.records import document_case
 from tests.support.documents.shared import make_shared

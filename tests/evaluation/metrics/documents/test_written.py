@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import pytest
 
-from evaluation.metrics.documents.written import (
+from evaluation.metrics.document_answers import (
     WrittenMatch,
     WrittenMatchLiteral,
     WrittenMatchNew,

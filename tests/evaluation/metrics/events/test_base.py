@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from evaluation.metrics.base import TRUNCATED
-from evaluation.metrics.events.base import QuestionMetric, WholeEventMetric
+from evaluation.metrics.events import QuestionMetric, WholeEventMetric
 from schemas.cases import EventCase
 from tests.support.evaluation.event_answers import prefers, said
 from tests.support.events import event_case, make_fact_question, make_tendency

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from evaluation.metrics.event_choice import EventChoice
-from evaluation.metrics.events.facts import (
+from evaluation.metrics.events import (
     EventBackground,
     EventFact,
     EventFactLocality,
@@ -15,7 +14,7 @@ from evaluation.metrics.events.facts import (
     EventRecall,
     EventUnknown,
 )
-from evaluation.metrics.generation import Generation
+from evaluation.metrics.generation import EventChoice, Generation
 from tests.support.evaluation.event_answers import said
 from tests.support.events import event_case, make_fact_question
 

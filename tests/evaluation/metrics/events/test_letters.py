@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from evaluation.metrics.event_choice import EventChoice
-from evaluation.metrics.events.letters import EventLetter, EventLetterLocality, EventLetterWhole, letter_of
-from evaluation.metrics.events.probes import letter_probe, question_of
+from evaluation.metrics.event_answers import EventLetter, EventLetterLocality, EventLetterWhole, letter_of
+from evaluation.metrics.events import letter_probe, question_of
+from evaluation.metrics.generation import EventChoice
 from schemas.answers import Answer, GeneratedText
 from schemas.events.questions import TendencyQuestion
 from tests.support.events import event_case, make_tendency

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from evaluation.metrics.base import Answers
-from evaluation.metrics.events.open_answers import (
+from evaluation.metrics.event_answers import (
     NOT_RATED,
     EventAllOpenWhole,
     EventOpen,

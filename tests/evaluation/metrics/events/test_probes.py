@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from evaluation.metrics.event_choice import EventChoice
-from evaluation.metrics.events.probes import choice_probes, fact_probe, question_of
+from evaluation.metrics.events import choice_probes, fact_probe, question_of
+from evaluation.metrics.generation import EventChoice
 from schemas.probes import instructed
 from tests.support.events import make_fact_question, make_tendency
 

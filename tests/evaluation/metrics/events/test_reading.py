@@ -6,9 +6,8 @@ import math
 
 import pytest
 
-from evaluation.metrics.event_choice import EventChoice
-from evaluation.metrics.events.probes import choice_probes
-from evaluation.metrics.events.reading import chosen_option, fold_answer, is_right, is_same, says_unknown
+from evaluation.metrics.events import choice_probes, chosen_option, fold_answer, is_right, is_same, says_unknown
+from evaluation.metrics.generation import EventChoice
 from schemas.answers import Answer, TargetScore
 from schemas.facts import Object
 from tests.support.evaluation.event_answers import chose, prefers

@@ -5,16 +5,16 @@ from __future__ import annotations
 import pytest
 
 from evaluation.inference.scoring import score
-from evaluation.metrics.event_choice import EventChoice
-from evaluation.metrics.events.probes import choice_probes
-from evaluation.metrics.events.tendencies import (
+from evaluation.metrics.events import (
     EventAllWhole,
     EventChoiceLocality,
     EventChoiceMass,
     EventChoiceRight,
     EventChoiceSway,
     EventChoiceWhole,
+    choice_probes,
 )
+from evaluation.metrics.generation import EventChoice
 from evaluation.models.language_model import LM
 from tests.support.evaluation.event_answers import chose, prefers, said
 from tests.support.events import event_case, make_fact_question, make_tendency

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-from evaluation.metrics.events.letters import EventLetterLocality
-from evaluation.metrics.events.open_answers import EventOpenLocality
-from evaluation.metrics.events.written_locality import WrittenLocality
+from evaluation.metrics.event_answers import EventLetterLocality, EventOpenLocality, WrittenLocality
 from schemas.answers import Answer, GeneratedText
 from tests.support.events import make_tendency
 

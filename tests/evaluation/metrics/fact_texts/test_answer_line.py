@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from evaluation.metrics.fact_texts.answer_line import read_answer
+from evaluation.metrics.fact_texts import read_answer
 from schemas.answers import GeneratedText
 from schemas.facts import Object
 

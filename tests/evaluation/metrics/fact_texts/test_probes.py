@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from evaluation.metrics import METRICS
-from evaluation.metrics.fact_texts.probes import Place, argmax_probe, fact_prompts, text_probe, wanted_and_other
+from evaluation.metrics.fact_texts import Place, argmax_probe, fact_prompts, text_probe, wanted_and_other
 from evaluation.metrics.generation import Generation, GenerationChoice
 from tests.support.arithmetic import make_case
 

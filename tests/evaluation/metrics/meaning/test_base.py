@@ -9,7 +9,7 @@ import pytest
 from curation.files.artifact_cache import Cache
 from evaluation.editors.presets import make_editor
 from evaluation.metrics import METRICS
-from evaluation.metrics.meaning.base import plain_prompts, script_prompts
+from evaluation.metrics.meaning import plain_prompts, script_prompts
 from evaluation.models.language_model import LM
 from schemas.answers import Answer, TargetScore
 from schemas.probes import ScoreProbe

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from evaluation.metrics import METRICS
-from evaluation.metrics.text_level.probes import objects, questions
+from evaluation.metrics.text_level import objects, questions
 from schemas.core.errors import UserError
 from schemas.scripts import ScriptQuestion
 from tests.support.arithmetic import make_case

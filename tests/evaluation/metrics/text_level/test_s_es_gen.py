@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from evaluation.metrics import METRICS
-from evaluation.metrics.text_level.probes import objects
+from evaluation.metrics.text_level import objects
 from tests.support.arithmetic import make_case, make_prompt
 from tests.support.metrics.text_scores import scored
 

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from evaluation.metrics.text_level.script_parser import (
+from evaluation.metrics.script_parser import (
     INSTRUCTION,
     broken_rules,
     declines,

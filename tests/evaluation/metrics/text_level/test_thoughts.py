@@ -5,14 +5,14 @@ from __future__ import annotations
 import pytest
 
 from evaluation.metrics.base import CaseMean
-from evaluation.metrics.fact_texts.written import ESGen
+from evaluation.metrics.fact_texts import ESGen
 from evaluation.metrics.generation import Generation, GenerationChoice, ThoughtChoice
-from evaluation.metrics.text_level.base import UNFINISHED
-from evaluation.metrics.text_level.probes import Objects
-from evaluation.metrics.text_level.s_es_gen_question import SESGenQuestion
-from evaluation.metrics.text_level.thoughts import (
+from evaluation.metrics.text_level import (
     NEITHER,
     NO_THOUGHT,
+    UNFINISHED,
+    Objects,
+    SESGenQuestion,
     ThoughtAgreement,
     ThoughtNewRate,
     ThoughtOldRate,

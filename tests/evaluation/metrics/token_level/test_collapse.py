@@ -7,7 +7,7 @@ import math
 import pytest
 
 from evaluation.metrics import METRICS
-from evaluation.metrics.token_level.collapse import TEXT
+from evaluation.metrics.token_level import TEXT
 from schemas.answers import Answer, TargetScore
 from tests.support.arithmetic import make_case
 

@@ -12,8 +12,8 @@ from construction.llm.step import PlainText
 from curation.shipped import mini_split
 from evaluation.analysis.comparison import compare
 from evaluation.metrics.generation import Generation
-from evaluation.metrics.text_level.probes import GO_ON, rest_of_step, scripts_for
-from evaluation.metrics.text_level.script_parser import INSTRUCTION
+from evaluation.metrics.script_parser import INSTRUCTION
+from evaluation.metrics.text_level import GO_ON, rest_of_step, scripts_for
 from evaluation.report.write import write_report
 from evaluation.runs.config import RunConfig
 from evaluation.runs.dry_run import size

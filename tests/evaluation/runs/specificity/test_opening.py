@@ -7,8 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from evaluation.metrics.document_choice import DocumentChoice
-from evaluation.metrics.specificity_choice import SpecificityChoice
+from evaluation.metrics.generation import DocumentChoice, SpecificityChoice
 from evaluation.runs.specificity import open_questions, read_set, refuse_other_model
 from schemas.core.errors import UserError
 from tests.support.documents.shared import make_set, write_set

@@ -1,26 +1,130 @@
-"""Tendencies of events by open answers (T-G): answers in a model's own words, as a judge or people rated them.
+"""Tendencies of events by what the model writes: the letter of an option (T-M), and open answers (T-G).
 
-A run has the answers written; they are rated afterwards (``scedit judge RUN``), and a report attaches the ratings to
-the answers. Until then, and where a rating is unscored, these metrics have no value: never a zero.
+Open answers are rated by a judge or people after the run (``scedit judge RUN``), and a report attaches the ratings.
+Until then, and where a rating is unscored, these metrics have no value: never a zero.
 """
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from typing import ClassVar
 
 from pydantic import Field
 
 from evaluation.metrics.base import Answers, row
-from evaluation.metrics.events.base import EventMetric, Question, QuestionMetric, WholeEventMetric
-from evaluation.metrics.events.probes import open_probe
-from evaluation.metrics.events.tendencies import all_in_scope, tendencies_in_scope
-from evaluation.metrics.events.written_locality import WrittenLocality
-from evaluation.metrics.text_level.base import text_of
+from evaluation.metrics.events import (
+    EventMetric,
+    Question,
+    QuestionMetric,
+    WholeEventMetric,
+    all_in_scope,
+    letter_probe,
+    open_probe,
+    tendencies_in_scope,
+    tendencies_out_of_scope,
+)
+from evaluation.metrics.text_level import text_of, texts_around
 from schemas.answers import Answer, ItemScore
-from schemas.events.questions import FactQuestion
+from schemas.events.questions import LETTERS, FactQuestion
 from schemas.probes import Probe
 from schemas.ratings import CONSISTENCY, TENDENCY
+
+
+class WrittenLocality(QuestionMetric):
+    """Does the model write the same before and after the edit, out of scope (ELKEN Table 2, locality)?"""
+
+    asks = tendencies_out_of_scope
+
+    def value(self, question: Question, after: Answers, before: Answers) -> ItemScore:
+        """What ``compare`` says of the two texts; unscored where one is missing."""
+        probe = self.probes_of(question)[0].id
+        texts = texts_around(after.get(probe), before.get(probe))
+        if isinstance(texts, str):
+            return self.item(question, None, texts)
+        now, then = texts
+        return self.compare(question, now.text, then.text, after.get(probe))
+
+    def compare(self, question: Question, now: str, then: str, answer: Answer | None) -> ItemScore:
+        """The score of the text after the edit (``now``) beside the one before it; ``answer`` holds its ratings."""
+        raise NotImplementedError
+
+
+_BRACKETS, _STOP = re.compile(r"\(([ABC])\)"), re.compile(r"([ABC])\.")
+
+
+def letter_of(text: str) -> str | None:
+    r"""The letter that an answer names, as published: its first line's letter in brackets, else before a full stop.
+
+    Else the whole line, where it is a letter; None where it is none.
+
+    Example:
+        >>> [letter_of(text) for text in ("(B) They fall\nQuestion:", " C. Nothing", "A", "They rise", "")]
+        ['B', 'C', 'A', None, None]
+    """
+    lines = text.strip().splitlines()
+    line = lines[0].strip() if lines else ""
+    if match := _BRACKETS.search(line) or _STOP.match(line):
+        return match.group(1)
+    return line if line in LETTERS else None
+
+
+class WrittenLetters(EventMetric):
+    """Asks tendency questions with their options in the data's order, and reads the letter that is written."""
+
+    asks = tendencies_in_scope
+
+    def probes_of(self, question: Question) -> list[Probe]:
+        """The letter, as text."""
+        if isinstance(question, FactQuestion):
+            return super().probes_of(question)
+        return [letter_probe(question, self.choice)]
+
+    def right(self, question: Question, answers: Answers) -> ItemScore:
+        """1 for the right letter, 0 for another and for none."""
+        if isinstance(question, FactQuestion):
+            return super().right(question, answers)
+        written = text_of(answers.get(self.probes_of(question)[0].id))
+        if isinstance(written, str):
+            return self.item(question, None, written)
+        return self.item(question, float(letter_of(written.text) == question.answer))
+
+
+# Is the letter that the model writes the right one (Table 2, T-M, Q-level, as published)?
+EventLetter = row(
+    WrittenLetters,
+    QuestionMetric,
+    name="ev_letter",
+    title="Letters, written",
+    about="Share of tendency questions in scope whose written letter is right, options in the data's order "
+    "(ELKEN Table 2, T-M, Q-level)",
+)
+
+
+# Are all letters written about the event right (Table 2, T-M, E-level, as published)?
+EventLetterWhole = row(
+    WrittenLetters,
+    WholeEventMetric,
+    name="ev_letter_edit",
+    title="Letters, whole event",
+    about="Share of events all of whose written letters in scope are right (ELKEN Table 2, E-level)",
+)
+
+
+class EventLetterLocality(WrittenLocality, WrittenLetters):
+    """Is the same letter written before and after the edit, out of scope (Table 2, T-M, locality)?"""
+
+    name: ClassVar[str] = "ev_letter_local"
+    title: ClassVar[str] = "Letters, locality"
+    about: ClassVar[str] = (
+        "Share of tendency questions out of scope with the same written letter as before (ELKEN Table 2)"
+    )
+
+    def compare(self, question: Question, now: str, then: str, answer: Answer | None) -> ItemScore:
+        """1 for the same letter; an answer without one is no choice, and the same as nothing."""
+        letter = letter_of(now)
+        return self.item(question, float(letter is not None and letter == letter_of(then)))
+
 
 NOT_RATED = "not rated: scedit judge RUN, or the task rate_answer"
 FULL_MARKS = TENDENCY.points[1]

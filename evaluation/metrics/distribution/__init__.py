@@ -1,1 +1,0 @@
-"""How far an edit moves the next-token distribution where it should move nothing."""

@@ -1,1 +1,0 @@
-"""Metrics over the probes of documents: exact match, perplexity, written answers (MULFE)."""

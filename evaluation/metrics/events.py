@@ -1,0 +1,600 @@
+"""Metrics over questions about events (event-level editing, ELKEN §4.1): facts, tendencies, whole events.
+
+Tendencies by choice among three options (T-M); what is written is read in ``event_answers``.
+"""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Callable, Sequence
+from typing import ClassVar, Literal, NamedTuple
+
+from evaluation.metrics.base import TRUNCATED, Answers, CaseMean, Normalisation, Role, row, target_values
+from evaluation.metrics.generation import EventChoice, Generation
+from evaluation.metrics.pooled import PooledMean
+from evaluation.metrics.text_level import text_of
+from schemas.answers import Answer, CaseScores, ItemScore
+from schemas.cases import EventCase
+from schemas.events.questions import LETTERS, UNKNOWN, BackgroundQuestion, FactQuestion, TendencyQuestion
+from schemas.probes import GenerateProbe, Probe, ScoreProbe
+
+FACT = "event_fact"
+CHOICE = "event_choice"
+LETTER = "event_letter"
+OPEN = "event_open"
+"""Purposes of the probes."""
+
+
+class _Instructions(NamedTuple):
+    """For every row; and, as published, for questions behind an event and for those without one."""
+
+    same: str
+    with_event: str
+    without_event: str
+
+    def chosen(self, choice: EventChoice) -> dict[str, str]:
+        """Fields of a probe."""
+        if choice.instruction == "same":
+            return {"instruction": self.same}
+        return {"instruction": self.without_event, "instruction_in_context": self.with_event}
+
+
+_SHORT = "Answer with a name or a noun only, without a sentence."
+_FACT = _Instructions(
+    "Answer the question. If an event is given, it has happened: answer with it and with what you know. If the answer "
+    f"is not known, say 'unknown'. {_SHORT}",
+    "The event has happened. Answer the question with it and with what you know. If you do not know the answer, say "
+    f"'unknown'. {_SHORT}",
+    f"Answer the question with what you know. {_SHORT}",
+)
+_LETTER = "Answer with the letter of one option only."
+_CHOICE = _Instructions(
+    "Choose the likeliest option. If an event is given, it has happened: judge with it and with what you know. "
+    + _LETTER,
+    f"The event has happened. Choose the option that it makes likeliest. {_LETTER}",
+    f"Choose the likeliest option with what you know. {_LETTER}",
+)
+_WORDS = "Answer in one to three sentences."
+_OPEN = _Instructions(
+    "Answer the question: what is likely now? If an event is given, it has happened: answer with it and with what you "
+    f"know. {_WORDS}",
+    f"The event has happened. Answer the question with it and with what you know: what is likely now? {_WORDS}",
+    f"Answer the question with what you know: what is likely now? {_WORDS}",
+)
+_QUESTION = re.compile(r"^Question: (.*?)( \(A\) .* \(B\) .* \(C\) .*)?\nAnswer:$", re.DOTALL)
+
+
+def fact_probe(question: FactQuestion, choice: EventChoice) -> GenerateProbe:
+    """Ask for the short answer of a question; it ends with its line. Nothing is drawn."""
+    return GenerateProbe(
+        purpose=FACT,
+        item=question.key,
+        prompt=f"Question: {question.text}\nAnswer:",
+        most=choice.answer_tokens,
+        stop=("\n",),
+        **_FACT.chosen(choice),
+    )
+
+
+def choice_probes(question: TendencyQuestion, choice: EventChoice) -> list[ScoreProbe]:
+    """Ask for the letter of the right option, the options in their order and, by default, in both rotations of it.
+
+    Probe ``k`` shows option ``(i + k) % 3`` behind letter ``i``. Its targets are the letters behind an opening bracket:
+    they share all tokens but one, so all three are read in one pass.
+    """
+    shifts = range(len(LETTERS) if choice.orders == "cyclic" else 1)
+    return [
+        ScoreProbe(
+            purpose=CHOICE,
+            item=question.key,
+            prompt=f"Question: {question.text} {_options(question, shift)}\nAnswer:",
+            separator=" (",
+            targets=LETTERS,
+            **_CHOICE.chosen(choice),
+        )
+        for shift in shifts
+    ]
+
+
+def letter_probe(question: TendencyQuestion, choice: EventChoice) -> GenerateProbe:
+    """Ask for the letter of the right option as text, the options in the data's order; it ends with its line."""
+    return GenerateProbe(
+        purpose=LETTER,
+        item=question.key,
+        prompt=f"Question: {question.text} {_options(question, 0)}\nAnswer:",
+        most=choice.answer_tokens,
+        stop=("\n",),
+        **_CHOICE.chosen(choice),
+    )
+
+
+def open_probe(question: TendencyQuestion, choice: EventChoice) -> GenerateProbe:
+    """Ask a tendency question without its options; the answer ends where a model would go on with another question."""
+    return GenerateProbe(
+        purpose=OPEN,
+        item=question.key,
+        prompt=f"Question: {question.text}\nAnswer:",
+        most=choice.open_tokens,
+        stop=("\nQuestion:", "\nEvent:"),
+        **_OPEN.chosen(choice),
+    )
+
+
+def _options(question: TendencyQuestion, shift: int) -> str:
+    shown = [question.options[(i + shift) % len(LETTERS)] for i in range(len(LETTERS))]
+    return " ".join(f"({letter}) {option}" for letter, option in zip(LETTERS, shown, strict=True))
+
+
+def question_of(prompt: str) -> str:
+    r"""The question in the prompt of one of these probes, without its options; another prompt as it is.
+
+    Example:
+        >>> question_of("Question: How may prices change? (A) Up (B) Down (C) Not\nAnswer:")
+        'How may prices change?'
+    """
+    match = _QUESTION.match(prompt)
+    return match.group(1) if match else prompt
+
+
+def has_options(prompt: str) -> bool:
+    r"""Whether the prompt of one of these probes asks for the letter of an option.
+
+    Example:
+        >>> has_options("Question: How may prices change? (A) Up (B) Down (C) Not\nAnswer:")
+        True
+    """
+    match = _QUESTION.match(prompt)
+    return match is not None and match.group(2) is not None
+
+
+def fold_answer(text: str) -> str:
+    r"""An answer's first line, case, outer spaces and a final full stop aside.
+
+    Example:
+        >>> fold_answer("  São Tomé.\nQuestion: ...")
+        'são tomé'
+    """
+    lines = text.strip().splitlines()
+    return " ".join(lines[0].casefold().split()).rstrip(".").rstrip() if lines else ""
+
+
+def says_unknown(answer: str, choice: EventChoice) -> bool:
+    """Whether an answer, folded, says that there is none.
+
+    Example:
+        >>> [says_unknown(text, EventChoice()) for text in ("unknown", "unknown, sorry", "the unknown soldier")]
+        [True, True, False]
+    """
+    if choice.unknown == "anywhere":
+        return UNKNOWN in answer
+    return answer.startswith(UNKNOWN) and not answer.removeprefix(UNKNOWN)[:1].isalnum()
+
+
+def is_right(question: FactQuestion, answer: str, choice: EventChoice) -> bool:
+    """Whether an answer, folded, is the one that the question wants: its name or an alias, or that it is unknown."""
+    return says_unknown(answer, choice) if question.unknown else answer in _names(question)
+
+
+def is_same(question: FactQuestion, one: str, other: str, choice: EventChoice) -> bool:
+    """Whether two answers, folded, say the same: the same words, two names of the given answer, or both unknown."""
+    if one == other or (says_unknown(one, choice) and says_unknown(other, choice)):
+        return True
+    return {one, other} <= _names(question)
+
+
+def _names(question: FactQuestion) -> set[str]:
+    return {fold_answer(name) for name in question.answer.names} - {""}
+
+
+def short_answer(answer: Answer | None) -> tuple[str | None, str]:
+    """A written answer, folded; or None and why there is none."""
+    written = text_of(answer)
+    return (None, written) if isinstance(written, str) else (fold_answer(written.text), "")
+
+
+class ChosenOption(NamedTuple):
+    """What a model chose among three options.
+
+    Attributes:
+        letter: Letter, in the data's order, of the option with the largest share; None where two share it.
+        shares: Share of each option, mean over the orders of its letter's probability over that of all three.
+        mass: Joint probability of the three letters, mean over the orders.
+        by_order: The letter chosen in each order, as the data names that option; None for a tie.
+        truncated: Whether a prompt lost its beginning.
+    """
+
+    letter: str | None
+    shares: tuple[float, ...]
+    mass: float
+    by_order: tuple[str | None, ...]
+    truncated: bool = False
+
+
+def chosen_option(question: TendencyQuestion, answers: Answers, choice: EventChoice) -> ChosenOption | str:
+    """What a model chose, or why that is not known: all orders must be answered."""
+    probes = choice_probes(question, choice)
+    rows: list[list[float]] = []
+    for shift, probe in enumerate(probes):
+        values = target_values(probe, answers.get(probe.id), "sum")
+        if isinstance(values, str):
+            return values
+        rows.append([values[(option - shift) % len(LETTERS)] for option in range(len(LETTERS))])
+    each = [[math.exp(v) for v in row] for row in rows]
+    parts = [_shares(row) for row in rows]
+    shares = tuple(math.fsum(p[i] for p in parts) / len(parts) for i in range(len(LETTERS)))
+    return ChosenOption(
+        _largest(shares),
+        shares,
+        math.fsum(map(math.fsum, each)) / len(each),
+        tuple(_largest(p) for p in parts),
+        any((a := answers.get(p.id)) is not None and a.truncated for p in probes),
+    )
+
+
+def _shares(values: Sequence[float]) -> list[float]:
+    """Probabilities among the three, from log-probabilities however small."""
+    largest = max(values)
+    if largest == -math.inf:
+        return [1 / len(values)] * len(values)
+    raw = [math.exp(v - largest) for v in values]
+    return [r / math.fsum(raw) for r in raw]
+
+
+_ROUNDING = 1e-12
+
+
+def _largest(shares: Sequence[float]) -> str | None:
+    largest = max(shares)
+    letters = [letter for letter, share in zip(LETTERS, shares, strict=True) if largest - share <= _ROUNDING]
+    return letters[0] if len(letters) == 1 else None
+
+
+Question = FactQuestion | TendencyQuestion
+
+
+class EventMetric(CaseMean):
+    """A metric over the questions of an event; the normalisation changes nothing, since letters are one token each.
+
+    Attributes:
+        asks: Which questions of a case count.
+
+    Args:
+        generation: How questions are asked: its ``events``.
+    """
+
+    version: ClassVar[int] = 1
+    better: ClassVar[Literal["higher", "lower"]] = "higher"
+    takes: ClassVar[tuple[str, ...]] = ("event",)
+    asks_for_texts: ClassVar[bool] = True
+    asks: ClassVar[Callable[[EventCase], Sequence[Question]]]
+
+    def __init__(self, generation: Generation = Generation()) -> None:  # noqa: B008 - a value
+        self.choice = generation.events
+
+    def questions(self, case: EventCase) -> Sequence[Question]:
+        """The questions that count."""
+        return type(self).asks(case)
+
+    def probes(self, case: EventCase) -> list[Probe]:
+        """All that these questions ask."""
+        return [probe for question in self.questions(case) for probe in self.probes_of(question)]
+
+    def probes_of(self, question: Question) -> list[Probe]:
+        """What one question asks: its answer, or its options in every order."""
+        if isinstance(question, FactQuestion):
+            return [fact_probe(question, self.choice)]
+        return list(choice_probes(question, self.choice))
+
+    def item(self, question: Question, value: float | None, reason: str = "", *, tie: bool = False) -> ItemScore:
+        """The score of a question, under the id of the first probe that asks it."""
+        return ItemScore(probe=self.probes_of(question)[0].id, item=question.key, value=value, tie=tie, reason=reason)
+
+    def right(self, question: Question, answers: Answers) -> ItemScore:
+        """1 for the right answer, 0 for another; a tie between options is 0 and counted."""
+        if isinstance(question, FactQuestion):
+            text, why = short_answer(answers.get(self.probes_of(question)[0].id))
+            value = None if text is None else float(is_right(question, text, self.choice))
+            return self.item(question, value, why)
+        option = chosen_option(question, answers, self.choice)
+        if isinstance(option, str):
+            return self.item(question, None, option)
+        reason = TRUNCATED if option.truncated else ""
+        return self.item(question, float(option.letter == question.answer), reason, tie=option.letter is None)
+
+
+class QuestionMetric(EventMetric, PooledMean):
+    """One value a question, pooled over all of them: the published question level (Q-level)."""
+
+    def score(self, case: EventCase, after: Answers, before: Answers, normalisation: Normalisation) -> CaseScores:
+        """The value of every question."""
+        items = tuple(self.value(question, after, before) for question in self.questions(case))
+        return CaseScores(case=case.key, metric=self.name, items=items)
+
+    def value(self, question: Question, after: Answers, before: Answers) -> ItemScore:
+        """The score of one question; here: whether the answer is right."""
+        return self.right(question, after)
+
+
+class WholeEventMetric(EventMetric):
+    """One value an event: whether all its questions are right, the published edit level (E-level)."""
+
+    def score(self, case: EventCase, after: Answers, before: Answers, normalisation: Normalisation) -> CaseScores:
+        """1 where all are right, 0 where one is wrong, unscored where the rest is not known; no item without question.
+
+        An event is the more easily wrong the more questions it has: the report shows this by their number.
+        """
+        items = [self.right(question, after) for question in self.questions(case)]
+        if not items:
+            return CaseScores(case=case.key, metric=self.name, items=())
+        lost = next((i.reason for i in items if i.value is None), None)
+        wrong = any(i.value == 0 for i in items)
+        value = 0.0 if wrong else None if lost is not None else 1.0
+        cut = TRUNCATED if any(i.reason == TRUNCATED for i in items) else ""
+        item = ItemScore(
+            probe=case.event.key,
+            item=case.event.key,
+            value=value,
+            tie=any(i.tie for i in items),
+            reason=(lost or "") if value is None else cut,
+        )
+        return CaseScores(case=case.key, metric=self.name, items=(item,))
+
+
+def in_scope(case: EventCase) -> list[FactQuestion]:
+    """Questions whose answer the event changes."""
+    return [q for q in case.facts if q.scope == "in"]
+
+
+def out_of_scope(case: EventCase) -> list[FactQuestion]:
+    """Questions that the event leaves alone."""
+    return [q for q in case.facts if q.scope == "out"]
+
+
+def background_questions(case: EventCase) -> list[FactQuestion]:
+    """The background questions of the questions in scope; one that several of them need is asked once."""
+    different = {
+        background.text.casefold(): _background_record(question, number, background)
+        for question in reversed(in_scope(case))
+        for number, background in enumerate(question.background_questions, start=1)
+    }
+    return [*reversed(different.values())]
+
+
+EventFact = row(
+    QuestionMetric,
+    name="ev_fact",
+    role="event_efficacy",
+    title="Facts",
+    about="Share of factual questions in scope that are answered right (ELKEN Table 2, Q-level)",
+    asks=in_scope,
+)
+
+
+EventFactWhole = row(
+    WholeEventMetric,
+    name="ev_fact_edit",
+    title="Facts, whole event",
+    about="Share of events all of whose factual questions in scope are right (ELKEN Table 2, E-level)",
+    asks=in_scope,
+)
+
+
+EventKnown = row(
+    QuestionMetric,
+    name="ev_known",
+    title="Known",
+    about="Share of factual questions with a new answer that are answered right (ELKEN Table 3)",
+    asks=lambda case: [q for q in in_scope(case) if not q.unknown],
+)
+
+
+EventUnknown = row(
+    QuestionMetric,
+    name="ev_unknown",
+    title="Unknown",
+    about="Share of factual questions whose old answer is gone that are answered so (ELKEN Table 3)",
+    asks=lambda case: [q for q in in_scope(case) if q.unknown],
+)
+
+
+EventBackground = row(
+    QuestionMetric,
+    name="ev_background",
+    title="Background",
+    about=(
+        "Share of factual questions that need world knowledge beside the event that are answered right (ELKEN Table 4)"
+    ),
+    asks=lambda case: [q for q in in_scope(case) if q.background],
+)
+
+
+EventPlain = row(
+    QuestionMetric,
+    name="ev_plain",
+    title="Plain",
+    about="Share of factual questions that the event alone answers that are right (ELKEN Table 4)",
+    asks=lambda case: [q for q in in_scope(case) if not q.background],
+)
+
+
+class EventRecall(QuestionMetric):
+    """Does the unedited model know what background questions ask for (Table 4, "recall")? They never see the event.
+
+    The value comes from the answers before the edit, so it is the same for all methods: it says how much of what
+    ``ev_background`` misses the model could have known.
+    """
+
+    name: ClassVar[str] = "ev_recall"
+    role: ClassVar[Role] = "other"
+    title: ClassVar[str] = "Recall"
+    about: ClassVar[str] = (
+        "Share of background questions that the unedited model answers right, without the event (ELKEN Table 4, recall)"
+    )
+
+    asks = background_questions
+
+    def value(self, question: Question, after: Answers, before: Answers) -> ItemScore:
+        """1 for the right answer before the edit."""
+        return self.right(question, before)
+
+
+def _background_record(question: FactQuestion, number: int, asked: BackgroundQuestion) -> FactQuestion:
+    """A background question as a question out of scope: its answer holds before and after the edit."""
+    return FactQuestion(
+        key=f"{question.key}/background/{number}",
+        event=question.event,
+        text=asked.text,
+        relation=question.relation,
+        answer=asked.answer,
+        scope="out",
+    )
+
+
+class EventFactLocality(QuestionMetric):
+    """Is the answer to a question out of scope the same before and after the edit (Table 2, facts, locality)?"""
+
+    name: ClassVar[str] = "ev_fact_local"
+    role: ClassVar[Role] = "event_locality"
+    title: ClassVar[str] = "Facts, locality"
+    about: ClassVar[str] = "Share of factual questions out of scope answered as before the edit (ELKEN Table 2)"
+    unedited: ClassVar[float | None] = 1.0
+
+    asks = out_of_scope
+
+    def value(self, question: Question, after: Answers, before: Answers) -> ItemScore:
+        """1 for the same answer; names of the given answer count as one, and so does every way to say unknown."""
+        assert isinstance(question, FactQuestion)
+        probe = self.probes_of(question)[0].id
+        (now, why), (then, why_then) = short_answer(after.get(probe)), short_answer(before.get(probe))
+        if now is None:
+            return self.item(question, None, why)
+        if then is None:
+            return self.item(question, None, f"before the edit: {why_then}")
+        return self.item(question, float(is_same(question, now, then, self.choice)))
+
+
+def tendencies_in_scope(case: EventCase) -> list[TendencyQuestion]:
+    """Questions whose answer the event decides."""
+    return [q for q in case.tendencies if q.scope == "in"]
+
+
+def tendencies_out_of_scope(case: EventCase) -> list[TendencyQuestion]:
+    """Questions that the event leaves alone."""
+    return [q for q in case.tendencies if q.scope == "out"]
+
+
+def all_in_scope(case: EventCase) -> list[Question]:
+    """All questions in scope, of events with a tendency question in scope."""
+    tendencies = tendencies_in_scope(case)
+    return [*in_scope(case), *tendencies] if tendencies else []
+
+
+EventChoiceRight = row(
+    QuestionMetric,
+    name="ev_choice",
+    role="event_tendency",
+    title="Tendencies",
+    about=(
+        "Share of tendency questions in scope whose right option is the most probable, over the orders of the options "
+        "(ELKEN Table 2, T-M, Q-level)"
+    ),
+    asks=tendencies_in_scope,
+)
+
+
+EventChoiceWhole = row(
+    WholeEventMetric,
+    name="ev_choice_edit",
+    title="Tendencies, whole event",
+    about="Share of events all of whose tendency questions in scope are right (ELKEN Table 2, E-level)",
+    asks=tendencies_in_scope,
+)
+
+
+# The published column "overall" takes open answers in the place of choices.
+EventAllWhole = row(
+    WholeEventMetric,
+    name="ev_all_choice_edit",
+    title="Whole event",
+    about=(
+        "Share of events with tendency questions all of whose questions in scope are right, facts and choices (as "
+        "ELKEN Table 2, overall, with choices for open answers)"
+    ),
+    asks=all_in_scope,
+)
+
+
+def all_tendencies(case: EventCase) -> Sequence[TendencyQuestion]:
+    """Questions in scope and out of it."""
+    return case.tendencies
+
+
+class ChoiceValue(QuestionMetric):
+    """A value of the choice that is made in a question; a subclass says which."""
+
+    asks = all_tendencies
+
+    def value(self, question: Question, after: Answers, before: Answers) -> ItemScore:
+        """The value of the choice after the edit."""
+        assert isinstance(question, TendencyQuestion)
+        option = chosen_option(question, after, self.choice)
+        if isinstance(option, str):
+            return self.item(question, None, option)
+        return self.item(question, self.of_choice(option), TRUNCATED if option.truncated else "")
+
+    def of_choice(self, chosen: ChosenOption) -> float:
+        """A number from 0 to 1; defined by the metric."""
+        raise NotImplementedError
+
+
+class EventChoiceLocality(ChoiceValue):
+    """Is the same option the most probable before and after the edit, out of scope (Table 2, T-M, locality)?
+
+    Options are compared, not first lines of written answers, which also differ in their form.
+    """
+
+    name: ClassVar[str] = "ev_choice_local"
+    title: ClassVar[str] = "Tendencies, locality"
+    about: ClassVar[str] = "Share of tendency questions out of scope with the same option as before (ELKEN Table 2)"
+
+    asks = tendencies_out_of_scope
+
+    def value(self, question: Question, after: Answers, before: Answers) -> ItemScore:
+        """1 for the same option; a tie is no option, and the same as nothing."""
+        assert isinstance(question, TendencyQuestion)
+        now, then = (chosen_option(question, answers, self.choice) for answers in (after, before))
+        if isinstance(now, str):
+            return self.item(question, None, now)
+        if isinstance(then, str):
+            return self.item(question, None, f"before the edit: {then}")
+        same = now.letter is not None and now.letter == then.letter
+        reason = TRUNCATED if now.truncated or then.truncated else ""
+        return self.item(question, float(same), reason, tie=now.letter is None or then.letter is None)
+
+
+class EventChoiceMass(ChoiceValue):
+    """How much of its probability does the model give to the three letters together?"""
+
+    name: ClassVar[str] = "ev_choice_mass"
+    title: ClassVar[str] = "Letters"
+    about: ClassVar[str] = (
+        "Joint probability of the three letters: where it is small, the model would answer something else"
+    )
+
+    def of_choice(self, chosen: ChosenOption) -> float:
+        """The joint probability, at most 1."""
+        return min(chosen.mass, 1.0)
+
+
+class EventChoiceSway(ChoiceValue):
+    """Does the choice follow the letter, so that another order of the options has another one chosen?"""
+
+    name: ClassVar[str] = "ev_choice_sway"
+    title: ClassVar[str] = "Order sways"
+    about: ClassVar[str] = "Share of tendency questions whose chosen option depends on the order of the options"
+    better: ClassVar[Literal["higher", "lower"]] = "lower"
+
+    def of_choice(self, chosen: ChosenOption) -> float:
+        """1 where the orders disagree."""
+        return float(len(set(chosen.by_order)) > 1)

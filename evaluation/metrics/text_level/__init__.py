@@ -1,1 +1,0 @@
-"""The paper's text-level metrics without a judge, one a file."""

@@ -1,1 +1,0 @@
-"""The paper's token-level metrics, one a file."""
