@@ -13,8 +13,8 @@ import click
 from construction.llm.cli_options import calls_in_words, refuse_unanswered
 
 if TYPE_CHECKING:
-    from construction.documents.tally import ProbeCounts
-    from construction.events.tally import EventCounts
+    from construction.documents.funnel import ProbeCounts
+    from construction.events.funnel import EventCounts
     from construction.llm.cost.estimates import CallEstimate
 
 

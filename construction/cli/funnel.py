@@ -12,9 +12,9 @@ from curation.cli.options import json_option, store_option, writes
 from schemas.core.errors import UserError
 
 if TYPE_CHECKING:
+    from construction.documents.funnel import ProbeCounts
     from construction.documents.people import ProbeCuration
-    from construction.documents.tally import ProbeCounts
-    from construction.events.tally import EventCounts
+    from construction.events.funnel import EventCounts
 
 
 @click.command()
@@ -36,8 +36,8 @@ def funnel(store_path: Path, page: Path | None, prices: Path | None, as_json: bo
       scedit store funnel --store my.duckdb --page yield.html
       scedit store funnel --store my.duckdb --json
     """  # noqa: D301 - click needs the real backspace
-    from construction.documents.store_funnel import stored_curation, stored_probe_counts
-    from construction.events.store_funnel import stored_event_counts
+    from construction.documents.funnel import stored_curation, stored_probe_counts
+    from construction.events.funnel import stored_event_counts
     from construction.report.store_funnel import store_yield
 
     events = stored_event_counts(store_path)

@@ -2,23 +2,22 @@
 
 from __future__ import annotations
 
-import asyncio
-from contextlib import AsyncExitStack
 from pathlib import Path
 from typing import NamedTuple
 
 from pydantic import model_validator
 
+from construction.documents.funnel import ProbeCounts, ProbeTally
 from construction.documents.pipeline import ProbeConstruction, ProbePlan, ProbeWork
 from construction.documents.prompt_file import ProbePrompts, load_probe_prompts
 from construction.documents.sources import ReadDocuments, read_documents
 from construction.documents.steps import ProbesAsk, ProbeStep
-from construction.documents.tally import ProbeCounts, ProbeTally
+from construction.llm.client import Client
 from construction.llm.cost.estimates import CallCounter, CallEstimate
 from construction.llm.session import ModelSession
 from construction.pipeline.author_models import ScriptAuthor, profile_of, verifier
 from construction.pipeline.progress import ProgressDisplay
-from construction.pipeline.session import WritingJob, run_job, tick_display
+from construction.pipeline.runner import WritingJob, run_job
 from curation.store.store import Store
 
 _PROBE_TOKENS, _ANSWER_TOKENS = 55, 15
@@ -104,25 +103,11 @@ def run_probes(prepared: PreparedProbes, *, live: ProgressDisplay) -> ProbeCount
         BudgetReached: the next call does not fit the budget.
         StoppedEarly: Ctrl-C or SIGTERM.
     """
-    job = prepared.job
-    return run_job(job, lambda session, store: _construct(prepared, session, store, live), live=live)
-
-
-async def _construct(
-    prepared: PreparedProbes, session: ModelSession, store: Store, live: ProgressDisplay
-) -> ProbeCounts:
     job, tally = prepared.job, ProbeTally()
     tally.lose("documents", "its text stood there before", prepared.read.repeated)
-    async with AsyncExitStack() as stack:
-        client = await stack.enter_async_context(session.client())
-        clients = [client]
-        if prepared.reader is not None and prepared.reader.access != job.access:
-            access = prepared.reader.access.model_copy(update={"attempts": session.access.attempts})
-            clients.append(await stack.enter_async_context(session.client(access)))
-        live.watch(lambda: [one.progress for one in clients])
-        ticking = asyncio.create_task(tick_display(live, session.budget))
-        try:
-            work = ProbeConstruction(store, client, job.plan, prepared.prompts, tally=tally, reader=clients[-1])
-            return await work(prepared.read.documents)
-        finally:
-            ticking.cancel()
+
+    async def work(session: ModelSession, store: Store, clients: list[Client]) -> ProbeCounts:
+        construct = ProbeConstruction(store, clients[0], job.plan, prepared.prompts, tally=tally, reader=clients[-1])
+        return await construct(prepared.read.documents)
+
+    return run_job(job, work, live=live, others=[prepared.reader.access] if prepared.reader else [])

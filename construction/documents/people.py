@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import defaultdict
 
-from construction.authoring.losses import percent_of
+from construction.tally import percent_of
 from curation.store.store import Store
 from schemas.core.records import Frozen
 from schemas.documents.document import DocumentProbe

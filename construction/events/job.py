@@ -10,17 +10,18 @@ from typing import NamedTuple
 from construction.events.defaults import CAP, EVENTS, UNTOUCHED
 from construction.events.draw import draw_events
 from construction.events.fact_table import FactTable
+from construction.events.funnel import EventCounts, EventTally
 from construction.events.pipeline import DrawnEvent, EventConstruction, EventPlan, EventWork
 from construction.events.prompt_file import EventPrompts, load_event_prompts
 from construction.events.questions import ask_facts
 from construction.events.steps import ParaphraseStep, TendencyAsk, TendencyStep, TopicStep
-from construction.events.tally import EventCounts, EventTally
 from construction.events.templates import read_templates
+from construction.llm.client import Client
 from construction.llm.cost.estimates import CallCounter, CallEstimate
 from construction.llm.session import ModelSession
 from construction.pipeline.author_models import profile_of
 from construction.pipeline.progress import ProgressDisplay
-from construction.pipeline.session import WritingJob, run_job, tick_display
+from construction.pipeline.runner import WritingJob, run_job
 from curation.loaders import load
 from curation.store.store import Store
 from schemas.core.errors import UserError
@@ -154,24 +155,16 @@ def run_events(prepared: PreparedEvents, *, live: ProgressDisplay) -> EventCount
     job, plan = prepared.job, prepared.plan
     if not prepared.asks:
         with Store.open(job.store, create=True) as store:
-            work = EventConstruction(store, None, _unasked(plan), prepared.prompts, tally=prepared.tally)
-            return asyncio.run(work(prepared.drawn))
-    return run_job(job, lambda session, store: _construct(prepared, session, store, live), live=live)
+            unasked = EventConstruction(store, None, _unasked(plan), prepared.prompts, tally=prepared.tally)
+            return asyncio.run(unasked(prepared.drawn))
+
+    async def work(session: ModelSession, store: Store, clients: list[Client]) -> EventCounts:
+        construct = EventConstruction(store, clients[0], plan, prepared.prompts, tally=prepared.tally)
+        return await construct(prepared.drawn)
+
+    return run_job(job, work, live=live)
 
 
 def _unasked(plan: EventPlan) -> EventPlan:
     """The plan where there is nobody to ask."""
     return plan.model_copy(update={"paraphrase": False, "topics": (), "inside": 0, "outside": 0})
-
-
-async def _construct(
-    prepared: PreparedEvents, session: ModelSession, store: Store, live: ProgressDisplay
-) -> EventCounts:
-    async with session.client() as client:
-        live.watch(lambda: [client.progress])
-        ticking = asyncio.create_task(tick_display(live, session.budget))
-        try:
-            work = EventConstruction(store, client, prepared.plan, prepared.prompts, tally=prepared.tally)
-            return await work(prepared.drawn)
-        finally:
-            ticking.cancel()

@@ -1,40 +1,31 @@
-"""Construction of events from end to end: paraphrases, events of topics, tendency questions, checks, into the store.
-
-Replies come through the journal, and everything else is a pure function of templates, facts and replies. So a run that
-was killed is started again from the top: it walks through what is on record without asking and puts the same records.
-"""
+"""What is written about events: paraphrases of templates, events of topics, tendency questions, checks of all."""
 
 from __future__ import annotations
 
-import logging
-from collections.abc import Callable, Coroutine, Sequence
-from contextlib import aclosing
+from collections.abc import Sequence
 from functools import partial
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from construction.authoring.standing import overall_label
 from construction.events.checks import EventInputs, judge_event
 from construction.events.defaults import EVENTS_PER_TOPIC, INSIDE, OUTSIDE, THRESHOLD
 from construction.events.draw import FilledTemplate
 from construction.events.duplicates import duplicate_verdicts
+from construction.events.funnel import EventCounts, EventTally
 from construction.events.prompt_file import EventPrompts
 from construction.events.questions import AskedFacts
-from construction.events.steps import ParaphraseStep, TendencyAsk, TendencyStep, TopicAsk, TopicStep, WrittenTendencies
-from construction.events.tally import EventCounts, EventTally
+from construction.events.steps import ParaphraseStep, TendencyAsk, TendencyStep, TopicAsk, TopicStep
 from construction.llm.call_lineage import lineage_of_call
-from construction.llm.calls.concurrency import ordered_map
-from construction.llm.client import Client, Reply, gather_all
+from construction.llm.client import Client, gather_all
+from construction.pipeline.runner import Outcome, run_in_batches, store_outcomes
 from curation.store.store import Store
 from schemas.core.clock import now
 from schemas.core.config import Options
-from schemas.core.records import Record
 from schemas.events.event import TEMPLATE_TEXT, Event
-from schemas.events.questions import FactQuestion, TendencyQuestion
+from schemas.events.questions import TendencyQuestion
 from schemas.facts import Source
 from schemas.lineage import Lineage
 from schemas.verdicts import Verdict
-
-logger = logging.getLogger(__name__)
 
 EVENTS_A_CALL = 10
 """Events of a topic asked for in one call (ELKEN Table 9)."""
@@ -102,30 +93,6 @@ class DrawnEvent(NamedTuple):
         return self.filled.event(self.source)
 
 
-class EventOutcome(NamedTuple):
-    """What became of an event.
-
-    Attributes:
-        event: With the words that it is to have.
-        facts: Its factual questions.
-        tendencies: Its tendency questions.
-        verdicts: On all of these.
-        lineage: Of all of these.
-        losses: Stage and reason of what was lost.
-        paraphrased: Whether a paraphrase passed.
-        unfinished: Calls without an answer.
-    """
-
-    event: Event
-    facts: tuple[FactQuestion, ...]
-    tendencies: tuple[TendencyQuestion, ...]
-    verdicts: tuple[Verdict, ...]
-    lineage: tuple[Lineage, ...]
-    losses: tuple[tuple[str, str], ...]
-    paraphrased: bool
-    unfinished: int
-
-
 class EventConstruction:
     """One construction.
 
@@ -135,20 +102,12 @@ class EventConstruction:
         plan: What to construct.
         prompts: The wordings.
         tally: Counts; it may hold what was lost in the draw.
-        progress: Called after every transaction with the events done, and all.
     """
 
     def __init__(
-        self,
-        store: Store,
-        client: Client | None,
-        plan: EventPlan,
-        prompts: EventPrompts,
-        *,
-        tally: EventTally,
-        progress: Callable[[int, int], object] = lambda *_: None,
+        self, store: Store, client: Client | None, plan: EventPlan, prompts: EventPrompts, *, tally: EventTally
     ) -> None:
-        self._store, self._client, self._plan, self._tally, self._progress = store, client, plan, tally, progress
+        self._store, self._client, self._plan, self._tally = store, client, plan, tally
         self._paraphrase = ParaphraseStep(prompts.paraphrase)
         self._topics = TopicStep(prompts.topic_events, plan.source)
         self._tendencies = TendencyStep(prompts.tendency_questions)
@@ -161,21 +120,11 @@ class EventConstruction:
             ModelError: the endpoint does not work; what is finished is kept.
         """
         topical = await self._write_topics()
-        work = [partial(self._of_template, one) for one in drawn] + [partial(self._of_topic, e) for e in topical]
-        total, done = len(work), 0
-        size = self._plan.batch
-        parts = [work[start : start + size] for start in range(0, total, size)]
-
-        async def make(part: Sequence[Callable[[], Coroutine[Any, Any, EventOutcome]]]) -> list[EventOutcome]:
-            return await gather_all([one() for one in part])
-
-        making = ordered_map([partial(make, part) for part in parts], ahead=2)
-        async with aclosing(making):
-            async for outcomes in making:
-                self._keep(outcomes)
-                done += len(outcomes)
-                self._progress(done, total)
-        return self._tally.result(calls=self._client.calls if self._client else 0, quality=self._quality)
+        work = [partial(self._of_template, one) for one in drawn]
+        work += [partial(self._with_tendencies, Outcome(event)) for event in topical]
+        await run_in_batches(work, partial(store_outcomes, self._store, self._tally), size=self._plan.batch)
+        calls = self._client.calls if self._client else 0
+        return self._tally.result(EventCounts, calls=calls, quality=self._quality)
 
     async def _write_topics(self) -> list[Event]:
         """The events of all topics that stay; none as long as a call has no answer, since the order decides."""
@@ -208,111 +157,60 @@ class EventConstruction:
         self._tally.lose("topics", f"ROUGE-1 above {self._plan.threshold:g} with an earlier event", len(lost))
         return [event for event in events.values() if event.id not in lost]
 
-    async def _of_template(self, drawn: DrawnEvent) -> EventOutcome:
+    async def _of_template(self, drawn: DrawnEvent) -> Outcome:
         """An event of a template, worded anew where that is wanted, with its questions."""
         bare, facts = drawn.event, drawn.asked.questions
         made_at, losses = now(), [("facts", reason) for reason, n in drawn.asked.missing.items() for _ in range(n)]
         detail = {TEMPLATE_TEXT: bare.text}
-        chosen, lineage, waiting = bare, Lineage(item_id=bare.id, stage="template", made_at=made_at, detail=detail), 0
+        chosen, lineage = bare, Lineage(item_id=bare.id, stage="template", made_at=made_at, detail=detail)
         verdicts: list[Verdict] = []
-        if self._plan.paraphrase:
+        for attempt in range(self._paraphrase.wording.attempts if self._plan.paraphrase else 0):
             assert self._client is not None
-            for attempt in range(self._paraphrase.wording.attempts):
-                reply = await self._client.ask(self._paraphrase.sample(bare, bare.key, attempt=attempt))
-                if reply.status == "unanswered":
-                    waiting += 1
-                    break
-                if reply.value is None:
-                    losses.append(("paraphrase", f"{reply.status} reply"))
-                    continue
-                (event,) = self._paraphrase.parse(bare, reply.value)
-                verdicts_on_wording = judge_event(Event.kind, EventInputs(event=event, bare=bare.text, facts=facts))
-                if overall_label(verdicts_on_wording) == "keep":
-                    chosen, verdicts = event, verdicts_on_wording
-                    lineage = lineage_of_call(
-                        event.id, "paraphrase", reply, self._client, self._paraphrase.label, detail=detail
-                    )
-                    break
-                losses += [("paraphrase", v.reason) for v in verdicts_on_wording if v.label == "drop"]
-        if waiting:
-            return EventOutcome(bare, (), (), (), (), (), paraphrased=False, unfinished=waiting)
-        question_lines = [
-            Lineage(item_id=q.id, stage="fact_questions", parents=(chosen.id,), made_at=made_at) for q in facts
-        ]
-        outcome = EventOutcome(
-            chosen,
-            facts,
-            (),
-            tuple(verdicts),
-            (lineage, *question_lines),
-            tuple(losses),
-            paraphrased=chosen is not bare,
-            unfinished=0,
+            reply = await self._client.ask(self._paraphrase.sample(bare, bare.key, attempt=attempt))
+            if reply.status == "unanswered":
+                return Outcome(bare, unfinished=1)
+            if reply.value is None:
+                losses.append(("paraphrase", f"{reply.status} reply"))
+                continue
+            (event,) = self._paraphrase.parse(bare, reply.value)
+            said = judge_event(Event.kind, EventInputs(event=event, bare=bare.text, facts=facts))
+            if overall_label(said) == "keep":
+                label = self._paraphrase.label
+                chosen, verdicts = event, said
+                lineage = lineage_of_call(event.id, "paraphrase", reply, self._client, label, detail=detail)
+                break
+            losses += [("paraphrase", v.reason) for v in said if v.label == "drop"]
+        lines = [Lineage(item_id=q.id, stage="fact_questions", parents=(chosen.id,), made_at=made_at) for q in facts]
+        return await self._with_tendencies(
+            Outcome(
+                chosen,
+                written=((chosen, tuple(verdicts)), *((question, ()) for question in facts)),
+                lineage=(lineage, *lines),
+                counts=("events",) if chosen is bare else ("events", "paraphrased"),
+                losses=tuple(losses),
+            )
         )
-        return await self._with_tendencies(outcome)
 
-    async def _of_topic(self, event: Event) -> EventOutcome:
-        """An event of a topic with its questions; it is in the store already."""
-        return await self._with_tendencies(EventOutcome(event, (), (), (), (), (), paraphrased=False, unfinished=0))
-
-    async def _with_tendencies(self, outcome: EventOutcome) -> EventOutcome:
+    async def _with_tendencies(self, outcome: Outcome) -> Outcome:
+        """The outcome with the event's tendency questions and what the checks say of them."""
         if not self._plan.inside + self._plan.outside:
             return outcome
-        assert self._client is not None
-        ask = TendencyAsk(outcome.event, self._plan.inside, self._plan.outside)
-        reply = await self._client.ask(self._tendencies.sample(ask, outcome.event.key, attempt=0))
+        assert self._client is not None and isinstance(outcome.item, Event)
+        event = outcome.item
+        ask = TendencyAsk(event, self._plan.inside, self._plan.outside)
+        reply = await self._client.ask(self._tendencies.sample(ask, event.key, attempt=0))
         if reply.status == "unanswered":
-            return outcome._replace(unfinished=1)
+            return Outcome(event, unfinished=1)
         if reply.value is None:
             return outcome._replace(losses=(*outcome.losses, ("tendencies", f"{reply.status} reply")))
-        (written,) = self._tendencies.parse(ask, reply.value)
-        return self._judged(outcome, written, reply)
-
-    def _judged(self, outcome: EventOutcome, written: WrittenTendencies, reply: Reply) -> EventOutcome:
-        """The outcome with its tendency questions and what the checks say of them."""
-        assert self._client is not None
-        verdicts, lineage = list(outcome.verdicts), list(outcome.lineage)
-        for place, question in enumerate(written.questions):
-            inputs = EventInputs(event=outcome.event, question=question, earlier=written.questions[:place])
-            verdicts += judge_event(TendencyQuestion.kind, inputs)
+        (tendencies,) = self._tendencies.parse(ask, reply.value)
+        written, lineage = list(outcome.written), list(outcome.lineage)
+        for place, question in enumerate(tendencies.questions):
+            inputs = EventInputs(event=event, question=question, earlier=tendencies.questions[:place])
+            written.append((question, tuple(judge_event(TendencyQuestion.kind, inputs))))
+            label, parents = self._tendencies.label, (event.id,)
             lineage.append(
-                lineage_of_call(
-                    question.id,
-                    "tendency_questions",
-                    reply,
-                    self._client,
-                    self._tendencies.label,
-                    parents=(outcome.event.id,),
-                )
+                lineage_of_call(question.id, "tendency_questions", reply, self._client, label, parents=parents)
             )
-        losses = (*outcome.losses, *(("tendencies", reason) for reason in written.refused))
-        return outcome._replace(
-            tendencies=written.questions, verdicts=tuple(verdicts), lineage=tuple(lineage), losses=losses
-        )
-
-    def _keep(self, outcomes: Sequence[EventOutcome]) -> None:
-        """Put some events into the store in one transaction; what waits for an answer comes with a later run."""
-        records: list[Record] = []
-        lineage: list[Lineage] = []
-        for one in outcomes:
-            self._tally.n["unfinished"] += one.unfinished
-            if one.unfinished:
-                logger.warning("%s is not finished: no answer came", one.event.key)
-                continue
-            self._count(one)
-            records += [one.event, *one.facts, *one.tendencies, *one.verdicts]
-            lineage += one.lineage
-        if records:
-            self._store.put(records, lineage, remade=[one.event.key for one in outcomes if not one.unfinished])
-
-    def _count(self, one: EventOutcome) -> None:
-        self._tally.n["events"] += one.event.origin == "template"
-        self._tally.n["paraphrased"] += one.paraphrased
-        self._tally.facts(one.facts)
-        by_item: dict[str, list[Verdict]] = {}
-        for verdict in one.verdicts:
-            by_item.setdefault(verdict.item_id, []).append(verdict)
-        for question in one.tendencies:
-            self._tally.tendency(question, by_item.get(question.id, ()))
-        for stage, reason in one.losses:
-            self._tally.lose(stage, reason)  # type: ignore[arg-type]
+        losses = (*outcome.losses, *(("tendencies", reason) for reason in tendencies.refused))
+        return outcome._replace(written=tuple(written), lineage=tuple(lineage), losses=losses)

@@ -11,9 +11,10 @@ nothing here (a split's rule may give them a bound).
 from __future__ import annotations
 
 from collections import Counter, defaultdict
-from collections.abc import Iterable, Iterator
+from collections.abc import Collection, Iterable, Iterator
 from pathlib import Path
 from statistics import mean
+from typing import NamedTuple
 
 from construction.authoring.diversity import CHECK as SURPLUS
 from construction.authoring.outcome import better, worse
@@ -76,19 +77,56 @@ class JudgedItems:
         """What one check says of an item, if anything."""
         return next((v.label for _, v in self._said.get(item, {}).values() if v.check == check), None)
 
-    def of(self, item: str, related: str | None = None) -> tuple[Standing, Verdict | None]:
-        """How an item stands by itself, or in relation to another; the mark of a fact is no judgement of it."""
+    def deciding(self, item: str, related: str | None = None) -> list[Verdict]:
+        """The verdicts on an item that count: people's where there are any, of each check those of its newest version.
+
+        Args:
+            item: Its content id.
+            related: In relation to this other item; left out, by itself.
+        """
         verdicts = [
             v
             for (name, _, to), (_, v) in self._said.get(item, {}).items()
             if name != MARK and (to == (related,) if related else not to)
         ]
-        people = verdicts_of_people(verdicts)
+        return verdicts_of_people(verdicts) or verdicts
+
+    def of(self, item: str, related: str | None = None) -> tuple[Standing, Verdict | None]:
+        """How an item stands by itself, or in relation to another; the mark of a fact is no judgement of it."""
+        verdicts = self.deciding(item, related)
         for labels, standing in ((("drop",), "drop"), (("unsure", "unscored"), "unsure")):
-            for verdict in people or verdicts:
+            for verdict in verdicts:
                 if verdict.label in labels:
                     return standing, verdict  # type: ignore[return-value]
         return "keep", None
+
+
+class MadeItems(NamedTuple):
+    """What a model or a template made, as the lineage in a store says.
+
+    Attributes:
+        stages: The stages that made an item, by its content id.
+        requests: Calls on record.
+        quality: Quality of the text where a model says so.
+    """
+
+    stages: dict[str, set[str]]
+    requests: set[str]
+    quality: str | None
+
+    @classmethod
+    def of(cls, store: Store, stages: set[str], *, asked: Collection[str] = ()) -> MadeItems:
+        """Read the lineage of items that these stages made; calls of stages ``asked`` count, too."""
+        made: defaultdict[str, set[str]] = defaultdict(set)
+        requests: set[str] = set()
+        quality: str | None = None
+        for line in store.lineages():
+            if line.stage in stages:
+                made[line.item_id].add(line.stage)
+            if line.stage in {*stages, *asked} and line.request:
+                requests.add(line.request)
+                quality = quality or line.detail.get("quality")
+        return cls(made, requests, quality)
 
 
 def _imported_ids(lineage: Iterable[Lineage]) -> set[str]:

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from construction.cli.closing import resumable, show_counts, show_estimate
-from construction.events.tally import EventTally
+from construction.events.funnel import EventCounts, EventTally
 from construction.llm.cost.estimates import CallEstimate
 from construction.llm.session import StoppedEarly
 from schemas.core.errors import UserError
@@ -39,7 +39,7 @@ def test_an_estimate_for_people_and_for_programs(capsys: pytest.CaptureFixture[s
 def test_counts_with_open_calls_are_shown_and_then_refused(capsys: pytest.CaptureFixture[str]) -> None:
     tally = EventTally()
     tally.n["unfinished"] = 2
-    counts = tally.result(calls=1, quality="plumbing")
+    counts = tally.result(EventCounts, calls=1, quality="plumbing")
     with pytest.raises(UserError, match="2 calls without an answer so far"):
         show_counts(counts, Path("my.duckdb"), as_json=False)
     shown = capsys.readouterr().out

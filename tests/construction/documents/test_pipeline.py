@@ -6,9 +6,9 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+from construction.documents.funnel import ProbeCounts, ProbeTally
 from construction.documents.pipeline import ProbeConstruction, ProbePlan
 from construction.documents.prompt_file import load_probe_prompts
-from construction.documents.tally import ProbeCounts, ProbeTally
 from construction.llm.step import Request
 from curation.rules.rule import DocumentRule
 from curation.rules.selection import SelectionStream

@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
+from construction.documents.funnel import stored_probe_counts
 from construction.documents.job import ProbeJob, prepare_probes, run_probes
-from construction.documents.store_funnel import stored_probe_counts
 from construction.llm.connection import Access
 from curation.store.store import Store
 from schemas.documents.document import DocumentProbe

@@ -7,10 +7,10 @@ from pathlib import Path
 from typing import Any
 
 from construction.events.draw import draw_events
+from construction.events.funnel import EventCounts, EventTally
 from construction.events.pipeline import DrawnEvent, EventConstruction, EventPlan
 from construction.events.prompt_file import load_event_prompts
 from construction.events.questions import ask_facts
-from construction.events.tally import EventCounts, EventTally
 from construction.llm.step import Request
 from curation.rules.rule import EventRule
 from curation.rules.selection import SelectionStream

@@ -6,9 +6,8 @@ from pathlib import Path
 
 import pytest
 
+from construction.events.funnel import EventCounts, stored_event_counts
 from construction.events.job import EventJob, prepare_events, run_events
-from construction.events.store_funnel import stored_event_counts
-from construction.events.tally import EventCounts
 from construction.llm.connection import Access
 from curation.store.store import Store
 from schemas.events.questions import TendencyQuestion

@@ -2,20 +2,22 @@
 
 from __future__ import annotations
 
-from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Sequence
+from pathlib import Path
+from typing import ClassVar
 
-from construction.authoring.losses import CountedLoss, LossTally, closing_lines, percent_of
 from construction.authoring.standing import overall_label
-from schemas.core.records import Frozen
+from construction.report.store_funnel import JudgedItems, MadeItems
+from construction.tally import CountedLoss, Tally, closing_lines, percent_of
+from curation.store.store import Store
+from schemas.core.records import Frozen, Record
+from schemas.events.event import Event
 from schemas.events.questions import FactQuestion, TendencyQuestion
 from schemas.verdicts import Verdict
 
 PAPER_EVENTS = 841  # events of templates (ELKEN, Table 1)
 PAPER_TOPICS = (674, 1800)  # events of topics that stayed, of those written
 PAPER_KEPT = (78.4, 55.7)  # % of tendency questions that two people kept, in and out of scope
-
-STAGES = ("draw", "facts", "paraphrase", "topics", "tendencies", "checks")
 
 
 class EventCounts(Frozen):
@@ -84,31 +86,51 @@ def _beside(part: int, whole: int, paper: float) -> str:
     return f"{percent_of(part, whole)} (people in the paper: {paper:g} %)".strip()
 
 
-class EventTally(LossTally):
-    """Counts while events are made."""
+class EventTally(Tally):
+    """Counts events and questions about them."""
 
-    def __init__(self) -> None:
-        super().__init__(STAGES)
-        self.n: Counter[str] = Counter()
+    stages: ClassVar[tuple[str, ...]] = ("draw", "facts", "paraphrase", "topics", "tendencies", "checks")
 
-    def facts(self, questions: Iterable[FactQuestion]) -> None:
-        """Factual questions of an event."""
+    def count(self, record: Record, verdicts: Sequence[Verdict]) -> None:
+        """Count a question about an event."""
+        if isinstance(record, FactQuestion):
+            self.n[f"facts_{record.scope}"] += 1
+            self.n["unknown"] += record.unknown
+            self.n["background"] += record.background
+        elif isinstance(record, TendencyQuestion):
+            self.n[f"tendencies_{record.scope}"] += 1
+            self.n[f"kept_{record.scope}"] += overall_label(verdicts) == "keep"
+            self.lose_by("checks", verdicts)
+
+
+def stored_event_counts(path: Path) -> EventCounts | None:
+    """The counts of a store, all runs together; None where no event in it was constructed.
+
+    What came complete from a file or a split is not counted. Draws that cannot happen and replies of no use leave no
+    record: only the run that made them counts them.
+
+    Args:
+        path: The store.
+
+    Raises:
+        UserError: there is no such store.
+    """
+    with Store.open(path) as store:
+        made = MadeItems.of(store, {"template", "paraphrase", "topic_events"}, asked={"tendency_questions"})
+        events = [event for event in store.all(Event) if event.id in made.stages]
+        if not events:
+            return None
+        judged, tally = JudgedItems(store.verdicts()), EventTally()
+        for event in events:
+            of_topic = "topic_events" in made.stages[event.id]
+            verdicts = judged.deciding(event.id)
+            tally.n["topic_events" if of_topic else "events"] += 1
+            tally.n["paraphrased"] += "paraphrase" in made.stages[event.id]
+            tally.n["topic_kept"] += of_topic and overall_label(verdicts) != "drop"
+            tally.lose_by("topics" if of_topic else "paraphrase", verdicts)
+        keys = {event.key for event in events}
+        questions: list[FactQuestion | TendencyQuestion] = [*store.all(FactQuestion), *store.all(TendencyQuestion)]
         for question in questions:
-            self.n[f"facts_{question.scope}"] += 1
-            self.n["unknown"] += question.unknown
-            self.n["background"] += question.background
-
-    def tendency(self, question: TendencyQuestion, verdicts: Iterable[Verdict]) -> None:
-        """A tendency question with what the checks say."""
-        listed = list(verdicts)
-        self.n[f"tendencies_{question.scope}"] += 1
-        if overall_label(listed) == "keep":
-            self.n[f"kept_{question.scope}"] += 1
-        for verdict in listed:
-            if verdict.label not in ("keep", None):
-                self.lose("checks", f"{verdict.label} by {verdict.check}")
-
-    def result(self, *, calls: int, quality: str | None) -> EventCounts:
-        """The counts so far."""
-        names = [n for n, f in EventCounts.model_fields.items() if f.annotation is int and n != "calls"]
-        return EventCounts(**{n: self.n[n] for n in names}, calls=calls, quality=quality, losses=self.listed())
+            if question.event in keys:
+                tally.count(question, judged.deciding(question.id))
+    return tally.result(EventCounts, calls=len(made.requests), quality=made.quality)

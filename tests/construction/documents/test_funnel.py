@@ -1,6 +1,6 @@
 from __future__ import annotations
 
-from construction.documents.tally import ProbeTally
+from construction.documents.funnel import ProbeCounts, ProbeTally, count_document
 from tests.support.curation.verdicts import make_verdict
 from tests.support.documents.records import make_probe
 
@@ -10,16 +10,16 @@ def test_a_funnel_by_level_with_reasons() -> None:
     kept, held, lost = make_probe(), make_probe("Who?", "Ada", level=2), make_probe("Why?", "so", level=3)
     reader = make_verdict(lost.id, "drop", "answered_without@1").model_copy(update={"model": "m"})
     person = make_verdict(lost.id, "drop", "person:ann/curate_probe@1")
-    tally.document(
-        [
-            (kept, [make_verdict(kept.id, "keep", "one_blank@1")]),
-            (held, [make_verdict(held.id, "unsure", "level_literal@1")]),
-            (lost, [reader, person]),
-        ]
-    )
-    tally.document([])
+    said = {
+        kept: [make_verdict(kept.id, "keep", "one_blank@1")],
+        held: [make_verdict(held.id, "unsure", "level_literal@1")],
+        lost: [reader, person],
+    }
+    for probe, verdicts in said.items():
+        tally.count(probe, verdicts)
+    tally.n.update([*count_document(said.values()), *count_document([])])
     tally.lose("probes", "refused reply")
-    counts = tally.result(calls=2, quality=None)
+    counts = tally.result(ProbeCounts, calls=2, quality=None)
     assert (counts.documents, counts.bare, counts.written, counts.kept) == (2, 1, 3, 1)
     assert (counts.kept_1, counts.written_3, counts.unsure, counts.dropped) == (1, 1, 1, 1)
     assert [(x.stage, x.reason) for x in counts.losses] == [
@@ -34,4 +34,5 @@ def test_a_funnel_by_level_with_reasons() -> None:
 
 
 def test_nothing_is_a_funnel_too() -> None:
-    assert "probes written                   0\n" in "\n".join(ProbeTally().result(calls=0, quality=None).lines())
+    counts = ProbeTally().result(ProbeCounts, calls=0, quality=None)
+    assert "probes written                   0\n" in "\n".join(counts.lines())

@@ -4,23 +4,27 @@ from __future__ import annotations
 
 import pytest
 
-from construction.authoring.losses import CountedLoss, LossTally, closing_lines, percent_of
+from construction.tally import CountedLoss, Tally, closing_lines, percent_of
+
+
+class Stages(Tally):
+    stages = ("draw", "checks")
 
 
 def test_losses_are_listed_by_stage_then_by_number_then_by_reason() -> None:
-    tally = LossTally(("draw", "checks"))
+    tally = Stages()
     for reason, count in (("b", 2), ("a", 2), ("c", 3)):
         tally.lose("checks", reason, count)
     tally.lose("draw", "z")
     tally.lose("draw", "z")
     tally.lose("draw", "never", 0)
-    listed = [(loss.stage, loss.reason, loss.count) for loss in tally.listed()]
+    listed = [(loss.stage, loss.reason, loss.count) for loss in tally.losses()]
     assert listed == [("draw", "z", 2), ("checks", "c", 3), ("checks", "a", 2), ("checks", "b", 2)]
 
 
 def test_an_unknown_stage_is_refused() -> None:
     with pytest.raises(ValueError, match="not in tuple"):
-        LossTally(("draw",)).lose("drew", "x", 0)
+        Stages().lose("drew", "x", 0)
 
 
 def test_closing_lines_with_and_without_losses() -> None:

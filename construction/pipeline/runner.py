@@ -1,0 +1,193 @@
+"""The one runner: work on many items in batches, each stored in one transaction; facts, events and documents share it.
+
+Replies come through the journal, and everything else is a pure function of the items and the replies. So a run that was
+killed is started again from the top: it walks through what is on record without asking and puts the same records.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections.abc import Callable, Coroutine, Sequence
+from contextlib import AsyncExitStack, aclosing
+from functools import partial
+from pathlib import Path
+from typing import Any, NamedTuple, TypeVar
+
+from construction.llm.calls.concurrency import gather_all, ordered_map
+from construction.llm.cli_options import journal_of
+from construction.llm.client import Client
+from construction.llm.connection import Access
+from construction.llm.cost.budget import Budget
+from construction.llm.session import ModelSession, model_session
+from construction.pipeline.progress import ProgressDisplay
+from construction.tally import Tally
+from curation.store.store import Store
+from schemas.core.config import Options
+from schemas.core.records import Record
+from schemas.lineage import Lineage
+from schemas.verdicts import Verdict
+
+logger = logging.getLogger(__name__)
+
+R = TypeVar("R")
+AHEAD = 2  # batches in the making beyond the one that is stored next
+TICK_SECONDS = 1.0
+
+
+async def run_in_batches(
+    work: Sequence[Callable[[], Coroutine[Any, Any, R]]],
+    keep: Callable[[list[R]], None],
+    *,
+    size: int,
+    ahead: int = AHEAD,
+) -> None:
+    """Do all of some work, and keep what comes of it batch by batch, in order.
+
+    Args:
+        work: Makes the coroutines, each when its turn comes.
+        keep: Takes what a batch came to, while later ones are in the making.
+        size: How many are kept together.
+        ahead: Batches in the making beyond the one that is kept next.
+    """
+
+    async def make(part: Sequence[Callable[[], Coroutine[Any, Any, R]]]) -> list[R]:
+        return await gather_all([one() for one in part])
+
+    parts = [work[start : start + size] for start in range(0, len(work), size)]
+    making = ordered_map([partial(make, part) for part in parts], ahead=ahead)
+    async with aclosing(making):
+        async for made in making:
+            keep(made)
+
+
+class Outcome(NamedTuple):
+    """What became of an event or a document.
+
+    Attributes:
+        item: The event or the document itself.
+        written: What was written about it, each with what is said of it; the item itself among them where it is judged.
+        lineage: Of all of these.
+        counts: What it adds to the funnel.
+        losses: Stage and reason of what was lost.
+        unfinished: Calls without an answer; then nothing is stored, and a later run finishes it.
+    """
+
+    item: Record
+    written: tuple[tuple[Record, tuple[Verdict, ...]], ...] = ()
+    lineage: tuple[Lineage, ...] = ()
+    counts: tuple[str, ...] = ()
+    losses: tuple[tuple[str, str], ...] = ()
+    unfinished: int = 0
+
+
+def store_outcomes(store: Store, tally: Tally, outcomes: Sequence[Outcome]) -> None:
+    """Count some outcomes and put them into the store in one transaction; what waits for an answer comes later."""
+    records: list[Record] = []
+    lineage: list[Lineage] = []
+    finished = [one for one in outcomes if not one.unfinished]
+    for one in outcomes:
+        tally.n["unfinished"] += one.unfinished
+        if one.unfinished:
+            logger.warning("%s is not finished: no answer came", one.item.key)
+    for one in finished:
+        tally.n.update(one.counts)
+        for stage, reason in one.losses:
+            tally.lose(stage, reason)
+        records += [] if any(record is one.item for record, _ in one.written) else [one.item]
+        for record, verdicts in one.written:
+            tally.count(record, verdicts)
+            records += [record, *verdicts]
+        lineage += one.lineage
+    if records:
+        store.put(records, lineage, remade=[one.item.key for one in finished])
+
+
+class WritingJob(Options):
+    """Where a job that has a model write records reads and writes, and which model it asks.
+
+    Attributes:
+        store: The DuckDB file; made if absent.
+        access: The model and how it is asked.
+        profile: Prompts to use; None for those of the model.
+        prompts_path: A folder of prompts in their place.
+        licence: Of what states none.
+        journal_path: The replies on record; None for ``STORE.llm.jsonl``.
+        fsync: Force every reply to the disk.
+    """
+
+    store: Path
+    access: Access
+    profile: str | None = None
+    prompts_path: Path | None = None
+    licence: str = "not stated"
+    journal_path: Path | None = None
+    fsync: bool = False
+
+    @property
+    def journal(self) -> Path:
+        """The replies on record."""
+        return self.journal_path or journal_of(self.store)
+
+    @property
+    def batch(self) -> int:
+        """Records whose calls are under way together: all for the Batch API, few for a model on this machine."""
+        return 1_000_000 if self.access.batch else 2 if self.access.on_this_machine else 20
+
+
+def run_job(
+    job: WritingJob,
+    work: Callable[[ModelSession, Store, list[Client]], Coroutine[Any, Any, R]],
+    *,
+    live: ProgressDisplay,
+    others: Sequence[Access] = (),
+) -> R:
+    """Run a job's work with its models, journal and store; on any error what is finished stays in both.
+
+    Args:
+        job: What is to be written, and where.
+        work: The work, of an open session and store, and of a client for the job's model and for each other one.
+        live: Shows the progress; it ends with the work.
+        others: Further models that are asked; one that is asked as the job's model shares its client.
+
+    Raises:
+        UserError: store or journal in use, no key, endpoint away, embedded model not installed.
+        BudgetReached: the next call does not fit the budget.
+        StoppedEarly: Ctrl-C or SIGTERM.
+    """
+    with (
+        model_session(job.journal, job.access, fsync=job.fsync) as opened,
+        Store.open(job.store, create=True) as store,
+    ):
+        session = opened.with_attempts()
+        attempts = {"attempts": session.access.attempts}  # that of the journal holds for all
+
+        async def watched() -> R:
+            known: list[tuple[Access, Client]] = []
+            clients = []
+            async with AsyncExitStack() as stack:
+                for access in (job.access, *others):
+                    client = next((c for a, c in known if a == access), None)
+                    if client is None:
+                        opening = session.client(access.model_copy(update=attempts))
+                        client = await stack.enter_async_context(opening)
+                        known.append((access, client))
+                    clients.append(client)
+                live.watch(lambda: [client.progress for _, client in known])
+                ticking = asyncio.create_task(_tick(live, session.budget))
+                try:
+                    return await work(session, store, clients)
+                finally:
+                    ticking.cancel()
+
+        try:
+            return session.run(watched())
+        finally:
+            live.end(session.budget)
+
+
+async def _tick(live: ProgressDisplay, budget: Budget) -> None:
+    """Bring the display up to date every second, until it is cancelled."""
+    while True:
+        await asyncio.sleep(TICK_SECONDS)
+        live.tick(budget)
