@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import NamedTuple
 
 from construction.authoring.standing import Standing, overall_label
 from schemas.core.records import Record
@@ -151,18 +150,6 @@ class FactOutcome:
             for s in q.scripts
             if s.prompt is not None and s.standing != "drop"
         ]
-
-
-class AnsweredFacts(NamedTuple):
-    """Facts that need no more calls, whether they are stored yet or not.
-
-    Attributes:
-        facts: How many there are.
-        answers: Requests that were answered for them, by model.
-    """
-
-    facts: int
-    answers: Mapping[str, int]
 
 
 def better(*standings: Standing) -> Standing:

@@ -165,11 +165,10 @@ def _import_facts(prepared: PreparedJob) -> SourceUpdate:
 def _run(prepared: PreparedJob, *, origin: str) -> ConstructionCounts:
     """Construct; a person who stops it is told how to go on."""
     from construction.pipeline.progress import ProgressDisplay
-    from construction.pipeline.session import run
 
     live = ProgressDisplay(expected=prepared.estimate().answers)
     with resumable():
-        return run(prepared.session, prepared.work, prepared.plan, origin=origin, live=live)
+        return prepared.run(origin=origin, live=live)
 
 
 def _table(y: ConstructionCounts, store: Path, *, columns: int | None = None) -> str:

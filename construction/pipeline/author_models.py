@@ -8,21 +8,13 @@ words, so scripts of two authors stand side by side, and a text that both wrote 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from contextlib import AsyncExitStack, asynccontextmanager
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 from construction.llm.connection import Access
 from construction.llm.cost.prices import how_to_add
-from construction.pipeline.pipeline import AuthorClient
 from curation.files.local_models import LOCAL, names_a_file
 from curation.files.model_packages import EMBEDDED
 from schemas.core.errors import UserError
-
-if TYPE_CHECKING:
-    from collections.abc import AsyncIterator
-
-    from construction.llm.client import Client
-    from construction.llm.session import ModelSession
 
 _FORM = "NAME, NAME@ADDRESS or NAME@ADDRESS@KEY_VARIABLE"
 _NO_KEY = "SCEDIT_NO_KEY"
@@ -93,23 +85,3 @@ def _accesses(named: Sequence[str], base: Access) -> list[Access]:
 def verifier(named: str, base: Access, profile: str) -> ScriptAuthor:
     """The model that ``--verify`` names, in the same words as ``--author``; there is no wording for small models."""
     return script_authors([named], base, profile)[0]._replace(profile=profile)
-
-
-@asynccontextmanager
-async def open_authors(
-    authors: Sequence[ScriptAuthor], session: ModelSession, first: Client
-) -> AsyncIterator[list[AuthorClient]]:
-    """Clients of the authors; the one that writes the questions is taken again where it is an author, too.
-
-    Args:
-        authors: The author models.
-        session: With journal and budget, shared by all.
-        first: The client of the session's own model, which writes the questions.
-    """
-    async with AsyncExitStack() as stack:
-        clients = []
-        for author in authors:
-            same = author.access == session.access
-            client = first if same else await stack.enter_async_context(session.client(author.access))
-            clients.append(AuthorClient(client, author.profile))
-        yield clients

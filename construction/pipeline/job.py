@@ -2,67 +2,70 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 from typing import NamedTuple
 
 from construction.authoring.replacement import Choice
-from construction.llm.cli_options import journal_of
+from construction.authoring.tally import ConstructionCounts
+from construction.llm.client import Client
 from construction.llm.connection import Access
 from construction.llm.reply_cache import ReplyCache
+from construction.llm.session import ModelSession
 from construction.pipeline.author_models import ScriptAuthor, profile_of, script_authors, verifier
 from construction.pipeline.cost_estimate import ConstructionEstimate, estimate, models_of
-from construction.pipeline.generations import earlier_generations, sentence
-from construction.pipeline.pipeline import AHEAD, ConstructionPlan, ConstructionWork, plan_work
-from construction.pipeline.session import Session
+from construction.pipeline.generations import EarlierItems, earlier_generations, refuse_second_generation, sentence
+from construction.pipeline.pipeline import (
+    AHEAD,
+    AuthorClient,
+    Construction,
+    ConstructionPlan,
+    ConstructionWork,
+    plan_work,
+)
+from construction.pipeline.progress import ConstructionProgress, ProgressDisplay
+from construction.pipeline.runner import WritingJob, run_job
 from construction.prompts.custom import load_prompts
 from curation.files.journal import Journal
 from curation.files.local_models import LOCAL, names_a_file
 from curation.files.model_packages import EMBEDDED
 from curation.loaders.base import LoadResult
 from curation.loaders.importer import import_facts, load_as_known
+from curation.store.backup import snapshot
 from curation.store.import_sources import SourceUpdate
 from curation.store.store import Store
-from schemas.core.config import Options
 from schemas.core.errors import UserError
 from schemas.facts import Fact
 
+SNAPSHOT_SECONDS = 30.0
 _CAPABLE = "paper"  # profile of prompts for all models that have none of their own
 
 
-class ConstructionJob(Options):
+class ConstructionJob(WritingJob):
     """What is to be constructed, from what, with which models.
 
     Attributes:
         facts: File of facts, or ``shipped``.
-        store: The DuckDB file; made if absent.
         access: The model that writes the questions, and how it is asked.
         format_name: Format of the file; found from the file where left out.
         skip_bad: Leave bad records out instead of stopping.
-        profile: Prompts to use; None for those of the model.
-        prompts_path: Folder with the user's own prompts.
         named: Who writes the scripts, as ``--author`` names them.
         reader_name: Who reads what the checks let pass, as ``--verify`` names it; left out, a model behind an endpoint
             reads what it wrote.
         unverified: No model reads it, and nobody need to; else what no model read is ``unsure``.
         table_paths: Files of more facts that may be neighbours.
         limit: Facts to edit at most.
-        journal_path: The replies on record; None for ``STORE.llm.jsonl``.
-        fsync: Force every reply to the disk.
-        snapshot: Copy of the store for readers.
+        snapshot: Copy of the store, renewed as the work goes on; readers look at it instead of the locked store.
 
-    The other attributes are those of ``ConstructionPlan``; without ``questions`` or ``candidates`` the questions prompt
-    says how many.
+    The other attributes are those of ``WritingJob`` and ``ConstructionPlan``; without ``questions`` or ``candidates``
+    the questions prompt says how many.
     """
 
     facts: str
-    store: Path
-    access: Access
     format_name: str | None = None
     skip_bad: bool = False
-    profile: str | None = None
-    prompts_path: Path | None = None
     questions: int | None = None
     candidates: int | None = None
     scripts: int = 1
@@ -75,14 +78,7 @@ class ConstructionJob(Options):
     table_paths: tuple[str, ...] = ()
     limit: int | None = None
     generation: Choice | None = None
-    journal_path: Path | None = None
-    fsync: bool = False
     snapshot: Path | None = None
-
-    @property
-    def journal(self) -> Path:
-        """The replies on record."""
-        return self.journal_path or journal_of(self.store)
 
     @property
     def question_access(self) -> Access:
@@ -130,16 +126,18 @@ class PreparedJob(NamedTuple):
     Attributes:
         plan: What to construct.
         work: The facts to work on.
-        session: Where it reads and writes, and which models it asks.
-        job: What was asked for.
+        job: What was asked for, with the model as it is asked.
+        authors: Who writes the scripts; the job's model where there is none.
+        reader: Who reads what the checks let pass, where somebody should.
         loaded: What the file holds.
         tables: What each file of further neighbours holds, by its path.
     """
 
     plan: ConstructionPlan
     work: ConstructionWork
-    session: Session
     job: ConstructionJob
+    authors: tuple[ScriptAuthor, ...]
+    reader: ScriptAuthor | None
     loaded: LoadResult
     tables: Mapping[str, LoadResult] = {}
 
@@ -163,33 +161,87 @@ class PreparedJob(NamedTuple):
 
     def estimate(self) -> ConstructionEstimate:
         """What it will ask and what that costs; replies on record are not counted."""
-        access = self.session.access
-        with recorded_replies(self.session.journal, retry_failed=access.retry_failed) as cache:
+        access = self.job.access
+        with recorded_replies(self.job.journal, retry_failed=access.retry_failed) as cache:
             expected = estimate(
                 self.work,
                 self.plan,
                 price=access.price(),
                 model=access.label,
-                authors=self.session.authors,
-                reader=self.session.reader,
+                authors=self.authors,
+                reader=self.reader,
                 cache=cache,
                 limits=access,
             )
             return expected.model_copy(update={"earlier": self._earlier_work(cache)})
 
+    def earlier(self, store: Store, cache: ReplyCache | None) -> list[EarlierItems]:
+        """What stands in the store by another model, prompt or number."""
+        wording, label = self.plan.wording(), self.job.access.label
+        models = models_of(self.plan, wording, label, authors=self.authors, reader=self.reader)
+        return earlier_generations(store, self.work, self.plan, models, cache)
+
     def _earlier_work(self, cache: ReplyCache | None) -> str:
-        """What stands in the store by another model, prompt or number; empty where the store cannot be read now."""
-        session, plan = self.session, self.plan
-        if not session.store.exists():
+        """The same in words; empty where the store cannot be read now."""
+        if not self.job.store.exists():
             return ""
-        models = models_of(plan, plan.wording(), session.access.label, authors=session.authors, reader=session.reader)
         try:
-            with Store.open(session.store) as store:
-                earlier = earlier_generations(store, self.work, plan, models, cache)
+            with Store.open(self.job.store) as store:
+                earlier = self.earlier(store, cache)
         except UserError:
             return ""
         choice = {"add": " beside it (--add)", "replace": " in its place (--replace)", None: ": --add or --replace"}
-        return f"{sentence(earlier)}{choice[plan.generation]}." if earlier else ""
+        return f"{sentence(earlier)}{choice[self.plan.generation]}." if earlier else ""
+
+    def run(self, *, origin: str, live: ProgressDisplay) -> ConstructionCounts:
+        """Construct; on any error what is finished stays in journal and store, and the embedded model is stopped.
+
+        Raises:
+            UserError: store or journal in use, no key, endpoint away, embedded model not installed, or questions or
+                scripts of another model, prompt or number stand in the store and nobody said what becomes of them.
+            BudgetReached: the next call does not fit the budget.
+            StoppedEarly: Ctrl-C or SIGTERM.
+        """
+        path = self.job.snapshot
+
+        async def work(session: ModelSession, store: Store, clients: list[Client]) -> ConstructionCounts:
+            first, *others = clients
+            authors = [AuthorClient(c, a.profile) for c, a in zip(others, self.authors, strict=False)]
+            reader = AuthorClient(others[-1], self.reader.profile) if self.reader else None
+            progress = _with_snapshots(store, path, live.facts) if path else live.facts
+            construct = Construction(
+                store, first, self.plan, origin=origin, authors=authors, reader=reader, progress=progress
+            )
+            live.follow(lambda: construct.answered)
+            live.facts(ConstructionProgress(0, len(self.work.edits) + len(self.work.others), 0, 0))
+            result = await construct(self.work)
+            if path:
+                snapshot(store, path)
+            return result
+
+        def first(session: ModelSession, store: Store) -> None:
+            if self.plan.generation is None:
+                earlier = self.earlier(store, ReplyCache(session.journal))
+                refuse_second_generation(earlier, where=str(self.job.store))
+
+        others = [who.access for who in (*self.authors, *([self.reader] if self.reader else []))]
+        return run_job(self.job, work, live=live, others=others, first=first)
+
+
+def _with_snapshots(
+    store: Store, path: Path, progress: Callable[[ConstructionProgress], None]
+) -> Callable[[ConstructionProgress], None]:
+    """Progress that also renews the snapshot, at most twice a minute, between two transactions."""
+    last = float("-inf")
+
+    def report(now: ConstructionProgress) -> None:
+        nonlocal last
+        progress(now)
+        if time.monotonic() - last > SNAPSHOT_SECONDS:
+            snapshot(store, path)
+            last = time.monotonic()
+
+    return report
 
 
 @contextmanager
@@ -222,20 +274,13 @@ def prepare(job: ConstructionJob, *, on_progress: Callable[[str], object]) -> Pr
     if not edits:
         return None
     plan = job.plan  # a broken prompt is told before anything else is done
-    session = Session(
-        store=job.store,
-        journal=job.journal,
-        access=job.question_access,
-        authors=_authors(job, plan),
-        reader=_reader(job),
-        fsync=job.fsync,
-        snapshot=job.snapshot,
-    )
     tables = {path: load_as_known(path, job.store) for path in job.table_paths}
     beside = [*loaded.records]
     for more in tables.values():
         beside += [*more.require(skip_bad=job.skip_bad), *more.records]
-    return PreparedJob(plan, plan_work(edits, table, plan, beside=beside), session, job, loaded, tables)
+    work = plan_work(edits, table, plan, beside=beside)
+    asked = job.model_copy(update={"access": job.question_access})
+    return PreparedJob(plan, work, asked, _authors(job, plan), _reader(job), loaded, tables)
 
 
 def _authors(job: ConstructionJob, plan: ConstructionPlan) -> tuple[ScriptAuthor, ...]:

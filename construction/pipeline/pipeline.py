@@ -1,16 +1,10 @@
-"""Construction from end to end: facts, questions, scripts, prompts, neighbours, checks, all into the store.
-
-Replies come through the journal and everything else is a pure function of facts and replies. So a run that was killed
-is started again from the top: it walks through what is on record without asking, and puts the same records, which the
-store takes once.
-"""
+"""Construction of scripts: facts, questions, scripts, prompts, neighbours, checks, all into the store."""
 
 from __future__ import annotations
 
 import logging
 from collections import Counter
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import aclosing
+from collections.abc import Callable, Sequence
 from functools import partial
 from math import ceil
 from pathlib import Path
@@ -19,18 +13,19 @@ from typing import NamedTuple
 from construction.authoring.author import Author, QuestionQuota, ScriptWriter
 from construction.authoring.diversity import BY as CHOSEN
 from construction.authoring.diversity import chosen_verdict
-from construction.authoring.outcome import AnsweredFacts, FactOutcome
+from construction.authoring.outcome import FactOutcome
 from construction.authoring.replacement import Choice, generation_verdicts
 from construction.authoring.screening import dropped_by_people
 from construction.authoring.standing import MARK, asked_as_edit, overall_label
 from construction.authoring.tally import ConstructionCounts, ConstructionTally
 from construction.checks import CheckInputs, judge
-from construction.llm.calls.concurrency import ordered_map
-from construction.llm.client import Client, gather_all
+from construction.llm.client import Client
 from construction.neighbours.near_subjects import nearest
 from construction.neighbours.own_prompts import own_neighbours
 from construction.neighbours.same_object import NeighbourCandidate, draw_same_object, link, norm, source_neighbours
 from construction.neighbours.vectors import SOURCE, TFIDF, space_of
+from construction.pipeline.progress import AnsweredFacts, ConstructionProgress
+from construction.pipeline.runner import run_in_batches
 from construction.prompts.custom import load_prompts
 from construction.prompts.prompt_file import WriterPrompts
 from construction.scripts.question_step import QuestionStep
@@ -110,22 +105,6 @@ class ConstructionWork(NamedTuple):
     edits: tuple[Fact, ...]
     drawn: dict[str, list[NeighbourCandidate]]
     others: tuple[Fact, ...]
-
-
-class ConstructionProgress(NamedTuple):
-    """How far it is.
-
-    Attributes:
-        done: Facts that are finished.
-        total: All facts, those that only serve as neighbours among them.
-        kept: Questions kept so far.
-        calls: Calls sent so far.
-    """
-
-    done: int
-    total: int
-    kept: int
-    calls: int
 
 
 def plan_work(
@@ -218,7 +197,8 @@ class Construction:
         self._tally = ConstructionTally()
         self._prompts: dict[str, list[ScriptPrompt]] = {}
         self._beside: dict[tuple[str, str], tuple[Fact, ...]] = {}
-        self._answered, self._answers = 0, Counter[str]()
+        self._needed: set[str] = set()
+        self._total, self._answered, self._answers = 0, 0, Counter[str]()
 
     @property
     def answered(self) -> AnsweredFacts:
@@ -231,44 +211,32 @@ class Construction:
         Raises:
             ModelError: the endpoint does not work; what is finished is kept.
         """
-        total = len(work.edits) + len(work.others)
-        done = 0
         self._beside = _by_subject([*work.edits, *work.others])
-        needed = {d.fact.key for neighbours in work.drawn.values() for d in neighbours}
-        parts = [
-            (batch, edited)
-            for facts, edited in ((work.edits, True), (work.others, False))
-            for batch in _batches(facts, self._plan.batch)
-        ]
-        making = ordered_map(
-            [partial(self._make, batch, edited=edited) for batch, edited in parts], ahead=self._plan.ahead
-        )
-        async with aclosing(making):
-            async for outcomes in making:
-                self._keep(outcomes, edited=parts.pop(0)[1], needed=needed)
-                done += len(outcomes)
-                so_far = self._result()
-                self._progress(ConstructionProgress(done, total, so_far.kept, so_far.calls))
-        for batch in _batches(work.edits, 200):
-            self._link(batch, work.drawn)
+        self._total = len(work.edits) + len(work.others)
+        self._needed = {d.fact.key for neighbours in work.drawn.values() for d in neighbours}
+        for facts, edited in ((work.edits, True), (work.others, False)):
+            await run_in_batches(
+                [partial(self._make, fact, edited=edited) for fact in facts],
+                partial(self._keep, edited=edited),
+                size=self._plan.batch,
+                ahead=self._plan.ahead,
+            )
+        for start in range(0, len(work.edits), 200):
+            self._link(work.edits[start : start + 200], work.drawn)
         return self._result()
 
     def _result(self) -> ConstructionCounts:
         return self._tally.result(calls=sum(c.calls for c in self._clients), quality=self._quality)
 
-    async def _make(self, facts: Sequence[Fact], *, edited: bool) -> list[FactOutcome]:
-        """A batch of facts through the model."""
+    async def _make(self, fact: Fact, *, edited: bool) -> FactOutcome:
+        """A fact through the models."""
         quota = self._plan.quota(edited=edited)
+        outcome = await self._author.make(fact, quota, edited=edited, facts=self._beside[_place(fact)])
+        self._answered += 1
+        self._answers.update(outcome.answers())
+        return outcome
 
-        async def made(fact: Fact) -> FactOutcome:
-            outcome = await self._author.make(fact, quota, edited=edited, facts=self._beside[_place(fact)])
-            self._answered += 1
-            self._answers.update(outcome.answers())
-            return outcome
-
-        return await gather_all([made(fact) for fact in facts])
-
-    def _keep(self, outcomes: Sequence[FactOutcome], *, edited: bool, needed: set[str]) -> None:
+    def _keep(self, outcomes: Sequence[FactOutcome], *, edited: bool) -> None:
         """Put a batch of facts into the store in one transaction."""
         quota = self._plan.quota(edited=edited)
         made_at = now()
@@ -282,7 +250,7 @@ class Construction:
             records += [one.fact, *one.records()]
             lineage.append(Lineage(item_id=one.fact.id, stage="load", made_at=made_at, detail={"from": self._origin}))
             lineage += one.lineage
-            if one.fact.key in needed:
+            if one.fact.key in self._needed:
                 self._prompts[one.fact.key] = one.prompts()
             if one.unfinished:
                 logger.warning("%s is not finished: %s", one.fact.key, one.unfinished)
@@ -291,6 +259,8 @@ class Construction:
         if self._plan.generation is not None:
             records += generation_verdicts(self._store, outcomes, self._plan.generation)
         self._store.put(records, lineage, remade=[one.fact.key for one in outcomes if not one.unfinished])
+        so_far = self._result()
+        self._progress(ConstructionProgress(so_far.facts, self._total, so_far.kept, so_far.calls))
 
     def _chosen_again(self, outcomes: Sequence[FactOutcome]) -> list[Record]:
         """Verdicts for questions that an earlier run, with other numbers, had left over."""
@@ -333,8 +303,3 @@ def _by_subject(facts: Sequence[Fact]) -> dict[tuple[str, str], tuple[Fact, ...]
     for fact in facts:
         by_place[_place(fact)] = (*by_place.get(_place(fact), ()), fact)
     return by_place
-
-
-def _batches(facts: Sequence[Fact], size: int) -> Iterator[Sequence[Fact]]:
-    for start in range(0, len(facts), size):
-        yield facts[start : start + size]

@@ -10,7 +10,7 @@ import logging
 import sys
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from typing import Any
+from typing import Any, NamedTuple
 
 from rich.console import Console, Group, RenderableType
 from rich.live import Live
@@ -18,16 +18,42 @@ from rich.progress_bar import ProgressBar
 from rich.table import Table
 from rich.text import Text
 
-from construction.authoring.outcome import AnsweredFacts
 from construction.llm.calls.activity import ModelProgress
 from construction.llm.cost.budget import Budget
-from construction.pipeline.pipeline import ConstructionProgress
 from schemas.text.counting import counted
 from schemas.text.escaping import drawing_stream, escape_line
 from schemas.text.status_line import StatusLine, duration
 
 _PLAIN = 30.0  # seconds between lines where they cannot be redrawn
 _REPEATED = "{:,} asked again after a passing fault"
+
+
+class ConstructionProgress(NamedTuple):
+    """How far it is.
+
+    Attributes:
+        done: Facts that are finished.
+        total: All facts, those that only serve as neighbours among them.
+        kept: Questions kept so far.
+        calls: Calls sent so far.
+    """
+
+    done: int
+    total: int
+    kept: int
+    calls: int
+
+
+class AnsweredFacts(NamedTuple):
+    """Facts that need no more calls, whether they are stored yet or not.
+
+    Attributes:
+        facts: How many there are.
+        answers: Requests that were answered for them, by model.
+    """
+
+    facts: int
+    answers: Mapping[str, int]
 
 
 class ProgressDisplay:
@@ -55,13 +81,13 @@ class ProgressDisplay:
         self._models: Callable[[], Sequence[ModelProgress]] = tuple
         self._answered = _none_answered
 
-    def watch(
-        self,
-        models: Callable[[], Sequence[ModelProgress]],
-        answered: Callable[[], AnsweredFacts] | None = None,
-    ) -> None:
-        """Ask there how far the models are, and which facts need no more calls, from now on."""
-        self._models, self._answered = models, answered or _none_answered
+    def watch(self, models: Callable[[], Sequence[ModelProgress]]) -> None:
+        """Ask there how far the models are, from now on."""
+        self._models = models
+
+    def follow(self, answered: Callable[[], AnsweredFacts]) -> None:
+        """Ask there which facts need no more calls, from now on."""
+        self._answered = answered
 
     def facts(self, progress: ConstructionProgress) -> None:
         """Facts were finished."""

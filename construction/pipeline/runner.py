@@ -141,6 +141,7 @@ def run_job(
     *,
     live: ProgressDisplay,
     others: Sequence[Access] = (),
+    first: Callable[[ModelSession, Store], None] = lambda *_: None,
 ) -> R:
     """Run a job's work with its models, journal and store; on any error what is finished stays in both.
 
@@ -149,6 +150,7 @@ def run_job(
         work: The work, of an open session and store, and of a client for the job's model and for each other one.
         live: Shows the progress; it ends with the work.
         others: Further models that are asked; one that is asked as the job's model shares its client.
+        first: What is looked at before any model is.
 
     Raises:
         UserError: store or journal in use, no key, endpoint away, embedded model not installed.
@@ -160,6 +162,7 @@ def run_job(
         Store.open(job.store, create=True) as store,
     ):
         session = opened.with_attempts()
+        first(session, store)
         attempts = {"attempts": session.access.attempts}  # that of the journal holds for all
 
         async def watched() -> R:

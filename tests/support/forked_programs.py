@@ -30,7 +30,7 @@ from typing import Any
 
 ROOT = Path(__file__).resolve().parents[2]
 CLI = "import sys, scedit.commands; sys.exit(scedit.commands.main())"
-BUILD = ("construction.pipeline.session", "construction.pipeline.job", "construction.llm.connection")
+BUILD = ("construction.pipeline.runner", "construction.pipeline.job", "construction.llm.connection")
 
 
 class Program:

@@ -96,17 +96,17 @@ def test_a_model_that_works_alone_finishes_a_fact_before_the_next(job, options, 
 
 def test_a_profile_that_is_named_is_everybody_s(job):
     plan = prepare(job(PERU, profile="embedded", named=("ann",), reader_name="bob"), on_progress=print)
-    assert (plan.plan.profile, plan.session.authors[0].profile) == ("embedded", "embedded")
-    assert plan.session.reader is not None and plan.session.reader.access.model == "bob"
+    assert (plan.plan.profile, plan.authors[0].profile) == ("embedded", "embedded")
+    assert plan.reader is not None and plan.reader.access.model == "bob"
 
 
 @pytest.mark.parametrize("who", [{"named": ("embedded",)}, {"reader_name": "embedded"}])
 def test_threads_and_context_hold_for_an_author_on_this_machine_beside_another_model(job, who):
     access = Access(model="m", base_url="http://127.0.0.1:1/v1", threads=1, context=1024)
     plan = prepare(job(PERU, access=access, **who), on_progress=print)
-    beside = plan.session.reader or plan.session.authors[0]
+    beside = plan.reader or plan.authors[0]
     assert (beside.access.threads, beside.access.context) == (1, 1024)
-    assert (plan.session.access.threads, plan.session.access.context) == (None, None)
+    assert (plan.job.access.threads, plan.job.access.context) == (None, None)
     with pytest.raises(UserError, match="--context is for a model on this machine"):
         prepare(job(PERU, access=access, named=("ann", "embedded@http://127.0.0.1:1/v1")), on_progress=print)
 

@@ -9,12 +9,10 @@ import re
 import pytest
 from rich.console import Console
 
-from construction.authoring.outcome import AnsweredFacts
 from construction.llm.calls.activity import ModelProgress
 from construction.llm.cost.budget import Amount, Budget
 from construction.llm.reply_cache import ReplyCache
-from construction.pipeline.pipeline import ConstructionProgress
-from construction.pipeline.progress import ProgressDisplay
+from construction.pipeline.progress import AnsweredFacts, ConstructionProgress, ProgressDisplay
 from curation.files.journal import Journal
 from schemas.text.status_line import duration
 
@@ -154,7 +152,8 @@ def test_how_many_answers_are_left_follows_what_finished_facts_took(budget, done
     """First attempts are only the beginning: a small model needs several seeds, another one fewer scripts."""
     live = ProgressDisplay(console_of(110), expected={"m": 400})
     rows = [ModelProgress("m", answered, rate=60.0)]
-    live.watch(lambda: rows, lambda: AnsweredFacts(done, {"m": answered}))
+    live.watch(lambda: rows)
+    live.follow(lambda: AnsweredFacts(done, {"m": answered}))
     live.facts(ConstructionProgress(done=0, total=40, kept=0, calls=answered))
     line = live.line(budget)
     assert f"of about {expected} answers" in line, line

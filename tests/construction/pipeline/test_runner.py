@@ -13,12 +13,14 @@ from construction.llm.attempts import ATTEMPTS
 from construction.llm.connection import Access
 from construction.llm.cost.budget import BudgetReached
 from construction.llm.session import StoppedEarly
-from construction.pipeline import session as module
+from construction.pipeline import job as module
 from construction.pipeline.author_models import ScriptAuthor
-from construction.pipeline.pipeline import ConstructionPlan, ConstructionProgress, plan_work
-from construction.pipeline.progress import ProgressDisplay
-from construction.pipeline.session import Session, WritingJob, run
+from construction.pipeline.job import ConstructionJob, PreparedJob
+from construction.pipeline.pipeline import ConstructionPlan, plan_work
+from construction.pipeline.progress import ConstructionProgress, ProgressDisplay
+from construction.pipeline.runner import WritingJob
 from curation.files.journal import Journal
+from curation.loaders.base import LoadResult
 from curation.store.store import Store
 from schemas.core.errors import ModelError, UserError
 from schemas.scripts import ScriptPrompt
@@ -33,13 +35,15 @@ def construct(tmp_path, monkeypatch):
     """Runs a session over two facts; gives the counts and what was shown."""
     monkeypatch.setenv("OPENAI_API_KEY", "sk-secret-for-tests")
 
-    def go(url, *, edits=EDITS, questions=1, live=None, **options):
-        access = Access(model="m", base_url=url, **options.pop("access", {}))
-        session = Session(store=tmp_path / "s.duckdb", journal=tmp_path / "j", access=access, **options)
+    def go(url, *, edits=EDITS, questions=1, live=None, access=None, authors=(), reader=None, snapshot=None):
+        paths = {"store": tmp_path / "s.duckdb", "journal_path": tmp_path / "j", "snapshot": snapshot}
+        job = ConstructionJob(facts="given", access=Access(model="m", base_url=url, **(access or {})), **paths)
         plan = ConstructionPlan(questions=questions, neighbours=0, batch=1)
         console = Console(file=io.StringIO(), width=100)
         live = live or ProgressDisplay(console, expected={})
-        return run(session, plan_work(edits, edits, plan), plan, origin="here", live=live), console.file.getvalue()
+        work = plan_work(edits, edits, plan)
+        prepared = PreparedJob(plan, work, job, authors, reader, LoadResult(tuple(edits), (), "given"))
+        return prepared.run(origin="here", live=live), console.file.getvalue()
 
     go.folder = tmp_path
     return go
