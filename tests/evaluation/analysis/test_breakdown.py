@@ -1,13 +1,14 @@
-"""Steps and relations add up to the whole; events by size, EM by tag and the constant answer by hand."""
-
 from __future__ import annotations
 
 from pathlib import Path
+from statistics import stdev
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
 
 from curation.stats.bounded import bounded_interval
+from curation.stats.intervals import Interval
 from evaluation.analysis import breakdown
 from evaluation.analysis.breakdown import (
     asked_probes,
@@ -15,10 +16,13 @@ from evaluation.analysis.breakdown import (
     by_tag,
     constant_by_group,
     constant_hits,
+    document_tables,
     events_by_questions,
     pooled_share,
+    seed_tables,
 )
-from evaluation.metrics.base import Metric
+from evaluation.analysis.comparison import Comparison, MethodRow
+from evaluation.metrics.base import Metric, Summary
 from evaluation.metrics.events import EventFact, EventFactWhole
 from evaluation.runs.frame import score_run
 from evaluation.runs.plan import load_metrics
@@ -26,7 +30,7 @@ from evaluation.runs.results import load_run
 from schemas.documents.tags import Tag
 from tests.support.documents.records import make_probe
 from tests.support.documents.runs import METRICS as DOCUMENT_METRICS
-from tests.support.documents.runs import document_run, numbered_case, scores_of
+from tests.support.documents.runs import document_run, numbered_case, scores_of, table_of
 from tests.support.evaluation.event_answers import said
 from tests.support.evaluation.event_runs import event_run
 from tests.support.events import event_case, make_fact_question
@@ -74,7 +78,11 @@ def test_events_are_grouped_by_how_many_questions_the_metric_asks() -> None:
 
 
 TIME: tuple[Tag, ...] = ("time",)
+
+
 CASES = [numbered_case(n, {f"answer {n}": ("time", "cause"), "Turkey": ("place",), "x": ()}) for n in range(15)]
+
+
 RUN = document_run(CASES, {"none": {}, "ice": {}})
 
 
@@ -136,3 +144,95 @@ def test_accepted_answers_count_and_one_document_answers_nothing_for_itself() ->
 def test_queries_with_several_blanks_are_not_asked() -> None:
     case = CASES[0].model_copy(update={"probes": (make_probe("___ and ___.", "x", document="d/0"),)})
     assert asked_probes(document_run([case], {"none": {}})) == []
+
+
+CASES_DOCUMENT_TABLES = [numbered_case(n, {f"a{n}": (), f"b{n}": ("time",)}) for n in range(3)]
+
+
+def test_rows_in_the_papers_columns() -> None:
+    run = document_run(
+        CASES_DOCUMENT_TABLES,
+        {
+            "none": {},
+            "memit": {"components": {"simplify": "ner_qg@1:abc", "covariance": "x"}},
+            "soft": {"editor": "side", "params": {"terms": ("soft",), "lr": 1e-6}},
+            "all": {"editor": "side", "params": {"terms": ("text", "soft"), "lr": 1e-6}},
+        },
+    )
+    scores = scores_of(
+        CASES_DOCUMENT_TABLES, {"none": set(), "memit": {"a0"}, "soft": {"b0"}, "all": {"a0", "b0", "b1"}}
+    )
+    (table,) = document_tables(run, table_of(run, scores))
+    assert table.head == ("Method", "Statements", "Settings", "Level 1, EM", "Overall, EM")
+    rows = {row[0]: row[1:] for row in table.rows}
+    assert [rows[n][0] for n in ("none", "memit")] == ["", "ner_qg"]
+    assert [rows[n][1] for n in ("none", "soft", "all")] == ["", "terms soft", "terms text + soft"]
+    assert [v.mean for v in rows["all"][2:]] == [1 / 3, 0.5]
+
+
+def frontier(**methods: tuple[float | None, float | None]) -> list[tuple[str, str]]:
+    rows: list[Any] = []
+    for label, means in methods.items():
+        values = {n: Interval(v, None, 1) for n, v in zip(("em", "em_spec"), means, strict=True)}
+        summaries = {name: SimpleNamespace(interval=value, mean=value.mean) for name, value in values.items()}
+        rows.append(SimpleNamespace(label=label, editor=label, params={}, summaries=summaries))
+    run: Any = SimpleNamespace(
+        editors=[SimpleNamespace(label=r.label, manifest=SimpleNamespace(components={})) for r in rows]
+    )
+    tables = {t.title: t for t in document_tables(run, SimpleNamespace(rows=rows))}  # type: ignore[arg-type]
+    found = tables.get("Efficacy against specificity")
+    return [] if found is None else [(str(row[0]), str(row[-1])) for row in found.rows]
+
+
+def test_what_no_other_beats_at_both() -> None:
+    methods = {"none": (0.1, 1.0), "ice": (0.6, 0.8), "ft": (0.5, 0.7), "lora": (0.6, 0.7), "side": (0.7, 0.5)}
+    assert frontier(**methods) == [
+        ("none", "yes"), ("ice", "yes"), ("ft", "no: ice, lora"), ("lora", "no: ice"), ("side", "yes"),
+    ]  # fmt: skip
+    assert frontier(a=(0.5, 0.5), b=(0.5, 0.5)) == [("a", "yes"), ("b", "yes")], "equal methods beat no other"
+    assert frontier(a=(0.5, None), b=(None, 0.5)) == [] and frontier(a=(0.0, 0.0)) == [("a", "yes")]
+
+
+def row(label: str, mean: float | None, *, cases: int = 6, editor: str = "lora", variant: str = "", pending: int = 0,
+        failed: int = 0, **params: Any) -> MethodRow:  # fmt: skip
+    summary = Summary("s_es", mean, 0.1, cases, cases)
+    return MethodRow(label, editor, params, False, {"s_es": summary}, {}, cases, failed, pending, None, None, None, (),
+                     variant=variant)  # fmt: skip
+
+
+def found(*rows: MethodRow) -> list[Any]:
+    metric: Any = SimpleNamespace(name="s_es", title="S-ES")
+    return seed_tables(Comparison("all", 6, rows, {}), [metric])
+
+
+def test_mean_deviation_and_range_over_seeds() -> None:
+    (one,) = found(row("b", 0.7, seed=1, rank=8), row("a", 0.5, seed=0, rank=8), row("c", 0.6, seed=2, rank=8))
+    assert one.title == "a, b, c" and one.head[1:4] == ("seed 0", "seed 1", "seed 2")
+    ((title, *values),) = one.rows
+    assert title == "S-ES"
+    assert [v.mean for v in values] == pytest.approx([0.5, 0.7, 0.6, 0.6, stdev([0.5, 0.7, 0.6]), 0.2])
+    assert {v.missing for v in values} == {""} and {v.low for v in values} == {None}
+
+
+@pytest.mark.parametrize(
+    "other",
+    [
+        row("b", 0.7, seed=1, rank=4),
+        row("b", 0.7, seed=1, rank=8, editor="mend"),
+        row("b", 0.7, seed=0, rank=8),
+        row("b", 0.7, seed=1, rank=8, variant="relabel@1"),
+        row("b", 0.7, seed=1, rank=8, pending=2),
+        row("b", 0.7, seed=1, rank=8, failed=1),
+        row("b", 0.7, rank=8),
+    ],
+)
+def test_other_settings_are_no_repeat(other: MethodRow) -> None:
+    assert found(row("a", 0.5, seed=0, rank=8), other) == []
+
+
+def test_other_cases_and_missing_values_have_no_line() -> None:
+    first = row("a", 0.5, seed=0)
+    for other in (row("b", 0.7, seed=1, cases=5), row("b", None, seed=1)):
+        (one,) = found(first, other)
+        assert one.rows == ()
+    assert found(first) == []

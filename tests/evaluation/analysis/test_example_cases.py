@@ -1,10 +1,16 @@
 from __future__ import annotations
 
-from evaluation.analysis.example_cases import pick_examples
+import csv
+import io
+
+from evaluation.analysis.example_cases import mark_objects, mention_table, pick_examples, which_objects
+from evaluation.report.write import write_report
 from evaluation.runs.frame import score_run
 from evaluation.runs.plan import load_metrics
-from evaluation.runs.results import load_run
-from tests.support.report.read_report import METRICS, finished
+from evaluation.runs.results import cases_by_key, load_run
+from tests.support.arithmetic import ArithmeticLM
+from tests.support.report import rated_run
+from tests.support.report.read_report import METRICS, finished, read
 
 
 def test_examples_are_the_extremes_and_show_the_cut(tmp_path):
@@ -21,3 +27,34 @@ def test_examples_are_the_extremes_and_show_the_cut(tmp_path):
         assert choice.won == (choice.values[0] > choice.values[1])
         assert all(0 < v < 1 for v in choice.values)
     assert len({e.case.key for e in examples}) == len(examples)
+
+
+run = rated_run.run
+
+
+texts = rated_run.texts
+
+
+def test_mentions_are_marked_and_counted(texts, run):
+    cases = cases_by_key(run)
+    table = mention_table(texts.scripts, cases, texts.editors)
+    push = next(row for row in table.rows if row[0] == "push")
+    assert push[1] == 14 and [round(14 * v.mean) for v in push[2:6]] == [8, 0, 6, 0]
+    fact = next(iter(cases.values())).fact
+    assert which_objects("Go to Oslo, then Lima's port", fact) == "both"
+    assert [[p.kind for p in line] for line in mark_objects("Lima\nOslo or Lima", fact)] == [
+        ["old"],
+        ["new", "", "old"],
+    ]
+    assert "".join(p.text for line in mark_objects("a <b>Oslo</b>", fact) for p in line) == "a <b>Oslo</b>"
+
+
+def test_runs_on_other_models_stand_apart(tmp_path):
+    finished(tmp_path / "a")
+    finished(tmp_path / "b", lm=ArithmeticLM(name="other", revision="2"))
+    files = write_report([tmp_path / "a", tmp_path / "b"], out=tmp_path / "c")
+    html, reader = read(files.files[0])
+    assert "Part 1: arithmetic" in html and "Part 2: other" in html
+    assert reader.stack == []
+    rows = list(csv.DictReader(io.StringIO(files.files[1].read_text())))
+    assert {r["part"] for r in rows} == {"1", "2"}

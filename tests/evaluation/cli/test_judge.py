@@ -1,5 +1,3 @@
-"""``scedit judge`` from the outside: store, endpoint, ratings, resuming, price, panel, summary."""
-
 from __future__ import annotations
 
 import json
@@ -8,18 +6,27 @@ from pathlib import Path
 import pytest
 from click.testing import CliRunner
 
+from annotation_ui.campaigns.script_import import read_scripts
+from curation.shipped import mini_split
 from curation.store.store import Store
 from evaluation.cli.judge import judge as command
 from evaluation.judge.inputs import script_inputs
 from evaluation.judge.judging import control_items
 from evaluation.judge.ratings import PANEL, rated_scripts
+from evaluation.runs.generated_scripts import CEILING
+from evaluation.runs.results import Run, load_run
+from scedit.commands import cli
 from schemas.core.errors import UserError
+from schemas.generated_scripts import GeneratedScript
 from schemas.ratings import SCRIPT, Rating
+from tests.support.arithmetic import go
 from tests.support.facts import make_fact
 from tests.support.judge import aspect_of, by_rubric, fill_store, make_script, parts
 from tests.support.scripted_server import Batches, Raw, ScriptedServer
 
 ASPECTS = SCRIPT.aspects
+
+
 CONTROL_CALLS = sum(len(c.accepted) for c in control_items() if c.rubric == "script")
 
 
@@ -255,3 +262,38 @@ def test_the_embedded_model_judges(tmp_path):
     with Store.open(store) as db:
         assert all(g.detail["quality"] == "plumbing" for g in rated_scripts(db) if g.rating.value is not None)
     assert len(ASPECTS) == 4
+
+
+@pytest.fixture
+def run(tmp_path: Path) -> Run:
+    go(tmp_path / "run", split=mini_split(), metrics=["s_es_gen_question"], limit=3)
+    return load_run(tmp_path / "run")
+
+
+def test_command(run: Run, tmp_path: Path) -> None:
+    store = tmp_path / "s.duckdb"
+    with Store.open(store, write=True, create=True) as db:
+        for case in mini_split().cases:
+            db.put([case.fact, *case.questions])
+    result = CliRunner().invoke(cli, ["results", "extract-scripts", str(run.folder), "--store", str(store), "--jsonl"])
+    assert result.exit_code == 0, result.output
+    rows = [json.loads(line) for line in result.output.splitlines()]
+    assert [(t["editor"], t["scripts"], t["refused"]) for t in rows] == [("none", 12, 0), ("push", 12, 0)]
+    with Store.open(store) as db:
+        scripts = list(db.all(GeneratedScript))
+        (line,) = db.lineage(scripts[0].id)
+    assert {s.id for s in scripts} == {s.id for s in read_scripts(run.folder / "scripts.jsonl")}
+    assert line.stage == "generate" and line.detail["ended"] == "eos" and line.detail["max_tokens"] == 256
+    result = CliRunner().invoke(
+        cli, ["results", "extract-scripts", str(run.folder), "--ceiling", "--out", str(tmp_path / "c.jsonl")]
+    )
+    assert result.exit_code == 0 and f"{CEILING}: 12 scripts, 0 without steps, 0 refused" in result.output
+
+
+def test_a_store_without_the_split_is_refused(run: Run, tmp_path: Path) -> None:
+    store = tmp_path / "s.duckdb"
+    with Store.open(store, write=True, create=True):
+        pass
+    result = CliRunner().invoke(cli, ["results", "extract-scripts", str(run.folder), "--store", str(store)])
+    assert result.exit_code != 0
+    assert "the store lacks what the scripts belong to" in str(result.exception or result.output)

@@ -1,5 +1,3 @@
-"""Second moments against a naive loop, their cache, and what corpora may look like."""
-
 from __future__ import annotations
 
 import json
@@ -10,12 +8,13 @@ import pytest
 import torch
 
 from curation.files.artifact_cache import Cache
+from evaluation.covariance import covariance as estimation
 from evaluation.covariance import covariance as moments
-from evaluation.covariance.covariance import Corpus, KeyCovariance, cached_covariance, key_covariances
+from evaluation.covariance.covariance import Corpus, KeyCovariance, PassProgress, cached_covariance, key_covariances
 from evaluation.models.language_model import LM
 from schemas.core.errors import DataError, UserError
 from schemas.core.ids import digest
-from tests.support.tiny import TEXT
+from tests.support.tiny import TEXT, make, shuffled
 
 
 @pytest.fixture
@@ -131,3 +130,15 @@ def test_bad_corpora(tmp_path: Path, name: str) -> None:
         (tmp_path / name).write_bytes(data)
     with pytest.raises(UserError, match=message):
         Corpus([tmp_path / name])
+
+
+def test_tells_how_far_it_is(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(estimation, "WINDOW", 4)
+    path, notes = tmp_path / "corpus.txt", list[PassProgress]()
+    path.write_text("\n\n".join(shuffled(22)), encoding="utf-8")
+    key_covariances(make("gpt2"), [0, 2], Corpus([path]), cache=Cache(tmp_path), cap=20, on_progress=notes.append)
+    assert [t.documents for t in notes] == [0, 4, 8, 12, 16, 20, 22]
+    assert notes[0].share == 0 and notes[0].seconds_left is None
+    assert notes[-1].share == 1 and notes[-1].seconds_left == 0
+    assert all(t.seconds_left is not None and t.seconds_left > 0 for t in notes[1:-1])
+    assert notes[-1].tokens == 22 * 20

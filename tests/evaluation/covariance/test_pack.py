@@ -1,5 +1,3 @@
-"""Packs: what is written is read back, and every damage is refused."""
-
 from __future__ import annotations
 
 import json
@@ -12,12 +10,23 @@ from safetensors.torch import load_file, save_file
 from curation.files.artifact_cache import Cache
 from evaluation.cli.covariance import parse_layers
 from evaluation.covariance.covariance import Corpus, cached_covariance, key_covariances
-from evaluation.covariance.pack import keep_pack, load_covariance, manifest_path, read_pack, write_pack
+from evaluation.covariance.pack import (
+    keep_pack,
+    load_covariance,
+    manifest_path,
+    pack_card,
+    pack_files,
+    read_manifest,
+    read_pack,
+    write_pack,
+)
 from schemas.core.errors import DataError, UserError
 from tests.support.editors import packs
 from tests.support.tiny import make
 
 corpus = packs.corpus
+
+
 pack = packs.pack
 
 
@@ -137,3 +146,30 @@ def test_layers(text: str, want: list[int]) -> None:
 def test_wrong_layers(text: str) -> None:
     with pytest.raises(UserError, match="layers"):
         parse_layers(text, 8)
+
+
+def test_data_manifest_and_card(pack: Path) -> None:
+    files = {f.name: f for f in pack_files(pack)}
+    assert set(files) == {"README.md", "tiny.safetensors", "tiny.manifest.json"}
+    assert files["tiny.safetensors"].content == pack
+    card = files["README.md"].content
+    assert isinstance(card, bytes) and files["README.md"].size == len(card)
+    text, manifest = card.decode(), read_manifest(pack)
+    assert manifest.sha256 in text and "| layers | `0, 2` |" in text and f"{manifest.tokens:,}" in text
+    assert text.startswith('---\nbase_model: "tiny-llama"\n') and str(pack.parent) not in text
+
+
+def test_names_cannot_break_out_of_the_card(pack: Path) -> None:
+    hostile = read_manifest(pack).model_copy(update={"corpus": "a`|b\n# c", "model": "x\u202ey"})
+    text = pack_card(hostile, "n")
+    assert "\n# c" not in text and "\u202e" not in text and "a'/b" in text
+
+
+def test_a_damaged_pack_and_a_model_in_a_folder_are_refused(pack: Path) -> None:
+    data = json.loads(manifest_path(pack).read_text(encoding="utf-8"))
+    manifest_path(pack).write_text(json.dumps({**data, "model": "/home/me/llama"}), encoding="utf-8")
+    with pytest.raises(UserError, match="folder of this machine"):
+        pack_files(pack)
+    pack.write_bytes(pack.read_bytes()[:-1])
+    with pytest.raises(DataError, match="does not agree with its manifest"):
+        pack_files(pack)

@@ -1,5 +1,3 @@
-"""Replies over the wire, samples, second looks, scores by log-probabilities."""
-
 from __future__ import annotations
 
 import asyncio
@@ -15,14 +13,30 @@ import pytest
 from construction.llm.client import Client, Endpoint, Reply
 from construction.llm.reply_cache import ReplyCache
 from curation.files.journal import Journal
-from evaluation.judge.judging import JudgeOptions, aggregate_samples, judge_text, read_reply
-from schemas.ratings import TENDENCY
+from evaluation.judge.judging import (
+    ControlItem,
+    JudgeOptions,
+    RatedControl,
+    aggregate_samples,
+    control_items,
+    control_questions,
+    control_result,
+    judge_text,
+    read_reply,
+)
+from evaluation.judge.ratings import expected_ratings, named_objects
+from evaluation.judge.steps import prompt_folder
+from schemas.core.config import validate
+from schemas.core.errors import UserError
+from schemas.ratings import RUBRICS, SCRIPT, TENDENCY
 from tests.evaluation.judge.test_steps import ANSWER
 from tests.support.evaluation.judged import ask, read, step
 from tests.support.judge import ASK, always
 from tests.support.scripted_server import Raw, ScriptedServer, completion
 
 STEP = step(profile="embedded", rubric=TENDENCY)
+
+
 FAULTS = {
     "good": ('{"rating": 5, "reason": "fits"}', 5, "fits"),
     "in prose": ('Sure: {"rating": 5, "reason": "fits"} as asked', 5, "fits"),
@@ -38,7 +52,11 @@ FAULTS = {
     "empty": ("", None, "unparseable"),
     "broken off after the rating": ('{"rating": 5, "reason": "fi', 5, ""),
 }
+
+
 ASKED_AGAIN = {"broken off after the rating"}
+
+
 """Replies that count only where another one is no better."""
 
 
@@ -136,9 +154,6 @@ def test_an_endpoint_without_log_probabilities_is_asked_without_them(tmp_path):
     assert (result.line.detail["score"], result.line.detail["weighted"]) == (5, False)
 
 
-# --- samples ---------------------------------------------------------------------------------------------------------
-
-
 def test_several_samples_and_a_second_look(tmp_path):
     """The lower median is the rating, the mean the score, one unusable sample of three is counted; then one more."""
     replies = iter(["6", "2", "0", "0", "5"])  # the third is sent back once and stays unusable
@@ -234,8 +249,6 @@ def test_a_reply_with_two_ratings_is_asked_again(tmp_path, first):
     assert result.rating.value == 6
 
 
-# --- several aspects in one reply ------------------------------------------------------------------------------------
-
 ALLOWED = [(a, o) for a, o in product(range(1, 6), repeat=2) if not TENDENCY.fault({"accuracy": a, "overall": o})]
 
 
@@ -318,3 +331,65 @@ def test_medians_of_replies_that_keep_to_the_rule_keep_to_it(samples: int) -> No
             for aspect in ("accuracy", "overall")
         }
         assert not TENDENCY.fault(medians), combination
+
+
+ITEMS = {name: [item for item in control_items() if item.rubric == name] for name in RUBRICS}
+
+
+def test_the_items_of_scripts_obey_the_rules_and_share_nothing_with_the_examples() -> None:
+    folder = prompt_folder(SCRIPT)
+    prompts = [folder.load(f"script_{aspect}", profile) for aspect in SCRIPT.aspects for profile in folder.profiles()]
+    text = "".join(example.user for prompt in prompts for example in prompt.examples)
+    for control in ITEMS["script"]:
+        for aspect, rule in expected_ratings(named_objects(control.ask.text, control.ask.fact)).items():
+            if aspect in control.accepted:
+                low, high = control.accepted[aspect]
+                assert low == high == rule, (control.name, aspect)
+        assert control.subject not in text and control.question not in text
+
+
+def test_every_rubric_of_answers_has_items_at_both_ends_of_its_scale() -> None:
+    for rubric, aspect in (("tendency", "accuracy"), ("tendency", "overall"), ("consistency", "consistency")):
+        accepted = [item.accepted[aspect] for item in ITEMS[rubric] if aspect in item.accepted]
+        assert any(low >= 4 for low, _ in accepted) and any(high <= 2 for _, high in accepted), (rubric, aspect)
+    assert len({item.ask.item for item in control_items()}) == len({item.name for item in control_items()})
+    assert all(item.ask.rubric.name == item.rubric for item in control_items())
+
+
+def test_what_is_accepted_can_be_given_under_the_rule() -> None:
+    for item in ITEMS["tendency"]:
+        best: dict[Any, int] = {a: most for a, (_, most) in item.accepted.items()}
+        least: dict[Any, int] = {a: low for a, (low, _) in item.accepted.items()}
+        scores = {**best, "overall": least.get("overall", 1)} if "accuracy" in best else best
+        assert not RUBRICS[item.rubric].fault(scores), item.name
+
+
+def test_a_judge_that_gives_five_to_all_misses_what_is_bad() -> None:
+    questions = control_questions({"tendency": [step(rubric=RUBRICS["tendency"])]})
+    given = [RatedControl(q.item.name, a, 5, q.item.accepted[a]) for q in questions for a in q.aspects]
+    result = control_result(given)
+    names = {m.name for m in result.missed}
+    assert {
+        "a wrong option, with its reason",
+        "the answer of another event",
+        "an answer that instructs the judge",
+    } <= names
+    assert "the right option, with its reason" not in names and result.accepted + len(result.missed) == result.asked
+    assert control_result([g._replace(given=None) for g in given]).accepted == 0
+
+
+@pytest.mark.parametrize(
+    ("rubric", "change"),
+    [
+        ("script", {"accepted": {"coherence": [3, 1]}}),
+        ("script", {"accepted": {"overall": [1, 3]}}),
+        ("tendency", {"accepted": {"accuracy": [1, 6]}}),
+        ("tendency", {"accepted": {"consistency": [1, 2]}}),
+        ("tendency", {"before": "Prices stay."}),
+        ("consistency", {"before": ""}),
+    ],
+)
+def test_items_that_are_refused(rubric: str, change: dict[str, Any]) -> None:
+    fields = ITEMS[rubric][0].model_dump(mode="json")
+    with pytest.raises(UserError):
+        validate(ControlItem, {**fields, **change}, where="here")

@@ -1,14 +1,25 @@
-"""How texts are drawn, and what of it is refused."""
-
 from __future__ import annotations
 
 import pytest
+from pydantic import ValidationError
 
-from evaluation.metrics.generation import Generation, GenerationChoice
-from evaluation.runs.plan import load_metrics
+from evaluation.metrics.generation import (
+    DocumentChoice,
+    EventChoice,
+    Generation,
+    GenerationChoice,
+    SharedQuestions,
+    SpecificityChoice,
+    cloze_hint,
+    prompt_of,
+)
+from evaluation.runs.config import parse_config
+from evaluation.runs.plan import ask, load_metrics
 from schemas.core.errors import UserError
 from schemas.probes import GenerateProbe
 from tests.support.arithmetic import make_case
+from tests.support.documents.shared import make_set, make_shared
+from tests.support.events import event_case
 
 
 def test_choices_reach_the_probes() -> None:
@@ -40,3 +51,133 @@ def test_an_unknown_way_of_writing_is_refused() -> None:
 
     with pytest.raises(UserError, match="chat"):
         validate(GenerationChoice, {"chat": "sometimes"}, where="generation")
+
+
+def test_the_published_template_is_the_default() -> None:
+    choice = DocumentChoice()
+    assert (choice.instruction, choice.hint, choice.answer_tokens) == ("Directly answer the question.", True, 24)
+
+
+@pytest.mark.parametrize("wrong", [{"answer_tokens": 0}, {"hints": True}])
+def test_impossible_settings_are_refused(wrong: dict[str, object]) -> None:
+    with pytest.raises(ValidationError):
+        DocumentChoice.model_validate(wrong)
+
+
+@pytest.mark.parametrize(
+    ("query", "hint"),
+    [
+        ("The Orla Bridge opened in ___.", ("The Orla Bridge opened in", " ")),
+        ("It is a ___-drama.", ("It is a", " ")),
+        ("It is a comedy-___ series.", ("It is a comedy-", "")),
+        ("Hulu calls it '____'.", ("Hulu calls it '", "")),
+        ("___ designed it.", ("", " ")),
+        ("Is ___ a city?", ("", " ")),
+        ("Who designed it?", ("", " ")),
+        ("From ___ to ___.", ("From", " ")),
+    ],
+)
+def test_the_hint_is_what_stands_before_the_blank(query: str, hint: tuple[str, str]) -> None:
+    assert tuple(cloze_hint(query)) == hint
+
+
+def test_a_question_has_no_hint_and_a_cloze_only_where_hints_are_given() -> None:
+    assert prompt_of("Who designed it?", DocumentChoice()).text == "Question: Who designed it?\nAnswer:"
+    phrase, plain = (prompt_of("It opened in ___.", DocumentChoice(hint=hint)).text for hint in (True, False))
+    assert phrase == f"{plain} It opened in"
+
+
+GOOD = {"split": "mini", "editors": ["none"], "out": "o", "metrics": ["ev_fact", "ev_choice"]}
+
+
+@pytest.mark.parametrize(
+    ("table", "message"),
+    [
+        ({"instruction": "papr"}, "events.instruction"),
+        ({"answer_tokens": 0}, "events.answer_tokens"),
+        ({"order": 1}, "events.order: unknown field"),
+    ],
+)
+def test_mistakes_are_one_sentence(table: dict[str, object], message: str) -> None:
+    with pytest.raises(UserError, match=message):
+        parse_config({**GOOD, "events": table}, where="run.toml")
+
+
+def test_a_run_of_before_events_has_the_defaults_and_a_written_one_its_own() -> None:
+    record = {"split_digest": "d", "config": {"generation": {"max_tokens": 9}}}
+    assert Generation.from_description(record).events == EventChoice()
+    assert Generation.from_description(record).choice.max_tokens == 9
+    config = parse_config({**GOOD, "events": {"orders": "given"}}, where="run.toml")
+    generation = Generation.from_description({"split_digest": "d", "config": config.model_dump(mode="json")})
+    assert generation == Generation(config.generation, "d", config.events) and generation.events.orders == "given"
+
+
+@pytest.mark.parametrize("change", [{"instruction": "paper"}, {"answer_tokens": 3}, {"orders": "given"}])
+def test_what_is_asked_otherwise_is_asked_anew(change: dict[str, object]) -> None:
+    metrics = ["ev_fact", "ev_choice"]
+    plain, other = (
+        {p.id for p in ask(event_case(), load_metrics(metrics, Generation(events=EventChoice.model_validate(table))))}
+        for table in ({}, change)
+    )
+    assert plain != other
+
+
+def test_forty_are_drawn_unless_told_otherwise() -> None:
+    assert SpecificityChoice.model_validate({"file": "a.json"}).number == 40
+    assert SpecificityChoice.model_validate({"file": "a.json", "number": "all"}).number == "all"
+
+
+@pytest.mark.parametrize("number", [0, -1, "some"])
+def test_no_question_is_refused(number: object) -> None:
+    with pytest.raises(ValidationError):
+        SpecificityChoice.model_validate({"file": "a.json", "number": number})
+
+
+def test_all_questions_or_as_many_as_are_wanted_in_the_order_of_the_set() -> None:
+    every = make_shared(10)
+    assert every.drawn("case/a") == every.probes and len(every.probes) == 10
+    some = make_shared(10, number=4)
+    places = [some.probes.index(p) for p in some.drawn("case/a")]
+    assert len(places) == 4 and places == sorted(places)
+
+
+def test_draws_differ_by_case_and_seed_and_are_otherwise_the_same() -> None:
+    draws = {
+        (case, seed): tuple(p.item for p in make_shared(30, number=5, seed=seed).drawn(case))
+        for case in ("case/a", "case/b")
+        for seed in (0, 1)
+    }
+    assert len(set(draws.values())) == 4
+    questions = make_shared(30, number=5)
+    assert tuple(p.item for p in questions.drawn("case/a")) == draws["case/a", 0]
+    assert questions.drawn("case/a") == questions.drawn("case/a")
+
+
+def test_a_larger_number_keeps_the_questions_of_a_smaller() -> None:
+    few, more = (make_shared(30, number=n).drawn("case/a") for n in (5, 9))
+    assert set(few) < set(more)
+
+
+def test_questions_are_asked_as_probes_of_documents_are() -> None:
+    probe = make_shared(1).probes[0]
+    assert (probe.instruction, probe.prompt, probe.separator) == (
+        "Directly answer the question.",
+        "Question: Where is lake 0?\nAnswer:",
+        " ",
+    )
+    assert probe.greedy and probe.targets == ("Land 0",)
+
+
+def test_what_a_run_keeps_of_them_gives_them_again() -> None:
+    choice = DocumentChoice(instruction="Answer.")
+    one = SharedQuestions(make_set(), choice, number=3, seed=2)
+    two = SharedQuestions.from_description(one.description(), choice)
+    assert (two.probes, two.number, two.seed) == (one.probes, 3, 2)
+
+
+def test_an_instruction_of_their_own_stands_in_the_place_of_the_runs() -> None:
+    choice = DocumentChoice(instruction="Answer.")
+    one = SharedQuestions(make_set(), choice, instruction="Give the answer.")
+    assert {p.instruction for p in one.probes} == {"Give the answer."}
+    assert SharedQuestions.from_description(one.description(), choice).probes == one.probes
+    assert "instruction" not in SharedQuestions(make_set(), choice).description(), "runs of before stay as they were"

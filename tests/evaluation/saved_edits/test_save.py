@@ -1,9 +1,8 @@
-"""Saved edits as others load them: what is in the folder, scored as it is, whole or not at all."""
-
 from __future__ import annotations
 
 import json
 import os
+import re
 import signal
 from pathlib import Path
 from typing import Any
@@ -12,17 +11,23 @@ import pytest
 import torch
 from transformers import AutoModelForCausalLM, AutoTokenizer
 
+from curation.case_sources.support import cases_from_facts
 from curation.files.checksums import sha256
+from curation.shipped import SHIPPED, mini_split
 from evaluation.edits.edit import WeightEdit
 from evaluation.edits.weight_deltas import DenseDelta
 from evaluation.inference.generation import PromptToContinue, Sampling, generate
 from evaluation.models.language_model import LM
+from evaluation.runs.config import DEFAULT_METRICS
+from evaluation.runs.one_case import score_case
 from evaluation.runs.plan import load_metrics
 from evaluation.saved_edits import save
 from evaluation.saved_edits.formats import load_deltas
-from evaluation.saved_edits.save import ask_cases, save_edit
-from schemas.core.errors import UserError
+from evaluation.saved_edits.save import SHOWN, ask_cases, card, open_edit_cases, save_edit, score_changes
+from schemas.core.errors import DataError, UserError
+from schemas.facts import Fact
 from tests.support.editors.saved_edits import cases, editor
+from tests.support.facts import make_fact
 from tests.support.tiny import make
 
 ADAPTER = {"adapter_config.json", "adapter_model.safetensors", "README.md", "edit.json"}
@@ -149,3 +154,128 @@ def test_a_killed_save_leaves_nothing_half_written(kind: Any, tmp_path: Path) ->
     assert any(p.name.startswith(".out") for p in tmp_path.iterdir()), "it was in the middle of writing"
     save_edit(method, cases(1), out, saved_as=kind)
     assert (out / "edit.json").exists() and not any(p.name.startswith(".") for p in tmp_path.iterdir())
+
+
+def written(path: Path, *facts: Fact) -> str:
+    path.write_text("".join(json.dumps(f.payload()) + "\n" for f in facts), encoding="utf-8")
+    return str(path)
+
+
+def test_mini_and_its_file_are_the_same_cases() -> None:
+    assert [c.key for c in open_edit_cases("mini")] == [
+        c.key for c in open_edit_cases(str(SHIPPED / "mini/mini.jsonl"))
+    ]
+    assert [c.key for c in open_edit_cases("mini", limit=2)] == [c.key for c in mini_split().cases[:2]]
+    assert any(c.prompts for c in open_edit_cases("mini"))
+
+
+def test_facts_without_a_new_object_are_neighbours(tmp_path: Path) -> None:
+    source = written(tmp_path / "f.jsonl", make_fact("Peru"), make_fact("Chile", "Santiago", None))
+    (case,) = open_edit_cases(source)
+    assert case.fact.subject.text == "Peru" and [n.fact.subject.text for n in case.neighbours] == ["Chile"]
+
+
+def test_edited_facts_are_nobodys_neighbours(tmp_path: Path) -> None:
+    facts = [make_fact("Peru"), make_fact("Chile", "Santiago", "Quito"), make_fact("Cuba", "Havana", None)]
+    cases = open_edit_cases(written(tmp_path / "f.jsonl", *facts))
+    assert len(cases) == 2
+    assert {n.fact.subject.text for c in cases for n in c.neighbours} <= {"Cuba"}
+
+
+def test_refusals(tmp_path: Path) -> None:
+    with pytest.raises(UserError, match="there is no file 'absent.jsonl'"):
+        open_edit_cases("absent.jsonl")
+    with pytest.raises(UserError, match="no fact has a new object"):
+        open_edit_cases(written(tmp_path / "none.jsonl", make_fact("Peru", "Lima", None)))
+    empty = tmp_path / "empty.jsonl"
+    empty.write_text("")
+    with pytest.raises(DataError, match="the file is empty"):
+        open_edit_cases(str(empty))
+    for text in ("[" * 100_000, "\x00\xff", '{"split": 1}'):
+        empty.write_text(text, encoding="latin-1")
+        with pytest.raises(UserError):
+            open_edit_cases(str(empty))
+    twice = written(tmp_path / "two.jsonl", make_fact(key="a"), make_fact(key="b", new="Quito"))
+    with pytest.raises(UserError, match="'a' and 'b' give one fact two new objects, 'Oslo' and 'Quito'"):
+        open_edit_cases(twice)
+    with pytest.raises(DataError):
+        open_edit_cases(written(tmp_path / "cut.jsonl", make_fact()) and _cut(SHIPPED / "mini/mini.jsonl", tmp_path))
+
+
+def _cut(split: Path, folder: Path) -> str:
+    lines = split.read_text(encoding="utf-8").splitlines(keepends=True)
+    (folder / "cut.split.jsonl").write_text("".join(lines[:-1]), encoding="utf-8")
+    return str(folder / "cut.split.jsonl")
+
+
+def test_scores_are_those_of_one_case_at_a_time(tiny: LM, tmp_path: Path) -> None:
+    choice = [*cases(2), mini_split().cases[0]]
+    metrics = load_metrics(DEFAULT_METRICS)
+    edit = editor("rome", tiny, tmp_path).edit([c.fact for c in choice])
+    before = ask_cases(tiny, choice, metrics)
+    with edit.on(tiny):
+        after = ask_cases(tiny, choice, metrics)
+    by_name = {c.metric.name: c for c in score_changes(choice, before, after, metrics)}
+    assert {"es", "ps", "s_es"} <= set(by_name)
+    slow = [score_case(tiny, case, edit) for case in choice]
+    plain = [score_case(tiny, case) for case in choice]
+    for name, change in by_name.items():
+        for text, summary in ((slow, change.after), (plain, change.before)):
+            means = [one[name].mean for one in text if one[name].mean is not None]
+            assert summary.mean == pytest.approx(sum(means) / len(means)) and summary.cases == len(means)
+
+
+def test_what_asks_nothing_is_left_out(tiny: LM) -> None:
+    choice, metrics = cases(1), load_metrics(DEFAULT_METRICS)
+    answers = ask_cases(tiny, choice, metrics)
+    changes = score_changes(choice, answers, answers, metrics)
+    assert "s_es" not in {c.metric.name for c in changes} and "es" in {c.metric.name for c in changes}
+    assert all(c.before == c.after for c in changes)
+
+
+ABOUT: dict[str, Any] = {
+    "saved_as": "adapter",
+    "model": "org/base",
+    "model_revision": "abc",
+    "dtype": "bfloat16",
+    "method": "rome",
+    "method_version": 1,
+    "params": {"layer": 5},
+    "components": {"corpus": "d1"},
+    "facts_digest": "f00",
+    "weights": [{"weight": "a.b.weight", "shape": [2, 2], "rank": 1, "norm": 2.0}],
+    "environment": {"packages": {"torch": "2", "duckdb": None}},
+    "normalisation": "mean",
+    "rounding": 0.0,
+    "rank": 3,
+}
+
+
+def test_an_adapter_says_how_it_is_served() -> None:
+    text = card(ABOUT, cases_from_facts([make_fact()]), [])
+    assert text.startswith('---\nlibrary_name: "peft"\nbase_model: "org/base"\n')
+    assert "--max-lora-rank 8 " in text and "rank 3 (alpha 3)" in text
+    assert "`The capital of Peru is` | `Lima` | `Oslo`" in text and '`{"layer": 5}`' in text and "duckdb" not in text
+    assert "vLLM takes ranks up to 512" in card(ABOUT | {"rank": 600}, cases_from_facts([make_fact()]), [])
+
+
+def test_rounding_is_told() -> None:
+    details = ABOUT | {"saved_as": "model", "rounding": 0.25}
+    assert "rounding changed the edit by 25.0% of its norm" in card(details, cases_from_facts([make_fact()]), [])
+
+
+@pytest.mark.parametrize(
+    "text", ["a|b", "a\nb", "`x`", "``", "<script>", "---\nx: y", "\x1b[2J", "```", "| a | b |", "x" * 5000]
+)
+def test_hostile_texts_stay_in_their_cell(text: str) -> None:
+    case = cases_from_facts([make_fact("Peru", "Lima", text)])
+    lines = card(ABOUT | {"model": text}, case, []).splitlines()
+    assert lines.count("---") == 2
+    (row,) = [line for line in lines if "The capital of Peru" in line]
+    assert len(re.findall(r"(?<!\\)\|", row)) == 5 and "\x1b" not in "".join(lines)
+
+
+def test_a_long_list_is_shortened() -> None:
+    cases = cases_from_facts([make_fact(f"Land {n:03}") for n in range(SHOWN + 7)])
+    text = card(ABOUT, cases, [])
+    assert text.count("The capital of Land") == SHOWN and "7 more stand in `edit.json`" in text

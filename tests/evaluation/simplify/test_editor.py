@@ -1,5 +1,3 @@
-"""Methods for facts edit documents by their statements; a document without any is left alone and counted."""
-
 from __future__ import annotations
 
 from pathlib import Path
@@ -20,17 +18,25 @@ from evaluation.runs.results import load_run
 from evaluation.runs.separation import check_editors
 from evaluation.simplify import SIMPLIFIERS
 from evaluation.simplify.base import Simplifier
-from evaluation.simplify.editor import SimplifiedEditor, SimplifiedRequest, StatementEditor, with_simplification
-from schemas.cases import Case
+from evaluation.simplify.editor import (
+    Coverage,
+    SimplifiedEditor,
+    SimplifiedRequest,
+    StatementEditor,
+    coverage,
+    with_simplification,
+)
+from schemas.cases import Case, DocumentCase
 from schemas.core.errors import UserError
 from schemas.documents.simplified import SimplifiedFact
 from tests.support.arithmetic import make_config
-from tests.support.documents.records import document_case, make_document, make_probe
+from tests.support.documents.records import BRIDGE, document_case, document_records, make_document, make_probe
 from tests.support.editors import memit, mend
 from tests.support.evaluation.runner_of import runner_of
 from tests.support.tiny import make
 
 corpus, cases = memit.corpus, mend.cases
+
 
 TEXTS = {
     "d/two": "Peru has Oslo. Peru has Rome.",
@@ -38,7 +44,11 @@ TEXTS = {
     "d/one": "Norway has Lima.",
     "d/other": "France has Quito. France has Bern.",
 }
+
+
 DOCUMENTS = [make_document(key, text, entity=None) for key, text in TEXTS.items()]
+
+
 ROME = {"layer": 1, "steps": 3, "covariance": False, "templates": ["{}"]}
 
 
@@ -195,3 +205,33 @@ def test_a_run_of_such_a_method_without_statements_is_refused_before_a_model_is_
     check(params={"soft_weight": 0, "hard_weight": 0})
     with pytest.raises(UserError, match="'side' does not edit facts"):
         check(params={"soft_weight": 0, "hard_weight": 0}, simplify="ner_qg")
+
+
+def statement(place: int, target: str, prompt: str = "{} opened in") -> SimplifiedFact:
+    return SimplifiedFact(
+        key=f"s/{place}", document=BRIDGE, strategy="t", subject="The Orla Bridge", prompt=prompt, target=target
+    )
+
+
+def test_every_count() -> None:
+    *_, document, probe = document_records()
+    tram = DocumentCase(key="case/tram", document=document, probes=(probe,))  # type: ignore[arg-type]
+    statements = (
+        statement(0, "1931"),
+        statement(1, "1931"),
+        statement(2, "May 1931"),
+        statement(3, "Orla", "{} is the"),
+        statement(4, "", "{} was"),
+        statement(5, "BRUN", "{} was designed by"),
+    )
+    assert coverage([document_case(), tram], {BRIDGE: statements}) == Coverage(
+        documents=2,
+        without=1,
+        facts=5,
+        empty=1,
+        duplicates=1,
+        ambiguous=1,
+        target_in_prompt=1,
+        probes=5,
+        answers=3,
+    ), "1931 twice, and Brun, an accepted answer"

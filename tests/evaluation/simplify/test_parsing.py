@@ -1,16 +1,31 @@
-"""Without spaCy or its model every strategy that parses says so in one sentence; with them words are read."""
-
 from __future__ import annotations
 
 import sys
+from pathlib import Path
 from types import ModuleType, SimpleNamespace
 
 import pytest
+import torch
+from transformers import AutoModelForSeq2SeqLM, AutoTokenizer
 
 from evaluation.simplify import parsing
+from evaluation.simplify.base import SimplifyChoice
+from evaluation.simplify.ner_qg import EntityQuestions
 from evaluation.simplify.openie import OpenStatements
-from schemas.core.errors import MissingPackage, UserError
-from tests.support.documents.parses import OPENED
+from evaluation.simplify.parsing import (
+    QuestionWriter,
+    Sentence,
+    marked_text,
+    parser_is_there,
+    statement_about,
+    written_pairs,
+)
+from evaluation.simplify.qg import ModelQuestions
+from schemas.core.errors import MissingPackage, ModelError, UserError
+from tests.support.documents.parses import DESIGNED, OPENED, sentence
+from tests.support.documents.records import make_document
+from tests.support.documents.seq2seq import seq2seq_folder
+from tests.support.tiny import make
 
 
 @pytest.fixture(autouse=True)
@@ -98,3 +113,125 @@ def test_sentences_are_read_with_places_inside_them(monkeypatch: pytest.MonkeyPa
     monkeypatch.setitem(sys.modules, "spacy", spacy)
     assert parsing.parse("...") == (OPENED,)
     assert OPENED.text() == "The Orla Bridge opened in 1931." and OPENED.text(0, 3) == "The Orla Bridge"
+
+
+TEXT = "Ada Brun opened the theatre of Oslo in 1931."
+
+
+WRITTEN = "question: What did Ada Brun open?, answer: a theatre | question: When?, answer: 1931 | question: Who?"
+
+
+@pytest.mark.parametrize(
+    ("reply", "pairs"),
+    [
+        ("question: Who?, answer: Ada", [("Who?", "Ada")]),
+        (" question: Who?, answer: Ada |question: When, or where?, answer: 1931, May", [("Who?", "Ada"),
+            ("When, or where?", "1931, May")]),
+        ("question: Who?, answer: Ada, answer: Bo | question: , answer: x | question: y, answer: ", []),
+        ("", []), ("Who? Ada", []), ("| |", []),
+    ],
+)  # fmt: skip
+def test_pairs_are_read_in_the_published_form(reply: str, pairs: list[tuple[str, str]]) -> None:
+    assert list(written_pairs(reply)) == pairs
+
+
+def test_the_last_entity_of_a_question_is_its_subject(monkeypatch: pytest.MonkeyPatch) -> None:
+    spaced = Sentence((*OPENED.words[:-1], OPENED.words[-1]._replace(space=True)), OPENED.entities)
+    parses = {"one": (OPENED,), "two": (spaced, DESIGNED), "none": (sentence(("Who", 0, "ROOT", "PRON")),)}
+    monkeypatch.setattr(parsing, "parse", lambda text, model: parses[text])
+    said = {text: statement_about(text, "x", "m") for text in parses}
+    assert said["one"] == ("1931", "Question: The Orla Bridge opened in {}.\nAnswer:", "x")
+    two = "Question: The Orla Bridge opened in 1931. {} designed it with great care.\nAnswer:"
+    assert said["two"] == ("Ada Brun", two, "x") and said["none"] is None
+    monkeypatch.setattr(parsing, "parse", lambda text, model: (OPENED,))
+    assert statement_about("What is {} of it?", "x", "m") is None
+
+
+def test_an_answer_is_marked_in_its_document() -> None:
+    spaced = Sentence((*OPENED.words[:-1], OPENED.words[-1]._replace(space=True)), OPENED.entities)
+    rest = "Ada Brun designed it with great care."
+    assert [marked_text((spaced, DESIGNED), 0, answer) for answer in OPENED.entities] == [
+        f"<hl> The Orla Bridge <hl> opened in 1931. {rest}",
+        f"The Orla Bridge opened in <hl> 1931 <hl>. {rest}",
+    ]
+    assert marked_text((spaced, DESIGNED), 1, DESIGNED.entities[0]).endswith("1931. <hl> Ada Brun <hl>" + rest[8:])
+
+
+def plain_twin(folder: Path, text: str, tokens: int) -> str:
+    """The most probable token after each, one whole pass a token."""
+    model, tokenizer = AutoModelForSeq2SeqLM.from_pretrained(folder).eval(), AutoTokenizer.from_pretrained(folder)
+    ids, written = tokenizer(text, return_tensors="pt").input_ids, [model.config.decoder_start_token_id]
+    with torch.no_grad():
+        while len(written) <= tokens and written[-1] != model.config.eos_token_id:
+            logits = model(input_ids=ids, decoder_input_ids=torch.tensor([written])).logits
+            written.append(int(logits[0, -1].argmax()))
+    return str(tokenizer.decode(written, skip_special_tokens=True)).strip()
+
+
+def test_a_random_model_writes_what_a_plain_loop_writes(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    folder = seq2seq_folder(tmp_path / "t5", {TEXT: WRITTEN}, steps=4)
+    monkeypatch.setattr(parsing, "BEAMS", 1)
+    writer = QuestionWriter(folder, "ask: ")
+    for text in (TEXT, "Oslo lies in Norway.", "x"):
+        assert writer.write(text, tokens=12) == plain_twin(folder, f"ask: {text}", 12)
+    assert writer.write(TEXT, tokens=12) == QuestionWriter(folder, "ask: ").write(TEXT, tokens=12)
+
+
+def test_weights_and_prefix_are_the_identity(tmp_path: Path) -> None:
+    folders = [seq2seq_folder(tmp_path / str(n), {TEXT: WRITTEN}, steps=n) for n in (0, 1)]
+    names = [QuestionWriter(folder, prefix).identity for folder in folders for prefix in ("", "ask: ")]
+    assert len(set(names)) == 4
+    again = seq2seq_folder(tmp_path / "again", {TEXT: WRITTEN}, steps=0)
+    assert QuestionWriter(again, "").identity == names[0], "the place is no part of it"
+
+
+def test_what_is_no_such_model_is_said_in_one_sentence(tmp_path: Path) -> None:
+    with pytest.raises(ModelError, match="no folder of a sequence-to-sequence model: config.json is missing"):
+        _ = QuestionWriter(tmp_path / "nothing", "").identity
+    lm = make("gpt2")
+    lm.model.save_pretrained(tmp_path / "decoder")
+    lm.tokenizer.save_pretrained(tmp_path / "decoder")
+    with pytest.raises(ModelError, match="this is no sequence-to-sequence model; name a folder such as"):
+        QuestionWriter(tmp_path / "decoder", "").write("x", tokens=1)
+    folder = seq2seq_folder(tmp_path / "t5", {TEXT: WRITTEN}, steps=0)
+    (folder / "model.safetensors").write_bytes(b"no tensors")
+    with pytest.raises(ModelError, match="the model cannot be read"):
+        QuestionWriter(folder, "").write("x", tokens=1)
+
+
+def test_the_folder_must_be_named_and_pairs_are_limited(tmp_path: Path) -> None:
+    for options in ({}, {"seq2seq": "t5", "most": 41}, {"seq2seq": "t5", "model": "gpt-x"}):
+        with pytest.raises(ValueError, match="qg"):
+            SimplifyChoice.model_validate({"name": "qg", **options})
+    assert SimplifyChoice.model_validate({"name": "qg", "seq2seq": str(tmp_path), "most": 3}).name == "qg"
+
+
+@pytest.mark.skipif(not parser_is_there(), reason="spaCy's small English model is not installed")
+def test_a_model_in_a_folder_writes_the_pairs_of_a_document(tmp_path: Path) -> None:
+    document = make_document("d/1", TEXT, entity=None)
+    folder = seq2seq_folder(tmp_path / "t5", {f"generate question and answer: {TEXT}": WRITTEN})
+    strategy = ModelQuestions(ModelQuestions.Params(seq2seq=folder))
+    (fact,) = strategy.simplify(document)
+    assert (fact.key, fact.subject, fact.target) == ("d/1/qg/0", "Ada Brun", "a theatre")
+    assert fact.prompt == "Question: What did {} open?\nAnswer:"
+    assert strategy.identity != ModelQuestions(ModelQuestions.Params(seq2seq=folder, most=3)).identity
+
+
+@pytest.mark.skipif(not parser_is_there(), reason="spaCy's small English model is not installed")
+def test_a_model_in_a_folder_writes_a_question_for_each_entity(tmp_path: Path) -> None:
+    marked = {
+        f"generate question: {TEXT.replace(answer, f'<hl> {answer} <hl>')}": question
+        for answer, question in (
+            ("Ada Brun", "Who opened the theatre of Oslo?"),
+            ("1931", "When did Ada Brun open it?"),
+            ("Oslo", "Where is it?"),
+        )
+    }
+    folder = seq2seq_folder(tmp_path / "t5", marked, steps=400)
+    strategy = EntityQuestions(EntityQuestions.Params(seq2seq=folder, noun_phrases=False))
+    statements = {s.target: (s.subject, s.prompt) for s in strategy.simplify(make_document("d/1", TEXT, entity=None))}
+    assert statements == {
+        "Ada Brun": ("Oslo", "Question: Who opened the theatre of {}?\nAnswer:"),
+        "1931": ("Ada Brun", "Question: When did {} open it?\nAnswer:"),
+    }
+    assert strategy.identity != EntityQuestions(EntityQuestions.Params(noun_phrases=False)).identity

@@ -1,0 +1,154 @@
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import click
+import pytest
+from click.testing import CliRunner
+
+from curation.export import hub
+from evaluation.cli.results import forgetting as command
+from evaluation.cli.results import metrics_option, normalisation_option, push_model, push_results
+from evaluation.saved_edits.save import save_edit
+from schemas.core.errors import UserError
+from tests.support.arithmetic import go
+from tests.support.editors.saved_edits import cases, editor
+from tests.support.report.fading import run
+from tests.support.report.texts_run import finished
+from tests.support.tiny import make
+
+
+def test_command(tmp_path: Path) -> None:
+    run(tmp_path)
+    result = CliRunner().invoke(command, [str(tmp_path)], catch_exceptions=False)
+    assert result.exit_code == 0 and "\N{MINUS SIGN}50.0" in result.stdout.splitlines()[3]
+    outcome = CliRunner().invoke(command, [str(tmp_path), "--jsonl", "--metrics", "es"], catch_exceptions=False)
+    lines = [json.loads(line) for line in outcome.stdout.splitlines()]
+    assert [line["lost"]["mean"] for line in lines] == [0.0, 0.0, -0.5]
+    everything = lines[2]["all"]
+    assert {k: everything[k] for k in ("mean", "half_width_95", "cases")} == {
+        "mean": 0.0,
+        "half_width_95": None,
+        "cases": 4,
+    }
+    assert everything["low_95"] is everything["high_95"] is None, "four cases are too few for an interval"
+
+
+def test_metrics_over_written_texts_are_read_as_they_were_asked(tmp_path: Path) -> None:
+    """Their probes depend on how the run had texts written."""
+    run(tmp_path, metrics=["es", "s_es_gen"], generation={"step_tokens": 7})
+    result = CliRunner().invoke(command, [str(tmp_path), "--jsonl"], catch_exceptions=False)
+    lines = [json.loads(line) for line in result.stdout.splitlines()]
+    assert {line["metric"] for line in lines} == {"es", "s_es_gen"}
+    assert all(line["all"]["mean"] is not None for line in lines)
+
+
+def test_a_run_of_several_batch_sizes(tmp_path: Path) -> None:
+    go(tmp_path, metrics=["es"], regime={"name": "batch", "size": [1, 3]})
+    result = CliRunner().invoke(command, [str(tmp_path)], catch_exceptions=False)
+    head, *rows, last = result.stdout.splitlines()
+    assert "made together" in head and "with the fewest" in head and "every size has" in last
+    assert [row.split()[:3] for row in rows] == [["push", "es", "1"], ["push", "es", "3"]]
+    assert rows[0].split()[-2:] == ["\N{EN DASH}"] * 2 and rows[1].rstrip().endswith("]"), "not with itself"
+    outcome = CliRunner().invoke(command, [str(tmp_path), "--jsonl"], catch_exceptions=False)
+    assert [json.loads(line)["edits"] for line in outcome.stdout.splitlines()] == [1, 3]
+
+
+def test_the_model_itself_along_a_sequence(tmp_path: Path) -> None:
+    run(tmp_path)
+    shown = CliRunner().invoke(command, [str(tmp_path), "--states"], catch_exceptions=False).stdout.splitlines()
+    assert shown[0].split()[:3] == ["Method", "Edits", "Perplexity"] and [line.split()[1] for line in shown[1:4]] == [
+        "1",
+        "2",
+        "4",
+    ]
+    assert shown[-1].startswith("Perplexity of 24 plain texts")
+    outcome = CliRunner().invoke(command, [str(tmp_path), "--states", "--jsonl"], catch_exceptions=False)
+    states = [json.loads(line) for line in outcome.stdout.splitlines()]
+    assert [(s["edits"], s["made"], s["perplexity"]["cases"]) for s in states] == [(1, 1, 24), (2, 1, 24), (4, 2, 24)]
+    assert states[2]["seconds"]["mean"] > 0 and states[2]["norms"] == []
+
+
+@click.command()
+@metrics_option
+@normalisation_option
+def shown(metrics: tuple[str, ...], normalisation: str | None) -> None:
+    click.echo(f"{metrics} {normalisation}")
+
+
+@pytest.mark.parametrize(
+    ("words", "wanted"),
+    [
+        ([], "() None"),
+        (["--metrics", " es , s_es,"], "('es', 's_es') None"),
+        (["--metrics", ""], "() None"),
+        (["--normalisation", "sum"], "() sum"),
+    ],
+)
+def test_names_are_parted_and_nothing_is_none(words: list[str], wanted: str) -> None:
+    assert CliRunner().invoke(shown, words).output.strip() == wanted
+
+
+def test_another_normalisation_is_refused_with_what_is_allowed() -> None:
+    refused = CliRunner().invoke(shown, ["--normalisation", "max"])
+    assert refused.exit_code == 2 and "'mean', 'sum'" in refused.output
+
+
+RESULTS = {"README.md", "answers.parquet", "scores.parquet", "figures.parquet"}
+
+
+def call(command: Any, *words: str) -> str:
+    return str(CliRunner().invoke(command, list(words), catch_exceptions=False).stdout)
+
+
+@pytest.fixture
+def sent(monkeypatch: pytest.MonkeyPatch) -> list[Any]:
+    calls: list[Any] = []
+
+    def note(files: Any, repository: str, **options: Any) -> str:
+        contents = {f.name: f.content if isinstance(f.content, bytes) else f.content.read_bytes() for f in files}
+        calls.append((contents, repository, options))
+        return "https://hub/commit/1"
+
+    monkeypatch.setattr(hub, "push_files", note)
+    return calls
+
+
+@pytest.fixture
+def saved(tmp_path: Path) -> Path:
+    return save_edit(editor("ft", make("llama"), tmp_path / "m"), cases(1), tmp_path / "out", saved_as="deltas").folder
+
+
+def test_results_dry_and_sent(tmp_path: Path, sent: list[Any]) -> None:
+    run = finished(tmp_path / "mine", ["es"])
+    dry = json.loads(call(push_results, str(run.folder), "me/r", "--dry-run", "--json"))
+    assert set(dry["files"]) == RESULTS and dry["sent"] is False and not sent
+    assert "https://hub/commit/1" in call(push_results, str(run.folder), "me/r", "--message", "m")
+    ((contents, repository, options),) = sent
+    assert set(contents) == RESULTS and repository == "me/r"
+    assert options == {"kind": "dataset", "public": False, "message": "m"}
+
+
+def test_a_saved_edit_dry_and_sent(saved: Path, sent: list[Any]) -> None:
+    assert "nothing was sent to me/e" in call(push_model, str(saved), "me/e", "--dry-run") and not sent
+    call(push_model, str(saved), "me/e", "--public")
+    ((contents, _, options),) = sent
+    assert contents == {p.name: p.read_bytes() for p in saved.iterdir()}
+    assert options["kind"] == "model" and options["public"] is True
+
+
+def test_what_cannot_be_sent(saved: Path, tmp_path: Path, sent: list[Any]) -> None:
+    (tmp_path / "x.txt").write_text("x")
+    for path, repository, match in (
+        (saved, "me", "no name of a repository"),
+        (tmp_path / "nowhere", "me/e", "no such file or folder"),
+        (tmp_path / "x.txt", "me/e", "nothing here that can be sent"),
+        (tmp_path, "me/e", "is no saved edit"),
+    ):
+        with pytest.raises(UserError, match=match):
+            call(push_model, str(path), repository)
+    with pytest.raises(UserError):
+        call(push_results, str(tmp_path), "me/e", "--dry-run")
+    assert not sent

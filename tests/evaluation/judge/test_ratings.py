@@ -1,0 +1,252 @@
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from curation.store.store import Store
+from evaluation.judge.ratings import (
+    RuledScript,
+    check_against_rubric,
+    expected_ratings,
+    named_objects,
+    panel_scores,
+    question_authors,
+    rated_scripts,
+)
+from schemas.core.errors import UserError
+from schemas.facts import Entity, Fact, Object
+from schemas.lineage import Lineage
+from schemas.ratings import Rating
+from schemas.scripts import ScriptQuestion
+from tests.support.evaluation.judged import given
+from tests.support.facts import make_fact
+from tests.support.judge import fill_store, rating
+
+
+def test_a_panel_needs_its_quorum():
+    answers = [given("a", 6, "judge:x"), given("a", 2, "judge:y", score=3.0), given("a", 7, "person:ann")]
+    answers += [given("b", 5, "judge:x"), given("b", None, "judge:y")]
+    two = {p.item: p for p in panel_scores(answers, quorum=2)}
+    assert two["a"].score == 4.5 and two["b"].score is None and dict(two["b"].said) == {"judge:x": 5.0}
+    assert {p.item: p.score for p in panel_scores(answers, quorum=1)}["b"] == 5.0
+    assert {p.item: p.score for p in panel_scores(answers, quorum=1, judges=["judge:y"])} == {"a": 3.0, "b": None}
+    with pytest.raises(UserError, match="a quorum of 3 cannot be met by 2 judges"):
+        panel_scores(answers, quorum=3)
+
+
+def rated(item: str, aspect: str, value: int | None, rater: str = "judge:x") -> Rating:
+    form = "judge_x@1" if rater.startswith("judge") else "rate_script@1"
+    reason = "" if value else "refused"
+    return Rating(
+        key=f"r/{rater}/{aspect}/{item}",
+        item_id=item,
+        aspect=aspect,
+        value=value,
+        rater=rater,
+        form=form,
+        reason=reason,
+    )  # type: ignore[arg-type]
+
+
+FACT = make_fact("Peru", "Lima", "Oslo", key="f/peru")
+
+
+NAMED = {
+    "both": ("Step 1: Fly to Lima\nStep 2: Fly to Oslo", "both"),
+    "only the old": ("Step 1: Fly to LIMA.", "old"),
+    "only the new": ("Step 1: 'Oslo'", "new"),
+    "neither": ("Step 1: Fly to the capital", "neither"),
+    "part of a word": ("Step 1: Limas and Osloites", "neither"),
+    "a derived word is no name": ("Step 1: The Limean way", "neither"),
+    "nothing": ("", "neither"),
+}
+
+
+@pytest.mark.parametrize("name", NAMED)
+def test_which_objects_a_script_names(name: str) -> None:
+    text, which = NAMED[name]
+    assert named_objects(text, FACT) == which
+
+
+def test_aliases_do_not_count_and_part_of_the_other_object_does_not_either() -> None:
+    fact = FACT.model_copy(
+        update={"old": Object(text="York", aliases=("Eboracum",)), "new": Object(text="New York", aliases=("NYC",))}
+    )
+    assert named_objects("Step 1: Go to Eboracum, then to NYC", fact) == "neither"
+    assert named_objects("Step 1: Go to New York", fact) == "new"
+    assert named_objects("Step 1: From York to New York", fact) == "both"
+
+
+def test_a_fact_that_is_not_edited_has_no_rules() -> None:
+    with pytest.raises(UserError, match="no new object"):
+        named_objects("x", make_fact("Peru", "Lima", None, key="f/1"))
+
+
+@pytest.mark.parametrize(
+    ("names", "rules"),
+    [
+        ("both", {"coherence": 2}),
+        ("old", {"coherence": 1, "consistency": 7}),
+        ("neither", {"coherence": 3, "consistency": 7}),
+        ("new", {"consistency": 7}),
+    ],
+)
+def test_what_follows(names: str, rules: dict[str, int]) -> None:
+    assert expected_ratings(names) == rules  # type: ignore[arg-type]
+
+
+def test_disagreements_are_reported_and_ratings_stay() -> None:
+    scripts = {
+        "a": RuledScript("Lima and Oslo", FACT, True),
+        "b": RuledScript("Oslo", FACT, True),
+        "c": RuledScript("Lima", FACT, False),
+    }
+    ratings = [
+        rated("a", "coherence", 5),
+        rated("a", "consistency", 1),  # free: both objects
+        rated("b", "coherence", 4),  # free: the new object only
+        rated("b", "consistency", 6),
+        rated("b", "completeness", 3),  # no rule for this aspect
+        rated("b", "consistency", None, "judge:y"),
+        rated("c", "coherence", 1),
+        rated("elsewhere", "coherence", 1),
+    ]
+    rubric_report = check_against_rubric(ratings, scripts)
+    assert [(d.item, d.aspect, d.given, d.rule) for d in rubric_report.disagreements] == [
+        ("a", "coherence", 5, 2),
+        ("b", "consistency", 6, 7),
+    ]
+    assert "both objects" in rubric_report.disagreements[0].why
+    assert rubric_report.ruled == {("judge:x", "coherence"): 2, ("judge:x", "consistency"): 1}
+    assert rubric_report.agreed == {("judge:x", "coherence"): 1, ("judge:x", "consistency"): 0}
+    assert rubric_report.free == 3
+
+
+def test_table_7_agrees_but_for_the_two_known_deviations(shared) -> None:
+    """ScEdit Table 7: Base and ROME name neither object literally and were rated 1 and 2 instead of 3."""
+    study = json.loads((shared / "data/scedit/paper_examples.json").read_text(encoding="utf-8"))["case_study"]
+    f = study["fact"]
+    fact = Fact.model_validate(
+        {
+            **FACT.payload(),
+            "key": "f/stieltjes",
+            "subject": Entity(text=f["subject"]),
+            "prompt": f["fact_prompt"].replace(f["subject"], "{}"),
+            "old": Object(text=f["target_true"]),
+            "new": Object(text=f["target_new"]),
+        }
+    )
+    scripts = {s["method"]: RuledScript(s["script"], fact, s["tag"] == "post") for s in study["scripts"]}
+    ratings = [
+        rated(s["method"], aspect, s[column], "judge:gpt-4o-2024-11-20")
+        for s in study["scripts"]
+        for aspect, column in (
+            ("executability", "exec"),
+            ("coherence", "coh"),
+            ("consistency", "cons"),
+            ("completeness", "comp"),
+        )
+    ]
+    assert {m: named_objects(s.text, fact) for m, s in scripts.items()} == {
+        "Base": "neither", "FT": "new", "ROME": "neither", "MEMIT": "new", "PROMPT": "both",
+    }  # fmt: skip
+    rubric_report = check_against_rubric(ratings, scripts)
+    assert {(d.item, d.aspect, d.given, d.rule) for d in rubric_report.disagreements} == {
+        ("Base", "coherence", 1, 3),
+        ("ROME", "coherence", 2, 3),
+    }
+    judge = "judge:gpt-4o-2024-11-20"
+    assert rubric_report.ruled == {(judge, "coherence"): 3, (judge, "consistency"): 4}
+    assert rubric_report.agreed == {(judge, "coherence"): 1, (judge, "consistency"): 4}
+
+
+PERU = make_fact("Peru", "Lima", "Oslo", key="fact/peru")
+
+
+QUESTION = ScriptQuestion(key="fact/peru/q1", fact="fact/peru", text="How to visit Peru?")
+
+
+def test_an_empty_store_has_no_ratings(tmp_path: Path) -> None:
+    with Store.open(tmp_path / "s.duckdb", create=True) as store:
+        assert rated_scripts(store) == rated_scripts(store, []) == []
+        assert question_authors(store) == set()
+
+
+def test_people_and_judges_are_read_with_their_lineage(tmp_path):
+    store = tmp_path / "s.duckdb"
+    (script,) = fill_store(store, facts=1, editors=("rome",))
+    ratings = [rating(script.id, "coherence", 5, "person:ann"), rating(script.id, "coherence", 4)]
+    with Store.open(store, write=True) as db:
+        lines = [
+            Lineage(item_id=ratings[0].id, stage="annotation", made_at="t", detail={"probability": 0.5}),
+            Lineage(item_id=ratings[1].id, stage="judge", made_at="t", request="a", detail={"score": 4.2, "retest": 4}),
+            Lineage(item_id=ratings[1].id, stage="judge", made_at="u", request="b", detail={"score": 4.2}),
+        ]
+        db.put(ratings, lines)
+        inputs = {g.rating.rater: g for g in rated_scripts(db)}
+        finer = {g.rating.rater: g.score for g in rated_scripts(db, estimator="weighted")}
+    assert inputs["person:ann"].score == 5.0 and inputs["person:ann"].detail["probability"] == 0.5
+    assert inputs["judge:x"].score == 4.0 and "retest" in inputs["judge:x"].detail
+    assert finer == {"person:ann": 5.0, "judge:x": 4.2}
+
+
+def test_ratings_of_some_scripts_only(tmp_path: Path) -> None:
+    store = tmp_path / "s.duckdb"
+    one, two = fill_store(store, facts=2, editors=("rome",))
+    ratings = [rating(one.id, "coherence", 5), rating(two.id, "coherence", None), rating(two.id, "completeness", 3)]
+    with Store.open(store, write=True) as db:
+        db.put(ratings)
+        assert {g.rating.item_id for g in rated_scripts(db, [two.id])} == {two.id}
+        assert len(rated_scripts(db, [two.id])) == 2 and rated_scripts(db, ["nobody"]) == []
+        inputs = {(g.rating.item_id, g.rating.aspect): g for g in rated_scripts(db)}
+    bare, unscored_item = inputs[one.id, "coherence"], inputs[two.id, "coherence"]
+    assert (bare.score, bare.detail, bare.line) == (5.0, {}, None), "without a lineage the rating is the score"
+    assert unscored_item.score is None, "an unscored rating has no score"
+
+
+def test_a_score_of_the_lineage_does_not_score_what_has_no_value(tmp_path: Path) -> None:
+    store = tmp_path / "s.duckdb"
+    (script,) = fill_store(store, facts=1, editors=("rome",))
+    score = rating(script.id, "coherence", None)
+    with Store.open(store, write=True) as db:
+        db.put([score], [Lineage(item_id=score.id, stage="judge", made_at="t", detail={"score": 4.0})])
+        (inputs,) = rated_scripts(db)
+    assert inputs.score is None and inputs.detail == {"score": 4.0}
+
+
+def test_a_second_look_is_kept_when_the_same_rating_came_again_without_one(tmp_path: Path) -> None:
+    """In whichever order the lines were written; of two second looks the later one counts."""
+    for n, order in enumerate(([4, None], [None, 4], [3, 4])):
+        store = tmp_path / f"{n}.duckdb"
+        (script,) = fill_store(store, facts=1, editors=("rome",))
+        score = rating(script.id, "coherence", 4)
+        with Store.open(store, write=True) as db:
+            for i, second_item in enumerate(order):
+                detail = {"score": 4.0} if second_item is None else {"score": 4.0, "retest": second_item}
+                line = Lineage(item_id=score.id, stage="judge", made_at=f"t{i}", request=f"r{i}", detail=detail)
+                db.put([score], [line])
+            (inputs,) = rated_scripts(db)
+        assert inputs.detail.get("retest") == 4, order
+
+
+def test_a_lead_decides_and_people_rate(tmp_path: Path) -> None:
+    store = tmp_path / "s.duckdb"
+    (script,) = fill_store(store, facts=1, editors=("rome",))
+    plain = rating(script.id, "coherence", 5, "person:ann")
+    lead = plain.model_copy(update={"form": "rate_script_adjudicated@1", "key": "rating/lead"})
+    with Store.open(store, write=True) as db:
+        db.put([plain, lead])
+        assert {g.rating.key: g.adjudicated for g in rated_scripts(db)} == {plain.key: False, lead.key: True}
+
+
+def test_who_wrote_the_questions(tmp_path: Path) -> None:
+    with Store.open(tmp_path / "s.duckdb", create=True) as store:
+        store.put([PERU, QUESTION])
+        lines = [
+            Lineage(item_id=QUESTION.id, stage="questions", made_at="t", model=model, request=str(n))
+            for n, model in enumerate(["gpt-x", "gpt-x", "claude-y", None])
+        ]
+        store.put([], [*lines, Lineage(item_id=PERU.id, stage="scripts", made_at="t", model="other")])
+        assert question_authors(store) == {"gpt-x", "claude-y"}

@@ -1,0 +1,165 @@
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import pytest
+
+from evaluation.judge.judging import ControlResult, JudgeResult, RatedControl
+from evaluation.judge.ratings import length_correlation, retest_agreement
+from evaluation.judge.steps import JudgeInput
+from evaluation.judge.summary import as_data, as_text, method_rating, summarise_ratings
+from tests.support.evaluation.judged import given
+from tests.support.judge import ASK
+
+
+def test_retests_and_length_by_hand():
+    looks = [given("a", 5, samples=[5], retest=5), given("b", 5, samples=[5], retest=3), given("c", 5, samples=[5])]
+    looks.append(given("d", 5, samples=[5], retest=None))
+    assert retest_agreement(looks) == (2, 1, 1, 1.0, 1)
+    asks = {
+        f"i{n}": ASK.__class__(**{**vars(ASK), "item": f"i{n}", "case": f"c{n}", "text": "go " * (n + 1)})
+        for n in range(7)
+    }
+    table = length_correlation([given(f"i{n}", n + 1) for n in range(7)], asks)
+    assert table.value == pytest.approx(1.0) and table.n == 7
+    assert not length_correlation([given("i0", 3)], asks).defined
+
+
+def test_a_cell_by_hand():
+    """Two scripts of case a (6 and unscored), one of case b (2): means of case means, bounds over all scripts."""
+    rating = method_rating("judge:x", "m", "rome", True, "coherence", [("a", 6.0), ("a", None), ("b", 2.0)])
+    assert (rating.scripts, rating.scored, rating.cases, rating.mean) == (3, 2, 2, 4.0)
+    assert (rating.worst, rating.best) == ((3.5 + 2) / 2, (6.5 + 2) / 2)
+    assert rating.by_case is None, "two cases are too few for an interval"
+
+
+def test_adjudicated_ratings_are_left_out():
+    fair = given("item-1", 5, "person:ann")
+    lead = fair._replace(rating=fair.rating.model_copy(update={"form": "rate_script_adjudicated@1", "key": "other"}))
+    assert [c.scripts for c in summarise_ratings([fair, lead], [ASK]).cells] == [1]
+
+
+def asks(count: int, **changes: Any) -> list[JudgeInput]:
+    return [JudgeInput(**{**vars(ASK), "item": f"i{n}", "case": f"c{n}", **changes}) for n in range(count)]
+
+
+def result(**changes: Any) -> JudgeResult:
+    fields = {"rater": "judge:x", "ratings": 8, "new": 3, "unscored": 1, "waiting": 0, "calls": 5, "spent": "9 tokens"}
+    return JudgeResult(**{**fields, "controls": None, **changes})
+
+
+def test_nothing_rated() -> None:
+    summaries = summarise_ratings([], asks(2))
+    assert as_text(summaries, None, []).splitlines()[0] == "No rating so far."
+    report = json.loads(json.dumps(as_data(summaries, None, []), allow_nan=False))
+    assert report["outcome"] is None and report["cells"] == report["trust"] == report["flags"] == []
+    assert report["agreement"] == report["unscored"] == {} and report["rubric"]["by"] == []
+
+
+def test_one_script_has_a_mean_and_no_interval() -> None:
+    summaries = summarise_ratings([given("i0", 5)], asks(1))
+    (line,) = [
+        one for one in as_text(summaries, None, []).splitlines() if "coherence" in one and "secret-method" in one
+    ]
+    assert line.split()[:5] == ["secret-method", "coherence", "5.00", "1", "1"] and "±" not in line
+    assert json.loads(json.dumps(as_data(summaries, None, []), allow_nan=False))["cells"][0]["by_case"] is None
+
+
+def test_unscored_ones_are_bounded_and_their_reasons_counted() -> None:
+    ratings = [given("i0", 5), given("i1", 3), given("i2", None)]
+    summaries = summarise_ratings(ratings, asks(3))
+    text = as_text(summaries, None, [])
+    (line,) = [one for one in text.splitlines() if "secret-method" in one and "coherence" in one]
+    assert line.endswith("  3.00-5.00") and line.split()[-2] == "1" and " 4.00 " in line
+    assert "Unscored, by reason:" in text and "judge:x: 1 no usable reply: refused" in text
+    assert as_data(summaries, None, [])["unscored"] == {"judge:x": {"no usable reply: refused": 1}}
+
+
+def test_nothing_but_unscored_ones() -> None:
+    summaries = summarise_ratings([given("i0", None)], asks(1))
+    (line,) = [one for one in as_text(summaries, None, []).splitlines() if "secret-method" in one]
+    assert "none" in line and line.endswith("1.00-7.00")
+    assert json.loads(json.dumps(as_data(summaries, None, []), allow_nan=False))["cells"][0]["mean"] is None
+
+
+def test_raters_and_writers_have_tables_of_their_own() -> None:
+    mixed = [*asks(1), *(a.__class__(**{**vars(a), "item": "other", "writer": "pythia"}) for a in asks(1))]
+    ratings = [given("i0", 4, r) for r in ("judge:x", "judge:y")] + [given("other", 2)]
+    lines = as_text(summarise_ratings(ratings, mixed), None, []).splitlines()
+    heads = [one for one in lines if " on scripts of " in one]
+    assert heads == [
+        "judge:x on scripts of gpt2-xl:", "judge:x on scripts of pythia:", "judge:y on scripts of gpt2-xl:"
+    ]  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("detail", "words"),
+    [
+        pytest.param([{}], "none asked twice", id="no retest"),
+        pytest.param([{"retest": 5}, {"retest": 4}], "1 of 2 rated the same when asked twice (2 within 1)", id="some"),
+        pytest.param([{"retest": 5}, {"retest": None}], "(1 within 1), 1 lost", id="one lost"),
+        pytest.param([{"retest": None}], "none asked twice, 1 lost", id="all lost"),
+        pytest.param([{"weighted": True}, {}], "log-probabilities given: 1 of 2", id="weighted"),
+    ],
+)
+def test_how_reliable_a_judge_is(detail: list[dict[str, Any]], words: str) -> None:
+    ratings = [given(f"i{n}", 5, samples=[5], **one) for n, one in enumerate(detail)]
+    summaries = summarise_ratings(ratings, asks(len(detail)))
+    (line,) = [one for one in as_text(summaries, None, []).splitlines() if one.startswith("  judge:x coherence: ")]
+    assert words in line and "length undefined" in line
+    if not any(one.get("weighted") for one in detail):
+        assert line.endswith("no log-probabilities")
+
+
+def test_text_shows_ten_disagreements_and_json_all() -> None:
+    """The script names the new object only, so Consistency is 7 by the rule; this judge says 3 every time."""
+    from evaluation.judge.ratings import RatedScript
+    from tests.support.judge import rating
+
+    ratings = [RatedScript(rating(f"i{n}", "consistency", 3), 3.0, {}, None) for n in range(13)]
+    summaries = summarise_ratings(ratings, asks(13))
+    text = as_text(summaries, None, [])
+    assert "judge:x consistency: 0 of 13 follow the rule" in text and text.count("the rule says 7") == 10
+    assert "... and 3 more (--json lists all)" in text
+    report = as_data(summaries, None, [])["rubric"]
+    assert len(report["disagreements"]) == 13
+    assert report["by"] == [{"rater": "judge:x", "aspect": "consistency", "ruled": 13, "agreed": 0}]
+    assert "more (" not in as_text(summarise_ratings(ratings[:10], asks(13)), None, [])
+
+
+def test_two_judges_agree_or_it_is_undefined() -> None:
+    ratings = [given(f"i{n}", n % 7 + 1, judge) for n in range(14) for judge in ("judge:x", "judge:y")]
+    summaries = summarise_ratings(ratings, asks(14), quorum=2)
+    assert "alpha (ordinal) 1.00" in as_text(summaries, None, []) and "14 scripts, 2 judges" in as_text(
+        summaries, None, []
+    )
+    report = as_data(summaries, None, [])
+    assert report["quorum"] == 2 and report["agreement"]["coherence"]["alpha"]["value"] == pytest.approx(1.0)
+    constant = summarise_ratings([given(f"i{n}", 4, j) for n in range(3) for j in ("judge:x", "judge:y")], asks(3))
+    agreement = as_data(constant, None, [])["agreement"]["coherence"]
+    assert agreement["alpha"]["value"] is None and agreement["alpha"]["reason"]
+    json.dumps(as_data(constant, None, []), allow_nan=False)
+
+
+def test_what_came_of_the_judging_stands_first() -> None:
+    controls = (RatedControl("both", "coherence", 6, (2, 2)), RatedControl("old", "consistency", None, (5, 7)))
+    outcome = result(controls=ControlResult(9, 7, controls))
+    summaries = summarise_ratings([], [])
+    first, second, third, fourth, empty, *_ = as_text(summaries, outcome, []).splitlines()
+    assert first == "judge:x: 8 ratings (3 new, 1 unscored), 5 calls; 9 tokens."
+    assert "7 of 9" in second and third.endswith("coherence of 'both': 6, accepted 2") and empty == ""
+    assert fourth.endswith("consistency of 'old': unscored, accepted 5 to 7")
+    report = json.loads(json.dumps(as_data(summaries, outcome, [])))["outcome"]
+    assert report["control_items"]["missed"][0] == {
+        "name": "both", "aspect": "coherence", "given": 6, "accepted": [2, 2]
+    }  # fmt: skip
+    assert "controls" not in report and as_data(summaries, result(), [])["outcome"]["control_items"] is None
+
+
+def test_notes_are_the_last_lines() -> None:
+    summaries = summarise_ratings([given("i0", 5, quality="plumbing")], asks(1))
+    text, report = as_text(summaries, None, ["gpt-x judges itself"]), as_data(summaries, None, ["gpt-x judges itself"])
+    assert text.splitlines()[-1] == "Note: gpt-x judges itself."
+    assert text.splitlines()[-2].startswith("Note: the ratings of judge:x are of smoke-test quality")
+    assert report["flags"] == ["gpt-x judges itself"] and report["plumbing"] == ["judge:x"]

@@ -1,0 +1,131 @@
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from curation.files.artifact_cache import Cache
+from evaluation.editors.presets import make_editor
+from evaluation.metrics import METRICS
+from evaluation.metrics.meaning import plain_prompts, script_prompts
+from evaluation.models.language_model import LM
+from schemas.answers import Answer, TargetScore
+from schemas.probes import ScoreProbe
+from tests.support.arithmetic import make_case, make_prompt
+from tests.support.metrics.token_scores import answer
+from tests.support.tiny import shuffled
+
+NAMES = ("es_negated", "s_es_negated", "es_true_false", "s_es_true_false", "es_choice", "s_es_choice")
+
+
+CASE = make_case("Peru")
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_one_wrong_probe_fails_its_prompt_only(name: str) -> None:
+    metric = METRICS.get(name)()
+    groups = metric.groups(CASE)
+    right = {p.id: answer(p, -1.0, -2.0) for p in metric.probes(CASE)}
+    assert metric.score(CASE, right, {}, "mean").mean == 1.0
+    for group in groups:
+        for probe in group:
+            wrong = metric.score(CASE, right | {probe.id: answer(probe, -2.0, -1.0)}, {}, "mean")
+            assert [i.value for i in wrong.items] == [0.0 if g is group else 1.0 for g in groups]
+            tied = metric.score(CASE, right | {probe.id: answer(probe, -1.0, -1.0)}, {}, "mean")
+            assert [(i.value, i.tie) for i in tied.items] == [
+                (0.0, True) if g is group else (1.0, False) for g in groups
+            ]
+            missing = metric.score(CASE, {k: v for k, v in right.items() if k != probe.id}, {}, "mean")
+            assert [i.value for i in missing.items] == [None if g is group else 1.0 for g in groups]
+
+
+def test_script_prompts_name_the_objects_as_they_do() -> None:
+    prompt = make_prompt("p", CASE.fact.key, "How?\nStep 1: Fly to", "the City of Kings", "Christiania", separator=" (")
+    (asked,) = script_prompts(CASE.model_copy(update={"prompts": (prompt,)}))
+    assert (asked.new, asked.old, asked.separator) == ("Christiania", "the City of Kings", " (")
+    assert [p.new for p in plain_prompts(CASE)] == ["Oslo"]
+
+
+class Believer:
+    """A reader who holds one object to be true, and answers every kind of question by it."""
+
+    def __init__(self, true: str) -> None:
+        self.true = true
+
+    def answer(self, probe: ScoreProbe) -> Answer:
+        scores = tuple(TargetScore(text=t, logprob=self.value(probe.prompt, t), tokens=1) for t in probe.targets)
+        return Answer(probe=probe.id, targets=scores)
+
+    def value(self, prompt: str, target: str) -> float:
+        if target in ("A", "B"):
+            line = next(line for line in prompt.split("\n") if line.startswith(f"{target}. "))
+            return -1.0 if line.endswith(self.true) else -5.0
+        if target in ("True", "False"):
+            statement = prompt.split("\nQuestion")[0].removesuffix(".")
+            return -1.0 if (target == "True") == statement.endswith(self.true) else -5.0
+        denied = "not true" in prompt or "wrong thing" in prompt
+        return -1.0 if (target == self.true) != denied else -5.0
+
+
+@pytest.mark.parametrize("name", NAMES)
+@pytest.mark.parametrize(("true", "value"), [("Oslo", 1.0), ("Lima", 0.0), ("Bonn", 0.0)], ids=["new", "old", "random"])
+def test_who_holds_the_new_fact_passes_and_a_random_object_does_not(name: str, true: str, value: float) -> None:
+    """``random``: the edit wrote another object, as the validity row ``random_object`` makes it."""
+    metric, reader = METRICS.get(name)(), Believer(true)
+    after = {p.id: reader.answer(p) for p in metric.probes(CASE)}
+    assert {i.value for i in metric.score(CASE, after, {}, "mean").items} == {value}
+
+
+def test_boost_passes_es_and_none_of_them(tiny: LM, cache: Cache, tmp_path: Path) -> None:
+    """It raises the new object whatever is asked: ES and S-ES are perfect, and every question of meaning fails."""
+    corpus = tmp_path / "corpus.txt"
+    corpus.write_text("\n\n".join(shuffled(8)), encoding="utf-8")
+    edit = make_editor("boost", tiny, cache, {"corpus": str(corpus), "read": 400, "strength": 8.0}).edit([CASE.fact])
+    metrics = [METRICS.get(name)() for name in ("es", "s_es", *NAMES)]
+    probes = {p.id: p for m in metrics for p in m.probes(CASE)}
+    from evaluation.inference.scoring import score
+
+    with edit.on(tiny):  # type: ignore[attr-defined]
+        after = {a.probe: a for a in score(tiny, list(probes.values()))}
+    means = {m.name: m.score(CASE, after, {}, "sum").mean for m in metrics}
+    assert (means.pop("es"), means.pop("s_es")) == (1.0, 1.0)
+    assert set(means.values()) == {0.0}, means
+
+
+def test_the_new_object_stands_first_then_second() -> None:
+    first, second = METRICS.get("es_choice")().probes(make_case("Peru"))
+    assert "\nA. Oslo\nB. Lima\n" in first.prompt and first.targets == ("A", "B")
+    assert "\nA. Lima\nB. Oslo\n" in second.prompt and second.targets == ("B", "A")
+
+
+def test_signs_of_formats_in_prompts_and_objects_are_text() -> None:
+    prompt = make_prompt("p", "fact/peru", "How {a} 50 %s?\nStep 1: Say {}", "100 %", "{b} %d")
+    (first, _) = METRICS.get("s_es_choice")().probes(make_case("Peru").model_copy(update={"prompts": (prompt,)}))
+    assert first.prompt.startswith(prompt.text) and "\nA. {b} %d\nB. 100 %\n" in first.prompt
+
+
+def test_the_affirmed_prompt_is_asked_as_es_asks_it_and_the_denial_the_other_way_round() -> None:
+    case = make_case("Peru")
+    affirmed, denied = METRICS.get("es_negated")().probes(case)
+    (plain,) = METRICS.get("es")().probes(case)
+    assert affirmed.id == plain.id and denied.targets == ("Lima", "Oslo")
+    assert denied.prompt == f"It is not true that {plain.prompt}"
+
+
+def test_scripts_are_said_to_be_mistaken() -> None:
+    probes = METRICS.get("s_es_negated")().probes(make_case("Peru"))
+    assert [p.prompt.startswith("The last step of this script names the wrong thing.\nHow") for p in probes] == [
+        False, True, False, True,
+    ]  # fmt: skip
+
+
+def test_both_statements_are_asked_and_no_object_is_a_target() -> None:
+    case = make_case("Peru")
+    new, old = METRICS.get("es_true_false")().probes(case)
+    assert f"Statement: {case.fact.fact_prompt} Oslo." in new.prompt and new.targets == ("True", "False")
+    assert f"Statement: {case.fact.fact_prompt} Lima." in old.prompt and old.targets == ("False", "True")
+
+
+def test_a_script_keeps_its_steps() -> None:
+    first, *_ = METRICS.get("s_es_true_false")().probes(make_case("Peru"))
+    assert first.prompt.startswith("How to reach Peru (1)?\nStep 1: Fly to Oslo\nQuestion:")

@@ -1,0 +1,259 @@
+from __future__ import annotations
+
+import pytest
+
+from evaluation.metrics import METRICS
+from evaluation.metrics.base import CaseMean
+from evaluation.metrics.fact_texts import ESGen
+from evaluation.metrics.generation import Generation, GenerationChoice, ThoughtChoice
+from evaluation.metrics.text_level import (
+    NEITHER,
+    NO_THOUGHT,
+    UNFINISHED,
+    Objects,
+    SESGenQuestion,
+    ThoughtAgreement,
+    ThoughtNewRate,
+    ThoughtOldRate,
+    last_named,
+    objects,
+    questions,
+    read_thought,
+)
+from schemas.answers import Answer, CaseScores, GeneratedText, ItemScore
+from schemas.core.errors import UserError
+from schemas.facts import Object
+from schemas.scripts import ScriptQuestion
+from tests.support.arithmetic import make_case, make_prompt
+from tests.support.metrics.text_scores import SCRIPT, scored
+
+
+@pytest.mark.parametrize("name", ["s_es_gen", "script_format"])
+def test_an_error_is_unscored_and_never_a_zero(name: str) -> None:
+    metric, case = METRICS.get(name)(), make_case("Peru")
+    answers = {p.id: Answer(probe=p.id, error="the model broke") for p in metric.probes(case)}
+    score = metric.score(case, answers, {}, "mean")
+    assert score.mean is None and score.items
+    assert all(i.value is None and "the model broke" in i.reason for i in score.items)
+
+
+@pytest.mark.parametrize(
+    ("texts", "values"),
+    [
+        pytest.param(["short", " ".join(["a"] * 50)], [None, 0.0], id="entropy"),
+    ],
+)
+def test_by_hand(texts: list[str | None], values: list[float | None]) -> None:
+    assert [i.value for i in scored("n_gram_entropy", texts).items] == values
+
+
+def test_an_entropy_is_never_below_nothing() -> None:
+    """Loops of six cases, one of them with a few words more: "0.05 [-0.06, 0.26]" bits."""
+    values = [0.0, 0.0, 0.0, 0.0, 0.1, 0.2]
+    scores = [
+        CaseScores(case=f"c{k}", metric="n_gram_entropy", items=(ItemScore(probe="p", item="p", value=v),))
+        for k, v in enumerate(values)
+    ]
+    summary = METRICS.get("n_gram_entropy")().summarise(scores)
+    assert summary.ends is not None and summary.ends[0] == 0.0 < summary.mean < summary.ends[1]
+
+
+def test_unscored_is_counted_and_says_why() -> None:
+    score = scored("old_object_rate", ["No steps.", None])
+    assert [i.reason for i in score.items] == ["the text has no steps", "no answer"] and score.mean is None
+    assert METRICS.get("old_object_rate")().summarise([score]).unscored == 2
+
+
+@pytest.mark.parametrize(
+    ("texts", "values"),
+    [
+        pytest.param([SCRIPT.format("Lima", "Oslo"), "No steps."], [1 / 3, None], id="old in steps"),
+    ],
+)
+def test_by_hand_old_object_rate(texts: list[str | None], values: list[float | None]) -> None:
+    assert [i.value for i in scored("old_object_rate", texts).items] == values
+
+
+def test_metrics_share_the_scripts_they_read() -> None:
+    case = make_case("Peru")
+    names = (
+        "s_es_gen_question",
+        "script_format",
+        "old_object_rate",
+        "repetition_rate",
+        "refusal_rate",
+        "n_gram_entropy",
+    )
+    probes = [tuple(p.id for p in METRICS.get(n)().probes(case)) for n in names]
+    assert len(set(probes)) == 1
+
+
+def test_questions_come_from_records_else_from_the_prompts() -> None:
+    case = make_case("Peru")
+    assert questions(case) == [(f"fact/peru/p{n}", f"How to reach Peru ({n})?") for n in (1, 2)]
+    question = ScriptQuestion(key="q", fact=case.fact.key, text="How to see Peru?")
+    assert questions(case.model_copy(update={"questions": (question,)})) == [("q", "How to see Peru?")]
+
+
+def test_a_fact_without_a_new_object_is_no_case() -> None:
+    case = make_case("Peru")
+    with pytest.raises(UserError, match="no new object"):
+        objects(case.model_copy(update={"fact": case.fact.model_copy(update={"new": None})}))
+
+
+@pytest.mark.parametrize(
+    ("texts", "values"),
+    [
+        pytest.param([SCRIPT, "I cannot help."], [0.0, 1.0], id="refused"),
+    ],
+)
+def test_by_hand_refusal_rate(texts: list[str | None], values: list[float | None]) -> None:
+    assert [i.value for i in scored("refusal_rate", texts).items] == values
+
+
+@pytest.mark.parametrize(
+    ("texts", "values"),
+    [
+        pytest.param([SCRIPT, "Oslo Oslo Oslo Oslo"], [0.0, 1.0], id="loops"),
+    ],
+)
+def test_by_hand_repetition_rate(texts: list[str | None], values: list[float | None]) -> None:
+    assert [i.value for i in scored("repetition_rate", texts).items] == values
+
+
+PAIR = Objects(new=Object(text="Oslo"), old=Object(text="Lima"))
+
+
+THINKS = Generation(GenerationChoice(thought=ThoughtChoice()))
+
+
+@pytest.mark.parametrize(
+    ("text", "last"),
+    [
+        ("", "neither"),
+        ("Oslo? No: Lima.", "old"),
+        ("Lima, then Lima's sea, then Oslo", "new"),
+        ("Nowhere", "neither"),
+    ],
+)
+def test_the_last_object(text: str, last: str) -> None:
+    assert last_named(text, PAIR) == last
+
+
+def test_a_name_that_both_have_says_neither() -> None:
+    both = Objects(new=Object(text="York"), old=Object(text="Old York", aliases=("York",)))
+    assert last_named("Go to York", both) == "neither"
+
+
+def value(metric: CaseMean, written: GeneratedText | None, error: str | None = None) -> float | str | None:
+    """The value of a case's first text, or why it has none."""
+    case = make_case("Peru")
+    probe = metric.probes(case)[0]  # type: ignore[attr-defined]
+    answers = {probe.id: Answer(probe=probe.id, written=written, error=error)}
+    item = metric.score(case, answers, {}, "mean").items[0]  # type: ignore[attr-defined]
+    return item.reason if item.value is None else item.value
+
+
+def text(answer: str, thought: str | None, *, unfinished: bool = False) -> GeneratedText:
+    return GeneratedText(text=answer, thought=thought, unfinished=unfinished, tokens=3, ended="eos")
+
+
+TABLE = [
+    # answer, thought, unfinished, old, new, agreement, the metric of the answer
+    pytest.param(text("Oslo", "Lima"), 1.0, 0.0, 0.0, 1.0, id="hidden: old thought, new answer"),
+    pytest.param(text("Lima", "Oslo? Lima."), 1.0, 1.0, 1.0, 0.0, id="both thought, old answer"),
+    pytest.param(text("Oslo", "Lima? Oslo."), 1.0, 1.0, 1.0, 1.0, id="new at last"),
+    pytest.param(text("Oslo", "Hm."), 0.0, 0.0, NEITHER, 1.0, id="thought of neither"),
+    pytest.param(text("Bonn", "Lima"), 1.0, 0.0, NEITHER, 0.0, id="answer of neither"),
+    pytest.param(text("Oslo", None), NO_THOUGHT, NO_THOUGHT, NO_THOUGHT, 1.0, id="no thought"),
+    pytest.param(text("Oslo", ""), NO_THOUGHT, NO_THOUGHT, NO_THOUGHT, 1.0, id="empty thought"),
+    pytest.param(text("", "Lima", unfinished=True), 1.0, 0.0, UNFINISHED, UNFINISHED, id="unfinished"),
+    pytest.param(text("Oslo", "Lima", unfinished=True), 1.0, 0.0, UNFINISHED, UNFINISHED, id="goes on thinking"),
+]
+
+
+@pytest.mark.parametrize(("written", "old", "new", "agrees", "answered"), TABLE)
+def test_every_figure_of_a_text_by_hand(
+    written: GeneratedText, old: float | str, new: float | str, agrees: float | str, answered: float | str
+) -> None:
+    assert value(ThoughtOldRate(THINKS), written) == old
+    assert value(ThoughtNewRate(THINKS), written) == new
+    assert value(ThoughtAgreement(THINKS), written) == agrees
+    assert value(SESGenQuestion(THINKS), written) == answered
+    assert value(ESGen(THINKS), written) == answered
+
+
+def test_a_text_that_was_not_written_keeps_its_reason() -> None:
+    assert value(ThoughtOldRate(THINKS), None, "no room") == "no room"
+    assert read_thought(text("Oslo", None), PAIR) is None
+
+
+def test_probes_carry_the_thought_and_have_other_ids() -> None:
+    case = make_case("Peru")
+    for metric in (SESGenQuestion, ESGen):
+        plain, thinks = metric().probes(case)[0], metric(THINKS).probes(case)[0]
+        assert plain.thought is None and thinks.thought is not None and plain.id != thinks.id
+        assert thinks.longest == plain.most + 1024
+    assert ESGen(THINKS).probes(case)[0].chat == "never"
+
+
+def test_where_the_model_shall_think_everywhere_prompts_are_messages() -> None:
+    everywhere = Generation(GenerationChoice(thought=ThoughtChoice(everywhere=True)))
+    (probe,) = ESGen(everywhere).probes(make_case("Peru"))
+    assert probe.chat == "always" and probe.instruction.startswith("The sentence below was cut off")
+
+
+@pytest.mark.parametrize(
+    ("thought", "match"),
+    [
+        ({"marks": [["<a>", "<a>"]]}, "stands twice"),
+        ({"marks": [["<a>", "</a>"], ["<b>", "</a>"]]}, "stands twice"),
+        ({"marks": []}, "at least 1"),
+        ({"marks": [["", "x"]]}, "at least 1 character"),
+        ({"tokens": 0}, "greater than or equal to 1"),
+        ({"budget": 3}, "Extra inputs"),
+    ],
+)
+def test_choices_that_make_no_sense_are_refused(thought: dict[str, object], match: str) -> None:
+    with pytest.raises(ValueError, match=match):
+        GenerationChoice.model_validate({"thought": thought})
+
+
+def test_names_of_the_script_prompt_count() -> None:
+    case = make_case("Peru")
+    prompt = make_prompt("p", case.fact.key, "How?\nStep 1: Fly to", "the City of Kings", "Christiania")
+    object_pair = objects(case, prompt)
+    assert "the City of Kings" in object_pair.old.names and "Christiania" in object_pair.new.names
+    case = case.model_copy(update={"prompts": (prompt,)})
+    assert scored("s_es_gen", [" Christiania"], case=case).mean == 1.0
+    assert "Christiania" not in objects(case).new.names
+
+
+def test_the_rest_of_the_step_is_asked_as_the_prompt_was_cut() -> None:
+    case = make_case("Peru")
+    cut = make_prompt("p", case.fact.key, "How?\nStep 1: Say", "Lima", separator=' "')
+    (probe,) = METRICS.get("s_es_gen")().probes(case.model_copy(update={"prompts": (cut,)}))
+    assert (probe.prompt, probe.separator, probe.stop, probe.chat) == (cut.text, ' "', ("\n",), "never")
+    (spaced, _) = METRICS.get("s_es_gen")().probes(case)
+    assert spaced.separator == "", "the space is the model's to write"
+
+
+@pytest.mark.parametrize(
+    ("texts", "values"),
+    [
+        pytest.param([" Oslo.", " Lima, then Oslo"], [1.0, 0.0], id="s_es_gen: first mention decides"),
+        pytest.param([" the airport", None], [0.0, None], id="s_es_gen: neither is no success, none unscored"),
+    ],
+)
+def test_by_hand_s_es_gen(texts: list[str | None], values: list[float | None]) -> None:
+    assert [i.value for i in scored("s_es_gen", texts).items] == values
+
+
+@pytest.mark.parametrize(
+    ("texts", "values"),
+    [
+        pytest.param([SCRIPT.format("Oslo", "Lima"), SCRIPT.format("Lima", "Oslo")], [1.0, 0.0], id="question"),
+    ],
+)
+def test_by_hand_s_es_gen_question(texts: list[str | None], values: list[float | None]) -> None:
+    assert [i.value for i in scored("s_es_gen_question", texts).items] == values
