@@ -342,37 +342,46 @@ def agreement_tables(found: RatingAgreement, *, raters: str) -> list[FigureTable
     """The tables of the section; ``raters``: what those who are no judges are called."""
     caption = "Where nearly all ratings are equal, alpha is about 0 despite near-perfect agreement: read AC2 and exact."
     tables = [
-        FigureTable(f"Agreement among {raters}", AGREED, _agreement_rows(found.people), found.doubled or caption),
-        FigureTable("Agreement among judges", AGREED, _agreement_rows(found.judges)),
+        FigureTable(f"Agreement among {raters}", AGREED, agreement_rows(found.people), found.doubled or caption),
+        FigureTable("Agreement among judges", AGREED, agreement_rows(found.judges)),
         FigureTable(
             f"Judges compared with {raters}",
             ("Judge", "Aspect", "Scripts", "Cases", "Spearman", "Ceiling", "Alpha (interval)", "Judge less people"),
             tuple((a.judge, a.aspect, a.scripts, a.cases, a.rho, a.ceiling, a.alpha, a.gap) for a in found.against),
             "Ceiling: what a judge who knew these people's long-run mean could reach. ScEdit: alpha 0.43, rho 0.72.",
         ),
-        FigureTable(
-            "Consistency with the rubric",
-            ("Rater", "Aspect", "Covered by a rule", "Following it", "Deviating"),
-            tuple(
-                (rater, aspect, ruled, found.rubric.agreed[rater, aspect], ruled - found.rubric.agreed[rater, aspect])
-                for (rater, aspect), ruled in sorted(found.rubric.ruled.items())
-            ),
-            "Some ratings follow from the objects that a script names (ScEdit Figures 9 and 10). None is corrected.",
-        ),
-        FigureTable(
-            f"Ratings that deviate (the first {MOST_DISAGREEMENTS})",
-            ("Rater", "Method", "Aspect", "Given", "The rule", "Why", "Script"),
-            tuple(
-                (d.rater, found.labels[d.item], d.aspect, d.given, d.rule, d.why, d.item[:12])
-                for d in found.rubric.disagreements[:MOST_DISAGREEMENTS]
-            ),
-            folded=True,
-        ),
+        *rubric_tables(found.rubric, found.labels),
     ]
     return [table for table in tables if table.rows]
 
 
-def _agreement_rows(agreements: Mapping[str, Agreement]) -> tuple[tuple[Cell, ...], ...]:
+def rubric_tables(
+    found: RubricReport, labels: Mapping[str, str], *, most: int = MOST_DISAGREEMENTS
+) -> list[FigureTable]:
+    """How many ratings follow the rubric's fixed rules, and the first that do not; ``labels``: methods of scripts."""
+    ruled = tuple(
+        (rater, aspect, count, found.agreed[rater, aspect], count - found.agreed[rater, aspect])
+        for (rater, aspect), count in sorted(found.ruled.items())
+    )
+    deviating = tuple(
+        (d.rater, labels[d.item], d.aspect, d.given, d.rule, d.why, d.item[:12]) for d in found.disagreements[:most]
+    )
+    about = "Some ratings follow from the objects that a script names (ScEdit Figures 9 and 10). None is corrected."
+    listed = f"Ratings that deviate ({min(most, len(found.disagreements))} of {len(found.disagreements)})"
+    heads = ("Rater", "Method", "Aspect", "Given", "The rule", "Why", "Script")
+    return [
+        FigureTable(
+            "Consistency with the rubric",
+            ("Rater", "Aspect", "Covered by a rule", "Following it", "Deviating"),
+            ruled,
+            about,
+        ),
+        FigureTable(listed, heads, deviating, folded=True),
+    ]
+
+
+def agreement_rows(agreements: Mapping[str, Agreement]) -> tuple[tuple[Cell, ...], ...]:
+    """Rows under ``AGREED``, an aspect each."""
     return tuple(
         (aspect.capitalize(), a.units, a.raters, a.ratings, a.alpha, a.ac2, a.exact, a.within_one)
         for aspect, a in agreements.items()

@@ -243,7 +243,8 @@ def _report(
     from curation.store.store import Store
     from evaluation.judge.model_families import family_conflicts
     from evaluation.judge.ratings import question_authors, rated_scripts
-    from evaluation.judge.summary import as_data, as_text, summarise_ratings
+    from evaluation.judge.summary import as_data, summarise_ratings
+    from evaluation.report.judge_tables import summary_text
     from schemas.ratings import SCRIPT
 
     with Store.open(store) as opened:
@@ -270,7 +271,9 @@ def _report(
         click.echo(json.dumps(data.get(SCRIPT.name, data), ensure_ascii=False))
         return
     for place, summary in enumerate(summaries.values()):
-        click.echo(("\n" if place else "") + as_text(summary, None if place else outcome, () if place else flagged))
+        click.echo(
+            ("\n" if place else "") + summary_text(summary, None if place else outcome, () if place else flagged)
+        )
     what = "scripts" if _are_scripts(asks) else "answers"
     click.echo(
         f"Ratings are in {store}. People rate the same {what}: scedit annotate. Then: scedit results calibrate {store}"
@@ -318,9 +321,10 @@ def calibrate(
     sampling probability count (scedit annotate new --percent); decisions of a lead do not.
     """
     from curation.store.store import Store
-    from evaluation.judge.calibration import CalibrationRequest, as_data, as_text, calibrate_judge
+    from evaluation.judge.calibration import CalibrationRequest, as_data, calibrate_judge
     from evaluation.judge.inputs import scripts_store, texts_to_rate
     from evaluation.judge.ratings import null_labels, rated_scripts
+    from evaluation.report.judge_tables import calibration_text
     from schemas.ratings import RUBRICS, TENDENCY
 
     with Store.open(scripts_store(store_or_run)) as opened:
@@ -330,7 +334,7 @@ def calibrate(
         nulls = null_labels(opened, asks)
     request = CalibrationRequest(judge, quorum, people, width, against, estimator, RUBRICS[name], nulls)
     calibration = calibrate_judge(ratings, asks, request)
-    click.echo(json.dumps(as_data(calibration), ensure_ascii=False) if as_json else as_text(calibration))
+    click.echo(json.dumps(as_data(calibration), ensure_ascii=False) if as_json else calibration_text(calibration))
 
 
 @click.command(

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import partial
+from itertools import takewhile
 from typing import Any, Protocol, runtime_checkable
 
 from curation.stats.estimates import Estimate
@@ -100,7 +101,14 @@ def table_lines(table: FigureTable) -> list[str]:
     rows = [
         [" ".join(filter(None, cell_text(c, h))) for c, h in zip(row, table.head, strict=True)] for row in table.rows
     ]
-    return aligned([list(table.head), *rows])
+    named = takewhile(lambda column: all(isinstance(cell, str) for cell in column), zip(*table.rows, strict=True))
+    return aligned([list(table.head), *rows], left=max(1, len(list(named))))
+
+
+def tables_text(tables: Iterable[FigureTable]) -> str:
+    """Tables for a terminal, each under its title."""
+    blocks = [[f"{t.title}:", *(f"  {line}" for line in table_lines(t)), t.caption] for t in tables]
+    return "\n\n".join("\n".join(filter(None, block)) for block in blocks)
 
 
 def mean_text(interval: Interval, *, signed: bool = False) -> str:

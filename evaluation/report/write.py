@@ -26,7 +26,7 @@ from evaluation.report.csv_tables import (
 )
 from evaluation.report.formatting import as_published
 from evaluation.report.html_page import answers_page, errors, figures_of, page
-from evaluation.report.judge_calibration import JudgeCalibration, calibration_section, calibrations
+from evaluation.report.judge_tables import JudgeCalibration, calibration_section, calibrations
 from evaluation.report.latex import HEAD, escape, text_table, token_table
 from evaluation.report.markdown import results_markdown
 from evaluation.report.narrative import model_name

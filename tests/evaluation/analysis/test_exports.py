@@ -186,12 +186,6 @@ def test_inspect_reads_it(logs: list[WrittenLog]) -> None:
     assert len(log_module.list_eval_logs(str(logs[0].path.parent))) == len(logs)
 
 
-METRICS_RUN_TABLES = ["es", "es_argmax", "es_gen", "ns", "ns_kl"]
-
-
-EDITORS_RUN_TABLES = ["none", {"name": "push", "label": "pu\u202esh'; DROP", "params": {"fail": ["Land00"]}}]
-
-
 def read(folder: Path, name: str) -> list[dict[str, Any]]:
     result = duckdb.sql(f"SELECT * FROM '{folder}/{name}.parquet'")
     return [dict(zip(result.columns, row, strict=True)) for row in result.fetchall()]
@@ -227,7 +221,7 @@ def test_thoughts_have_a_column_of_their_own(tmp_path: Path) -> None:
 
 def test_scores_and_figures_are_those_of_the_tables_run_tables(run: Run, tmp_path: Path) -> None:
     write_run_tables([run], tmp_path)
-    metrics = load_metrics(METRICS_RUN_TABLES)
+    metrics = load_metrics(METRICS)
     scores = score_run(run, metrics, "mean")
     rows = {(r["method"], r["case"], r["metric"], r["probe"]): r for r in read(tmp_path, "scores")}
     items = [

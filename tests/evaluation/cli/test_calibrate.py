@@ -83,9 +83,9 @@ def test_text_and_json_are_one_estimate(tmp_path):
     text, report = call(store).stdout, data(call(store, "--json"))
     for row in report["rows"]:
         method = f"{row['editor']} ({row['writer']})"
-        (line,) = [one for one in text.splitlines() if one.startswith(method) and row["aspect"] in one]
-        assert f"{row['powered']['value']:.2f}" in line and f"{row['bias']['value']:+.2f}" in line
-        assert f"{row['labelled']} of {row['cases']}" in line and row["needed"] is None
+        (line,) = [one for one in text.splitlines() if one.startswith(f"  {method}  ") and row["aspect"] in one]
+        assert f"{row['powered']['value']:.2f}" in line and f"{row['bias']['value']:.2f}" in line
+        assert line.split()[-2:] == [str(row["labelled"]), str(row["cases"])] and row["needed"] is None
 
 
 def test_people_and_width_are_options(tmp_path):

@@ -113,7 +113,7 @@ def test_unscored_is_counted_and_bounded(tmp_path):
     with ScriptedServer(answer) as server:
         result = call(store, "--no-control-items", "--aspect", "coherence", "--retest", "0", server=server)
         report = data(call(store, "--no-control-items", "--aspect", "coherence", "--show-only", "--json"))
-    assert "1 no usable reply: unparseable" in result.stdout and "worst-best" in result.stdout
+    assert "no usable reply: unparseable        1" in result.stdout and "all 7" in result.stdout
     (one,) = report["cells"]
     assert (one["scripts"], one["scored"], one["mean"]) == (4, 3, pytest.approx((6 + 2 + 3) / 3))
     assert (one["worst"], one["best"]) == (pytest.approx(12 / 4), pytest.approx(18 / 4))

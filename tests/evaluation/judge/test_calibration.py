@@ -45,7 +45,7 @@ def test_a_kind_judge_is_put_right(tmp_path):
     inverse = data(call(store, "--against", "ft", "--json"))["gaps"][0]
     assert (inverse["first"], inverse["second"]) == ("rome", "ft")
     text = call(store, "--width", "0.5").stdout
-    assert "not the truth" in text and "for the wanted width" in text and "rome (gpt2-xl) less" not in text
+    assert "not the truth" in text and "for the wanted width" in text and "rome (gpt2-xl) -" not in text
 
 
 def test_the_figures_are_those_of_the_plain_function(tmp_path):
@@ -97,7 +97,7 @@ def test_synthetic_raters_and_too_few_labels_say_so(tmp_path):
     store = tmp_path / "s.duckdb"
     study(store, facts=8, people=("synthetic-1",))
     text = call(store, "--width", "0.5").stdout
-    assert "Synthetic raters (synthetic-1) are programs" in text and "undefined" in text
+    assert "Synthetic raters (synthetic-1) are programs" in text and "Without a calibrated figure" in text
     row = data(call(store, "--json"))["rows"][0]
     assert row["powered"]["reason"] == "people rated 4 cases, fewer than 5" and row["judge"]["value"] is not None
 
@@ -155,8 +155,8 @@ def test_null_methods_are_no_rivals(tmp_path: Path) -> None:
     assert gaps(store, "--against", "boost") == {"among": [], "against": [], "null": [("boost", "none")]}
     text = CliRunner().invoke(command, [str(store)]).stdout
     pairs, plain, controls = re.split("(?:M|Null m)ethods less no edit", text)
-    assert "ft (gpt2-xl) less rome" in pairs and "boost" not in pairs.split("Differences between methods")[1]
-    assert "boost (gpt2-xl) less none (gpt2-xl)" in controls and "boost" not in plain
+    assert "ft (gpt2-xl) - rome" in pairs and "boost" not in pairs.split("Differences between methods")[1]
+    assert "boost (gpt2-xl) - none (gpt2-xl)" in controls and "boost" not in plain
 
 
 def test_a_family_is_corrected_by_itself(tmp_path: Path) -> None:

@@ -8,7 +8,10 @@ import pytest
 from evaluation.judge.judging import ControlResult, JudgeResult, RatedControl
 from evaluation.judge.ratings import length_correlation, retest_agreement
 from evaluation.judge.steps import JudgeInput
-from evaluation.judge.summary import as_data, as_text, method_rating, summarise_ratings
+from evaluation.judge.summary import as_data, method_rating, summarise_ratings
+from evaluation.report.formatting import table_lines
+from evaluation.report.judge_tables import summary_tables
+from evaluation.report.judge_tables import summary_text as as_text
 from tests.support.evaluation.judged import given
 from tests.support.judge import ASK
 
@@ -62,7 +65,7 @@ def test_one_script_has_a_mean_and_no_interval() -> None:
     (line,) = [
         one for one in as_text(summaries, None, []).splitlines() if "coherence" in one and "secret-method" in one
     ]
-    assert line.split()[:5] == ["secret-method", "coherence", "5.00", "1", "1"] and "±" not in line
+    assert line.split() == ["secret-method", "coherence", "5.00", "1", "1", "0", "–", "–"]
     assert json.loads(json.dumps(as_data(summaries, None, []), allow_nan=False))["cells"][0]["by_case"] is None
 
 
@@ -71,15 +74,15 @@ def test_unscored_ones_are_bounded_and_their_reasons_counted() -> None:
     summaries = summarise_ratings(ratings, asks(3))
     text = as_text(summaries, None, [])
     (line,) = [one for one in text.splitlines() if "secret-method" in one and "coherence" in one]
-    assert line.endswith("  3.00-5.00") and line.split()[-2] == "1" and " 4.00 " in line
-    assert "Unscored, by reason:" in text and "judge:x: 1 no usable reply: refused" in text
+    assert line.split()[2:] == ["4.00", "3", "2", "1", "3.00", "5.00"]
+    assert "Unscored ratings:" in text and "judge:x  no usable reply: refused        1" in text
     assert as_data(summaries, None, [])["unscored"] == {"judge:x": {"no usable reply: refused": 1}}
 
 
 def test_nothing_but_unscored_ones() -> None:
     summaries = summarise_ratings([given("i0", None)], asks(1))
     (line,) = [one for one in as_text(summaries, None, []).splitlines() if "secret-method" in one]
-    assert "none" in line and line.endswith("1.00-7.00")
+    assert line.split()[2:] == ["–", "1", "0", "1", "1.00", "7.00"]
     assert json.loads(json.dumps(as_data(summaries, None, []), allow_nan=False))["cells"][0]["mean"] is None
 
 
@@ -87,7 +90,7 @@ def test_raters_and_writers_have_tables_of_their_own() -> None:
     mixed = [*asks(1), *(a.__class__(**{**vars(a), "item": "other", "writer": "pythia"}) for a in asks(1))]
     ratings = [given("i0", 4, r) for r in ("judge:x", "judge:y")] + [given("other", 2)]
     lines = as_text(summarise_ratings(ratings, mixed), None, []).splitlines()
-    heads = [one for one in lines if " on scripts of " in one]
+    heads = [one for one in lines if " on scripts of " in one and one.endswith(":")]
     assert heads == [
         "judge:x on scripts of gpt2-xl:", "judge:x on scripts of pythia:", "judge:y on scripts of gpt2-xl:"
     ]  # fmt: skip
@@ -96,20 +99,18 @@ def test_raters_and_writers_have_tables_of_their_own() -> None:
 @pytest.mark.parametrize(
     ("detail", "words"),
     [
-        pytest.param([{}], "none asked twice", id="no retest"),
-        pytest.param([{"retest": 5}, {"retest": 4}], "1 of 2 rated the same when asked twice (2 within 1)", id="some"),
-        pytest.param([{"retest": 5}, {"retest": None}], "(1 within 1), 1 lost", id="one lost"),
-        pytest.param([{"retest": None}], "none asked twice, 1 lost", id="all lost"),
-        pytest.param([{"weighted": True}, {}], "log-probabilities given: 1 of 2", id="weighted"),
+        pytest.param([{}], "0 0 – 1 0", id="no retest"),
+        pytest.param([{"retest": 5}, {"retest": 4}], "1 2 – 2 0", id="some"),
+        pytest.param([{"retest": 5}, {"retest": None}], "1 1 – 2 0", id="one lost"),
+        pytest.param([{"retest": None}], "0 0 – 1 0", id="all lost"),
+        pytest.param([{"weighted": True}, {}], "0 0 – 2 1", id="weighted"),
     ],
 )
 def test_how_reliable_a_judge_is(detail: list[dict[str, Any]], words: str) -> None:
     ratings = [given(f"i{n}", 5, samples=[5], **one) for n, one in enumerate(detail)]
     summaries = summarise_ratings(ratings, asks(len(detail)))
-    (line,) = [one for one in as_text(summaries, None, []).splitlines() if one.startswith("  judge:x coherence: ")]
-    assert words in line and "length undefined" in line
-    if not any(one.get("weighted") for one in detail):
-        assert line.endswith("no log-probabilities")
+    (table,) = [one for one in summary_tables(summaries) if one.title == "Reliability of judge:x"]
+    assert table_lines(table)[1].split() == ["coherence", *words.split()]
 
 
 def test_text_shows_ten_disagreements_and_json_all() -> None:
@@ -120,20 +121,19 @@ def test_text_shows_ten_disagreements_and_json_all() -> None:
     ratings = [RatedScript(rating(f"i{n}", "consistency", 3), 3.0, {}, None) for n in range(13)]
     summaries = summarise_ratings(ratings, asks(13))
     text = as_text(summaries, None, [])
-    assert "judge:x consistency: 0 of 13 follow the rule" in text and text.count("the rule says 7") == 10
-    assert "... and 3 more (--json lists all)" in text
+    (counts,) = [one for one in text.splitlines() if one.startswith("  judge:x  consistency") and "13" in one]
+    assert counts.split() == ["judge:x", "consistency", "13", "0", "13"]
+    assert "Ratings that deviate (10 of 13):" in text and text.count("names the new object only") == 10
     report = as_data(summaries, None, [])["rubric"]
     assert len(report["disagreements"]) == 13
     assert report["by"] == [{"rater": "judge:x", "aspect": "consistency", "ruled": 13, "agreed": 0}]
-    assert "more (" not in as_text(summarise_ratings(ratings[:10], asks(13)), None, [])
 
 
 def test_two_judges_agree_or_it_is_undefined() -> None:
     ratings = [given(f"i{n}", n % 7 + 1, judge) for n in range(14) for judge in ("judge:x", "judge:y")]
     summaries = summarise_ratings(ratings, asks(14), quorum=2)
-    assert "alpha (ordinal) 1.00" in as_text(summaries, None, []) and "14 scripts, 2 judges" in as_text(
-        summaries, None, []
-    )
+    (line,) = [one for one in as_text(summaries, None, []).splitlines() if one.startswith("  Coherence")]
+    assert line.split()[:5] == ["Coherence", "14", "2", "28", "1.00"]
     report = as_data(summaries, None, [])
     assert report["quorum"] == 2 and report["agreement"]["coherence"]["alpha"]["value"] == pytest.approx(1.0)
     constant = summarise_ratings([given(f"i{n}", 4, j) for n in range(3) for j in ("judge:x", "judge:y")], asks(3))

@@ -10,7 +10,7 @@ from curation.store.store import Store
 from evaluation.judge.calibration import CalibrationRequest, as_data, calibrate_judge
 from evaluation.judge.inputs import script_inputs
 from evaluation.judge.ratings import rated_scripts
-from evaluation.report.judge_calibration import JudgeCalibration, calibrations
+from evaluation.report.judge_tables import JudgeCalibration, calibrations
 from evaluation.report.write import write_report
 from evaluation.runs.results import load_run
 from schemas.core.errors import UserError
