@@ -10,7 +10,7 @@ if TYPE_CHECKING:
     from construction.llm.calls.activity import ModelProgress
     from construction.llm.cost.budget import Budget
     from construction.pipeline.pipeline import ConstructionProgress
-    from evaluation.runs.runner import EditorProgress
+    from evaluation.runs.progress import EditorProgress
 
 
 def bar(label: str, total: int, unit: str, *, shown: bool) -> Any:

@@ -8,6 +8,7 @@ from pydantic import field_validator, model_validator
 
 from schemas.core.errors import UserError
 from schemas.core.records import Frozen, Key, Language, Record, Text
+from schemas.text.plain_text import plain_text
 
 
 class Entity(Frozen):
@@ -26,6 +27,16 @@ class Entity(Frozen):
     def names(self) -> tuple[str, ...]:
         """The text, then the aliases."""
         return (self.text, *self.aliases)
+
+    @property
+    def compared_names(self) -> set[str]:
+        """What two mentions of the same entity share: its names without case and punctuation, and its Wikidata id.
+
+        Example:
+            >>> sorted(Entity(text="São Paulo", aliases=("Sampa",), wikidata="Q174").compared_names)
+            ['Q174', 'sampa', 'sao paulo']
+        """
+        return {plain_text(name) for name in self.names} | ({self.wikidata} if self.wikidata else set())
 
 
 class Object(Entity):

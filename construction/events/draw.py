@@ -11,7 +11,6 @@ from typing import NamedTuple
 from construction.events.defaults import CAP
 from construction.events.fact_table import FactTable
 from construction.events.templates import TemplateFile
-from curation.splits.partition import names_of
 from schemas.core.ids import digest, seed, slug
 from schemas.events.event import Event, EventRole
 from schemas.events.template import PLACE, EntityPath, EventTemplate, FeasibilityRule
@@ -109,7 +108,7 @@ def _add_derived(roles: dict[str, Entity], template: EventTemplate, table: FactT
 def _why_infeasible(roles: Mapping[str, Entity], template: EventTemplate, table: FactTable) -> str:
     """Why the event cannot happen; empty where it can."""
     for one, other in combinations(roles, 2):
-        if names_of(roles[one]) & names_of(roles[other]):
+        if roles[one].compared_names & roles[other].compared_names:
             return f"{one} and {other} are the same"
     for rule in template.feasible:
         if reason := _broken(rule, roles, table):
@@ -122,10 +121,10 @@ def _broken(rule: FeasibilityRule, roles: Mapping[str, Entity], table: FactTable
     if rule.rule == "absent":
         return f"{rule.role} has a '{rule.relation}'" if objects else ""
     assert rule.other is not None
-    names = set().union(*(names_of(one) for one in objects)) if objects else set()
+    names = set().union(*(one.compared_names for one in objects)) if objects else set()
     if rule.rule == "differ":
-        same = names & names_of(roles[rule.other])
+        same = names & roles[rule.other].compared_names
         return f"the '{rule.relation}' of {rule.role} is {rule.other} already" if same else ""
     others = table.objects(roles[rule.other], rule.relation)
-    shared = any(names & names_of(one) for one in others)
+    shared = any(names & one.compared_names for one in others)
     return "" if shared else f"{rule.role} and {rule.other} have no '{rule.relation}' in common"

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Iterable, Sequence
 
-from curation.splits.partition import names_of
 from schemas.facts import Entity, Fact, Object
 
 
@@ -27,18 +26,18 @@ class FactTable:
     def __init__(self, facts: Iterable[Fact]) -> None:
         self._objects: dict[tuple[str, str], list[Object]] = defaultdict(list)
         for fact in facts:
-            for name in names_of(fact.subject):
+            for name in fact.subject.compared_names:
                 known = self._objects[name, fact.relation.id]
-                if not any(names_of(fact.old) & names_of(one) for one in known):
+                if not any(fact.old.compared_names & one.compared_names for one in known):
                     known.append(fact.old)
         self.relations = frozenset(relation for _, relation in self._objects)
 
     def objects(self, subject: Entity, relation: str) -> tuple[Object, ...]:
         """All objects of a subject's relation, each once."""
         objects: list[Object] = []
-        for name in sorted(names_of(subject)):
+        for name in sorted(subject.compared_names):
             for one in self._objects.get((name, relation), ()):
-                if not any(names_of(one) & names_of(other) for other in objects):
+                if not any(one.compared_names & other.compared_names for other in objects):
                     objects.append(one)
         return tuple(objects)
 

@@ -11,7 +11,6 @@ from construction.events.draw import FilledTemplate
 from construction.events.fact_table import FactTable, as_object
 from construction.events.templates import TemplateFile
 from curation.loaders.formats.elken import question_key
-from curation.splits.partition import names_of
 from schemas.core.ids import seed
 from schemas.events.questions import UNKNOWN, BackgroundQuestion, FactQuestion, Scope
 from schemas.events.template import ImpactedTriplet, UntouchedRelation
@@ -83,7 +82,7 @@ def _new_object(triplet: ImpactedTriplet, filled: FilledTemplate, table: FactTab
 def _holds_already(triplet: ImpactedTriplet, answer: Object, filled: FilledTemplate, table: FactTable) -> bool:
     """Whether the event would change nothing: the relation has the new object before it."""
     before = table.objects(filled.roles[triplet.role], triplet.relation)
-    return not triplet.unknown and any(names_of(answer) & names_of(one) for one in before)
+    return not triplet.unknown and any(answer.compared_names & one.compared_names for one in before)
 
 
 def _drawn(

@@ -16,14 +16,13 @@ from curation.shipped import SPLITS, demonstrations_split
 from curation.shipped.fact_documents import documents_from_facts
 from curation.shipped.fact_events import events_from_facts
 from curation.shipped.open_cases import reserved_case
-from curation.similarity.rouge import plain_text
-from curation.splits.partition import names_of
 from curation.splits.split_file import Split, cases_digest
 from schemas.cases import FACT, AnyCase, Case, CaseNeighbour, DocumentCase
 from schemas.core.config import Options
 from schemas.core.errors import UserError
-from schemas.core.ids import digest, seed, text_id
+from schemas.core.ids import canonical_json, digest, seed, text_id
 from schemas.facts import Entity, Fact, Neighbour
+from schemas.text.plain_text import plain_text
 
 log = logging.getLogger(__name__)
 
@@ -125,7 +124,7 @@ class TrainingData(NamedTuple):
         """Keys and subjects of cases, their neighbours included: a neighbour is asked about too."""
         cases = tuple(cases)
         keys = {c.key for c in cases} | {key for c in cases for key, _ in _subjects(c)}
-        names = (n for c in cases for _, entities in _subjects(c) for e in entities for n in names_of(e))
+        names = (n for c in cases for _, entities in _subjects(c) for e in entities for n in e.compared_names)
         texts = (text_digest(c.request.text) for c in cases if not isinstance(c, Case))
         return cls(name, cases_digest(cases), frozenset(keys), frozenset(names), frozenset(texts))
 
@@ -138,12 +137,12 @@ class TrainingData(NamedTuple):
         if case.request.key in self.keys or text_digest(case.request.text) in self.texts:
             return f"the {case.request.kind} '{case.request.key}'"
         subjects = [entity for _, entities in _subjects(case) for entity in entities]
-        return next((f"the subject '{e.text}'" for e in subjects if names_of(e) & self.subjects), None)
+        return next((f"the subject '{e.text}'" for e in subjects if e.compared_names & self.subjects), None)
 
     def _fact(self, fact: Fact) -> str | None:
         if fact.key in self.keys:
             return f"the fact '{fact.key}'"
-        return f"the subject '{fact.subject.text}'" if names_of(fact.subject) & self.subjects else None
+        return f"the subject '{fact.subject.text}'" if fact.subject.compared_names & self.subjects else None
 
     def contains(self, fact: Fact) -> bool:
         """Whether a fact, by key or subject, is among it."""
@@ -183,15 +182,15 @@ def open_support(choice: SupportChoice | None, split: Split | None) -> Support:
     if choice is None:
         return Support()
     evaluated = TrainingData.of(split.name, split.all_cases) if split is not None else None
-    cases: list[AnyCase]
-    if choice.facts is not None or choice.name == "shipped":
-        cases, left = _from_facts(choice, evaluated)
-    elif choice.name == "documents_from_facts" and choice.store is None:
-        cases, left = _documents_from_facts(choice, evaluated)
+    facts, named = _open(choice)
+    refuse_reserved(named, where=choice.label)
+    facts, left = _free_facts(facts, choice, evaluated)
+    cases, more = _drop_overlap(named, choice, evaluated)
+    if choice.name == "documents_from_facts":
+        cases += documents_from_facts(facts)
     else:
-        opened = _open(choice)
-        refuse_reserved(opened, where=choice.label)
-        cases, left = _drop_overlap(opened, choice, evaluated)
+        cases += cases_from_facts(facts)
+    left += more
     cases = [c for c in cases if c.key.startswith(choice.prefix) and _teaches(c)]
     if not cases:
         raise UserError("no case of the support is left", where=choice.label, fix="name other cases, or fewer limits")
@@ -199,7 +198,7 @@ def open_support(choice: SupportChoice | None, split: Split | None) -> Support:
     cases = cases[: choice.limit]
     if left:
         log.info("%d of the support's cases or facts share something with the evaluated split: left out", left)
-    support_digest = digest([cases_digest(cases), *(c.key for c in cases)])  # their order is part of it
+    support_digest = digest(canonical_json(c.payload()) for c in cases)  # their order is part of it
     return Support(tuple(cases), support_digest, choice.label, left)
 
 
@@ -221,9 +220,9 @@ def cases_from_facts(facts: Iterable[Fact]) -> list[Case]:
 
 
 def _neighbours(fact: Fact, group: Sequence[Fact]) -> Iterable[CaseNeighbour]:
-    subject_names, old = names_of(fact.subject), names_of(fact.old)
-    others = [f for f in group if not names_of(f.subject) & subject_names]
-    same = [f for f in others if names_of(f.old) & old]
+    subject_names, old = fact.subject.compared_names, fact.old.compared_names
+    others = [f for f in group if not f.subject.compared_names & subject_names]
+    same = [f for f in others if f.old.compared_names & old]
     chosen = sorted(same or others, key=lambda f: seed(fact.key, f.key, "neighbour"))[: KEPT if same else 1]
     for other in chosen:
         unedited = other.model_copy(
@@ -241,12 +240,18 @@ def _teaches(case: AnyCase) -> bool:
     return not isinstance(case, Case) or case.fact.new is not None
 
 
-def _open(choice: SupportChoice) -> Sequence[AnyCase]:
-    if choice.store is None and choice.name == "events_from_facts":
-        return events_from_facts(load("shipped").require())
+def _open(choice: SupportChoice) -> tuple[Sequence[Fact], Sequence[AnyCase]]:
+    """What a choice names: facts of which cases are made, and cases as they are."""
+    if choice.facts is not None:
+        return load(str(choice.facts)).require(skip_bad=True), ()
+    if choice.store is None and choice.name in ("shipped", *MADE):
+        facts = load("shipped").require()
+        if choice.name == "events_from_facts":
+            return (), events_from_facts(facts)
+        return facts, demonstrations_split().all_cases if choice.name == "shipped" else ()
     if choice.store is None and choice.name == "demonstrations":
-        return demonstrations_split().all_cases
-    return open_split(SplitChoice(name=choice.name, store=choice.store, file=choice.file)).all_cases
+        return (), demonstrations_split().all_cases
+    return (), open_split(SplitChoice(name=choice.name, store=choice.store, file=choice.file)).all_cases
 
 
 def refuse_reserved(cases: Iterable[AnyCase], *, where: str) -> None:
@@ -291,24 +296,6 @@ def _drop_overlap(
             case if len(beside) == len(case.neighbours) else case.model_copy(update={"neighbours": beside})
         )
     return separate_cases, left
-
-
-def _from_facts(choice: SupportChoice, evaluated: TrainingData | None) -> tuple[list[AnyCase], int]:
-    """Cases of a file of facts, or of all that is shipped: overlapping facts go before cases are made of the rest."""
-    free, left = _free_facts(load(str(choice.facts or "shipped")).require(skip_bad=True), choice, evaluated)
-    written: list[AnyCase] = []
-    if choice.facts is None:
-        written, more = _drop_overlap(demonstrations_split().cases, choice, evaluated)
-        left += more
-        taken = {plain_text(c.fact.subject.text) for c in written if isinstance(c, Case)}
-        free = [f for f in free if plain_text(f.subject.text) not in taken]
-    return [*written, *cases_from_facts(free)], left
-
-
-def _documents_from_facts(choice: SupportChoice, evaluated: TrainingData | None) -> tuple[list[AnyCase], int]:
-    """Documents made of what is shipped: overlapping facts go before documents are made, so neither half overlaps."""
-    free, left = _free_facts(load("shipped").require(), choice, evaluated)
-    return list(documents_from_facts(free)), left
 
 
 def _free_facts(facts: Iterable[Fact], choice: SupportChoice, evaluated: TrainingData | None) -> tuple[list[Fact], int]:

@@ -17,6 +17,7 @@ import sys
 import tempfile
 import zipfile
 from collections.abc import Callable, Sequence
+from functools import cache
 from pathlib import Path
 from typing import NamedTuple
 
@@ -33,6 +34,8 @@ LOCAL_BYTES = 1_117_320_768
 FORMS = "embedded, local, gguf:PATH or hf:OWNER/REPOSITORY/FILE"
 
 _MAGIC = b"GGUF"
+CONVERTER = 1
+"""Raised when a converted model would come out otherwise."""
 
 
 class HubFile(NamedTuple):
@@ -132,6 +135,26 @@ def model_file(name: str) -> Path | None:
     if names_a_file(name):
         return gguf_of(name)
     return _check_file(path) if path.suffix.lower() == ".gguf" else None
+
+
+def converted_folder(gguf: Path, name: str) -> Path:
+    """Where the safetensors of a GGUF file are stored, whether they are there or not.
+
+    Args:
+        gguf: The file.
+        name: As for ``model_file``.
+    """
+    stem = "smollm2-135m-instruct" if name == EMBEDDED else gguf.stem
+    return cache_dir() / "models" / f"{stem}-{remembered_sha256(gguf)[:16]}-v{CONVERTER}"
+
+
+@cache
+def gguf_depth(path: Path, changed: int) -> int:
+    """Number of layers that a GGUF file says, read once (about 3 s); ``changed`` is the file's time in ns."""
+    from gguf import GGUFReader
+
+    fields = GGUFReader(path).fields
+    return int(next(fields[name] for name in fields if name.endswith(".block_count")).contents())
 
 
 def label_of(name: str) -> str:

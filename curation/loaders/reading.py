@@ -73,12 +73,12 @@ def rows(path: Path, *, limit: int = LIMIT, nan_as_null: bool = False) -> Iterat
         DataError: empty, packed, or in UTF-16 or UTF-32: not a text file of ours at all.
     """
     with _opened(path) as file:
-        if is_table(path):
-            yield from _table(_text_of(file), path, limit=limit)
+        if not is_table(path):
+            parser = _Parser(nan_as_null=nan_as_null)
+            read = _array if _first_byte(file, path) == b"[" else _lines
+            yield from read(file, path, parser, limit)
             return
-        parser = _Parser(nan_as_null=nan_as_null)
-        read = _array if _first_byte(file, path) == b"[" else _lines
-        yield from read(file, path, parser, limit)
+        yield from _table(_text_of(file), path, limit=limit)
 
 
 def is_table(path: Path) -> bool:

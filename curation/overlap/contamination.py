@@ -13,12 +13,11 @@ from typing import ClassVar
 
 from curation.overlap.collections import TextCollection, open_collection
 from curation.similarity.pairs import encode, similar_pairs
-from curation.similarity.rouge import plain_text
-from curation.splits.partition import names_of
 from schemas.core.errors import UserError
 from schemas.core.ids import content_id
 from schemas.core.records import Frozen, Record
 from schemas.facts import Fact
+from schemas.text.plain_text import plain_text
 
 __all__ = [
     "LEVELS",
@@ -151,21 +150,21 @@ def has_property_id(fact: Fact) -> bool:
 def _facts(a: TextCollection, b: TextCollection, tally: dict[str, _Tally]) -> None:
     places = defaultdict[str, list[int]](list)
     for n, (_, fact) in enumerate(b.facts):
-        for name in names_of(fact.subject):
+        for name in fact.subject.compared_names:
             places[name].append(n)
     for owner, fact in a.facts:
-        relation, names = _relation_names(fact), names_of(fact.subject)
+        relation, names = _relation_names(fact), fact.subject.compared_names
         for n in sorted({n for name in names for n in places.get(name, ())}):
             other, twin = b.facts[n]
             tally["same_subject"].add(owner, other, fact.subject.text)
-            same_old = bool(names_of(fact.old) & names_of(twin.old))
+            same_old = bool(fact.old.compared_names & twin.old.compared_names)
             if not relation & _relation_names(twin) and (not same_old or _told_apart(fact, twin)):
                 continue
             tally["same_subject_relation"].add(owner, other, fact.fact_prompt)
             if not same_old:
                 continue
             tally["same_fact"].add(owner, other, f"{fact.fact_prompt} {fact.old.text}")
-            if fact.new and twin.new and names_of(fact.new) & names_of(twin.new):
+            if fact.new and twin.new and fact.new.compared_names & twin.new.compared_names:
                 tally["same_edit"].add(owner, other, f"{fact.fact_prompt} {fact.old.text} -> {fact.new.text}")
 
 

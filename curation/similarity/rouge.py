@@ -11,24 +11,12 @@ ROUGE-1 F of two texts (Lin, 2004) is the F-measure of their clipped word overla
 from __future__ import annotations
 
 import re
-import unicodedata
 from collections import Counter
+
+from schemas.text.plain_text import fold
 
 _UNSPACED = "\u0e00-\u0eff\u0f00-\u109f\u1780-\u17ff\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff"
 _WORD = re.compile(rf"[{_UNSPACED}]|[^\W{_UNSPACED}]+")
-
-
-def fold(text: str) -> str:
-    """Compatibility forms, diacritics, format characters and case folded away.
-
-    Example:
-        >>> fold("CÔTE d'Ivoire")
-        "cote d'ivoire"
-    """
-    if text.isascii():
-        return text.lower()
-    plain = unicodedata.normalize("NFKD", text.casefold())
-    return "".join(c for c in plain if not unicodedata.combining(c) and unicodedata.category(c) != "Cf").casefold()
 
 
 def words(text: str) -> list[str]:
@@ -39,17 +27,6 @@ def words(text: str) -> list[str]:
         ['how', 'can', 'i', 'reach', 'sao', 'paulo', '東', '京']
     """
     return _WORD.findall(fold(text))
-
-
-def plain_text(text: str) -> str:
-    """The form in which texts are compared for equality: words and the signs + # & kept, the rest one space.
-
-    Example:
-        >>> plain_text("  The  C++ committee!"), plain_text("the C committee")
-        ('the c++ committee', 'the c committee')
-    """
-    folded = fold(text)
-    return " ".join(re.sub(r"[^\w+#&]+", " ", folded).split()) or " ".join(folded.split())
 
 
 def rouge1_f(a: str, b: str) -> float:

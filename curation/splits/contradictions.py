@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import NamedTuple
 
-from curation.similarity.rouge import plain_text
 from schemas.cases import AnyCase
 from schemas.facts import Fact
+from schemas.text.plain_text import plain_text
 
 
 class ContradictoryRequests(NamedTuple):

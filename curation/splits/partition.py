@@ -13,12 +13,12 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Literal, NamedTuple
 
 from curation.similarity.pairs import components
-from curation.similarity.rouge import plain_text
 from schemas.cases import AnyCase, Case, DocumentCase, EventCase
 from schemas.core.errors import UserError
 from schemas.core.ids import seed as draw
-from schemas.facts import Entity, Fact
+from schemas.facts import Fact
 from schemas.text.counting import counted
+from schemas.text.plain_text import plain_text
 
 log = logging.getLogger(__name__)
 
@@ -50,16 +50,6 @@ class Partition(NamedTuple):
         return [k for k, p in self.part.items() if p == part]
 
 
-def names_of(entity: Entity) -> set[str]:
-    """What an entity answers to: its folded text and aliases, and its Wikidata id.
-
-    Example:
-        >>> sorted(names_of(Entity(text="São Paulo", aliases=("Sampa",), wikidata="Q174")))
-        ['Q174', 'sampa', 'sao paulo']
-    """
-    return {plain_text(name) for name in entity.names} | ({entity.wikidata} if entity.wikidata else set())
-
-
 def relation_groups(facts: Iterable[Fact]) -> dict[str, str]:
     """Relations that may be one, by id: wordings (``template:...``) that share a subject and old object with another.
 
@@ -67,8 +57,8 @@ def relation_groups(facts: Iterable[Fact]) -> dict[str, str]:
     """
     pairs: dict[str, set[tuple[str, ...]]] = defaultdict(set)
     for fact in facts:
-        old = sorted(names_of(fact.old))
-        pairs[fact.relation.id] |= {(subject, name) for subject in names_of(fact.subject) for name in old}
+        old = sorted(fact.old.compared_names)
+        pairs[fact.relation.id] |= {(subject, name) for subject in fact.subject.compared_names for name in old}
     return connected_groups(pairs) if any(is_wording(relation) for relation in pairs) else {}
 
 
@@ -105,20 +95,20 @@ def shared_values(
         subjects = [role.entity for role in case.event.roles] + [q.subject for q in asked if q.subject is not None]
         values = {
             "type": [("type", case.event.type)],
-            "subject": [("subject", x) for entity in subjects for x in names_of(entity)],
+            "subject": [("subject", x) for entity in subjects for x in entity.compared_names],
             "relation": [("relation", q.relation.id) for q in asked],
-            "fact": [("fact", x, q.relation.id) for q in asked if q.subject for x in names_of(q.subject)],
-            "object": [("object", x) for q in asked if not q.unknown for x in names_of(q.answer)],
+            "fact": [("fact", x, q.relation.id) for q in asked if q.subject for x in q.subject.compared_names],
+            "object": [("object", x) for q in asked if not q.unknown for x in q.answer.compared_names],
         }
     else:
         facts = list(_facts(case, neighbours=neighbours))
         of = {fact.key: (relations or {}).get(fact.relation.id, fact.relation.id) for fact in facts}
         objects = [one for fact in facts for one in (fact.old, fact.new) if one is not None]
         values = {
-            "subject": [("subject", x) for fact in facts for x in names_of(fact.subject)],
+            "subject": [("subject", x) for fact in facts for x in fact.subject.compared_names],
             "relation": [("relation", of[fact.key]) for fact in facts],
-            "fact": [("fact", x, of[fact.key]) for fact in facts for x in names_of(fact.subject)],
-            "object": [("object", x) for one in objects for x in names_of(one)],
+            "fact": [("fact", x, of[fact.key]) for fact in facts for x in fact.subject.compared_names],
+            "object": [("object", x) for one in objects for x in one.compared_names],
         }
     for name in by:
         if name not in values:

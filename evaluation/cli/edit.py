@@ -88,22 +88,18 @@ def edit(options: EditCommandOptions, *, as_json: bool) -> None:
 
 def _check(name: str, model: str, cases: tuple[Case, ...], settings: dict[str, Any]) -> None:
     """Refuse, before a model is loaded, bad settings and methods that this command cannot prepare."""
-    import contextlib
-
     from curation.case_sources.support import Support
     from curation.splits.split_file import make_split
     from evaluation.editors import EDITORS
-    from evaluation.editors.presets import check_options, preset
+    from evaluation.editors.presets import check_options
+    from evaluation.models.loading import model_depth
     from evaluation.runs.config import EditorChoice
-    from evaluation.runs.separation import check_editors
+    from evaluation.runs.refusals import check_editors
     from evaluation.saved_edits.formats import not_savable
 
     kind = EDITORS.get(name)
-    check_options(name, model, settings, where=f"--set for '{name}'")
-    known: dict[str, Any] = {}
-    with contextlib.suppress(UserError):  # a method that is scaled to the model's depth
-        known = preset(name, model)
-    if kind.wants_support(known | settings):
+    params = check_options(name, model, settings, where=f"--set for '{name}'", depth=model_depth(model))
+    if kind.wants_support(params.model_dump()):
         raise UserError(
             f"'{name}' learns from declared cases, which this command does not take",
             fix=f"scedit model train --editors {name}, then --set checkpoint=FILE"
@@ -114,7 +110,7 @@ def _check(name: str, model: str, cases: tuple[Case, ...], settings: dict[str, A
         raise not_savable(name)
     choice = EditorChoice(name=name, params=settings)
     split = make_split("edit", cases)
-    check_editors({name: choice}, split=split, support=Support(), model=model)
+    check_editors({name: choice}, {name: params}, split=split, support=Support())
 
 
 def _tell(saved: SavedEdit, cases: tuple[Case, ...], *, as_json: bool) -> None:

@@ -43,6 +43,7 @@ def general_ability(
     """
     from curation.files.atomic import write_json
     from evaluation.editors.presets import check_options
+    from evaluation.models.loading import model_depth
     from evaluation.runs.config import load_config
     from evaluation.runs.general_ability import ability as ask
     from evaluation.runs.general_ability import changes
@@ -53,7 +54,9 @@ def general_ability(
         raise UserError(f"CONFIG has no method '{missing[0]}'", where=str(config), allowed=", ".join(chosen.editors))
     for label in editors:
         choice = chosen.editors[label]
-        check_options(choice.name, chosen.model, choice.params, where=f"editors.{label}.params")
+        check_options(
+            choice.name, chosen.model, choice.params, where=f"editors.{label}.params", depth=model_depth(chosen.model)
+        )
     names = [t.strip() for t in tasks.split(",") if t.strip()]
     lm, facts, make = _prepare(chosen)
     before = ask(lm, names, limit=limit, include=include)

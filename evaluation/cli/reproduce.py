@@ -123,7 +123,8 @@ def _stored_cases(place: Path, keys: set[str]) -> list[Case]:
 def _run_small(limit: int, out: Path) -> None:
     """A run of the embedded model on the first cases of mini; finished cases are not done again."""
     from evaluation.runs.config import parse_config
-    from evaluation.runs.runner import Progress, execute
+    from evaluation.runs.progress import Progress
+    from evaluation.runs.runner import execute
 
     kinds = {"counterfactual": limit - limit // 3, "temporal": limit // 3}
     run_settings = {"split": "mini", "model": "embedded", "editors": list(_SMALL), "limit": kinds, "out": str(out)}

@@ -18,8 +18,9 @@ from schemas.text.counting import counted
 if TYPE_CHECKING:
     from evaluation.runs.config import RunConfig
     from evaluation.runs.dry_run import Size
+    from evaluation.runs.progress import EditorProgress
     from evaluation.runs.results import Run
-    from evaluation.runs.runner import EditorOutcome, EditorProgress
+    from evaluation.runs.runner import EditorOutcome
 
 RETRY = "the same command with --retry-failed does failed cases again"
 _FILE = click.Path(path_type=Path)
@@ -111,7 +112,8 @@ def _wanted(
 
 def _execute(config: RunConfig, trackers: tuple[str, ...], *, retry_failed: bool) -> list[EditorOutcome]:
     """The run itself; its progress goes to standard error, and to the trackers that are named."""
-    from evaluation.runs.runner import Progress, execute
+    from evaluation.runs.progress import Progress
+    from evaluation.runs.runner import execute
 
     progress = Progress()
     if not trackers:

@@ -125,7 +125,8 @@ def _training_cases(options: TrainCommandOptions, method: str, settings: dict[st
     from curation.case_sources.support import SupportChoice, open_support
     from evaluation.editors import EDITORS
     from evaluation.editors.presets import check_options
-    from evaluation.runs.separation import check_support
+    from evaluation.models.loading import model_depth
+    from evaluation.runs.refusals import check_support
     from schemas.core.config import validate
 
     data = {
@@ -139,7 +140,7 @@ def _training_cases(options: TrainCommandOptions, method: str, settings: dict[st
     choices = {name: value for name, value in data.items() if value is not None}
     where = "what to train on (--support, --facts, --split-file, --store)"
     choice = validate(SupportChoice, choices, where=where)
-    check_options(method, options.model, settings, where=f"--set for '{method}'")
+    check_options(method, options.model, settings, where=f"--set for '{method}'", depth=model_depth(options.model))
     heldout = None if options.heldout is None else open_named_split(options.heldout)
     support = open_support(choice, heldout)
     check_support(method, EDITORS.get(method).learns_from, support, where="what to train on", option="--support ")

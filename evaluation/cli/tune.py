@@ -90,13 +90,14 @@ def tune(options: TuneCommandOptions, *, as_json: bool) -> None:
     from curation.case_sources.support import refuse_reserved
     from evaluation.editors.presets import check_options
     from evaluation.models.language_model import LM
-    from evaluation.runs.runner import Progress
+    from evaluation.models.loading import model_depth
+    from evaluation.runs.progress import Progress
     from evaluation.tuning.search import refuse_evaluated, search, snippet
     from schemas.core.config import override
 
     settings = override({}, options.settings)
     for method in options.editors:
-        check_options(method, options.model, settings, where=f"--set for '{method}'")
+        check_options(method, options.model, settings, where=f"--set for '{method}'", depth=model_depth(options.model))
     evaluated = [open_named_split(name) for name in options.heldout]
     dev = options.development
     split = (

@@ -64,7 +64,11 @@ class Editor(ABC):
     params: Any  # an instance of the class's own Params
 
     class Params(Options):
-        """Options; a method without any refuses all."""
+        """Options; a method without any refuses all.
+
+        Before a model is loaded, layers that it does not have (fields ``layer`` or ``layers``) and missing files (a
+        property ``files``) are refused.
+        """
 
     def __init__(self, params: Params, lm: LM, cache: Cache) -> None:
         self.params, self.lm, self.cache = params, lm, cache
@@ -100,32 +104,10 @@ class Editor(ABC):
         """What else its edits depend on, by name: digests of files that options only point to. Part of a run's id."""
         return {}
 
-    @classmethod
-    def layers_of(cls, params: Any) -> tuple[int, ...]:
-        """The blocks that options name, counted from 0; none where they name none.
-
-        Asked before the model is loaded: a layer that it does not have is refused then.
-
-        Args:
-            params: An instance of the method's ``Params``.
-        """
-        return ()
-
-    @classmethod
-    def files_of(cls, params: Any) -> tuple[str, ...]:
-        """Local files that options name; none where they name none.
-
-        Asked before the model is loaded: one that is missing is refused then.
-
-        Args:
-            params: An instance of the method's ``Params``.
-        """
-        return ()
-
     @property
     def edited_layers(self) -> tuple[int, ...]:
         """The blocks that its options name, counted from 0; none where they name none. The model must have them."""
-        return self.layers_of(self.params)
+        return layers_of(self.params)
 
     @property
     def first_layer(self) -> int | None:
@@ -181,6 +163,14 @@ class Editor(ABC):
         Equal to ``edit`` of each; methods override it where many at once are faster.
         """
         return [self.edit(group) for group in groups]
+
+
+def layers_of(params: Any) -> tuple[int, ...]:
+    """The blocks that options name as ``layer`` or ``layers``, counted from 0, in order; none where they name none."""
+    named = getattr(params, "layers", getattr(params, "layer", None))
+    if named is None:
+        return ()
+    return (named,) if isinstance(named, int) else tuple(sorted(set(named)))
 
 
 def norm_notes(model: nn.Module, edits: Sequence[Sequence[WeightDelta]]) -> list[dict[str, Any]]:

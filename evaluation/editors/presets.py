@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import logging
 import tomllib
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping
 from functools import cache as remember
 from importlib.resources import files
 from pathlib import Path
@@ -13,9 +13,8 @@ from typing import TYPE_CHECKING, Any
 from curation.files.artifact_cache import Cache
 from curation.files.model_packages import cache_dir
 from evaluation.editors import EDITORS
-from evaluation.editors.base import Editor
-from evaluation.models.loading import model_depth
-from schemas.core.config import validate
+from evaluation.editors.base import Editor, layers_of
+from schemas.core.config import Options, validate
 from schemas.core.errors import ModelError, UserError
 
 if TYPE_CHECKING:
@@ -89,24 +88,21 @@ def check_options(
     changes: Mapping[str, Any],
     *,
     where: str,
-    depth: Callable[[], int | None] | None = None,
+    depth: int | None = None,
     files_here: bool = True,
-) -> tuple[int, ...]:
+) -> Options:
     """Refuse a method's options without loading a model: unknown names, values of a wrong kind or out of range.
-
-    Layer numbers are compared with the model's configuration, where that is on this machine.
 
     Args:
         method: Name in ``EDITORS``.
         model: Name of the model, for the presets.
         changes: Options that differ from the preset.
         where: What the error names, such as ``editors.rome.params``.
-        depth: Gives the model's number of layers or None; asked only where it matters. Without it the model's
-            configuration is read.
+        depth: The model's number of layers (``model_depth``), to which layer numbers are compared; None: not known yet.
         files_here: Whether files that the options name must be on this machine.
 
     Returns:
-        Layers that the options name.
+        All options of the method.
 
     Raises:
         UserError: unknown method, a layer that the model does not have, or a file that is not there.
@@ -118,18 +114,21 @@ def check_options(
         schemas.core.errors.DataError: editors.rome.params: layers: unknown field, did you mean 'layer'?
     """
     kind: type[Editor] = EDITORS.get(method)
-    ask = depth or (lambda: model_depth(model))
     try:
         tuned = preset(method, model)
     except UserError:
-        tuned = _scale_layers(method, ask() or STAND_IN_DEPTH)
+        tuned = _scale_layers(method, depth or STAND_IN_DEPTH)
     _refuse_stabilisers(method, changes, where=where)
-    params = validate(kind.Params, _without_alternatives(kind, tuned, changes), where=where)
-    if layers := kind.layers_of(params):
-        refuse_missing_layers(layers, ask(), where=where)
-    if files_here:
-        _refuse_missing_files(kind.files_of(params), method, where=where)
-    return layers
+    wanted = _without_alternatives(kind, tuned, changes)
+    params = validate(kind.Params, wanted, where=where)
+    missing = [] if depth is None else [n for n in layers_of(params) if not 0 <= n < depth]
+    if missing:
+        raise UserError(f"the model has no layer {missing[0]}", where=where, allowed=f"0 to {(depth or 0) - 1}")
+    for name in getattr(params, "files", ()) if files_here else ():
+        if not Path(name).is_file():
+            fix = f"name a file on this machine; '{method}' reads it"
+            raise UserError(f"there is no file '{name}'", where=where, fix=fix)
+    return params
 
 
 def _refuse_stabilisers(method: str, changes: Mapping[str, Any], *, where: str) -> None:
@@ -140,13 +139,6 @@ def _refuse_stabilisers(method: str, changes: Mapping[str, Any], *, where: str) 
             where=f"{where}.stabilise",
             allowed=", ".join(offering),
         )
-
-
-def _refuse_missing_files(names: Sequence[str], method: str, *, where: str) -> None:
-    for name in names:
-        if not Path(name).is_file():
-            fix = f"name a file on this machine; '{method}' reads it"
-            raise UserError(f"there is no file '{name}'", where=where, fix=fix)
 
 
 def _without_alternatives(kind: type[Editor], tuned: dict[str, Any], changes: Mapping[str, Any]) -> dict[str, Any]:
@@ -201,21 +193,3 @@ def make_editor(name: str, lm: LM, cache: Cache | None = None, overrides: Mappin
     for layer in editor.edited_layers:
         lm.layout.block(layer)  # refuses layers that the model has not
     return editor
-
-
-def refuse_missing_layers(layers: tuple[int, ...], depth: int | None, *, where: str) -> None:
-    """Refuse layer numbers that a model does not have; layers are counted from 0.
-
-    Args:
-        layers: The numbers.
-        depth: Number of layers of the model; None where it is not known, and nothing is refused.
-        where: What the error names, such as ``editors.rome.params``.
-
-    Raises:
-        UserError: a number is beyond the last layer.
-    """
-    if depth is None:
-        return
-    missing = [n for n in layers if not 0 <= n < depth]
-    if missing:
-        raise UserError(f"the model has no layer {missing[0]}", where=where, allowed=f"0 to {depth - 1}")

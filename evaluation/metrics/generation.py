@@ -15,6 +15,7 @@ from typing import Annotated, Any, Literal, NamedTuple
 from pydantic import Field, model_validator
 
 from schemas.core.config import Options
+from schemas.core.errors import UserError
 from schemas.core.ids import seed
 from schemas.core.ids import seed as seed_of
 from schemas.documents.specificity import SpecificityQuestion, SpecificitySet
@@ -176,6 +177,28 @@ class SharedQuestions:
         self.set, self.number, self.seed, self.instruction = questions, number, seed, instruction
         self.choice = choice if instruction is None else choice.model_copy(update={"instruction": instruction})
         self._drawn: dict[str, tuple[ScoreProbe, ...]] = {}
+
+    @classmethod
+    def chosen(cls, known: SpecificitySet, choice: SpecificityChoice, asked: DocumentChoice) -> SharedQuestions:
+        """The questions of a set that a run asks.
+
+        Args:
+            known: The set.
+            choice: The table ``[specificity]`` of the run.
+            asked: How they are asked.
+
+        Raises:
+            UserError: the set has fewer questions than are to be asked.
+        """
+        number = None if choice.number == "all" else choice.number
+        if number is not None and number > len(known.questions):
+            raise UserError(
+                f"{number} questions are to be asked after every edit, and the set '{known.key}' has "
+                f"{len(known.questions)}",
+                where="specificity.number",
+                fix='ask fewer, or set number = "all"',
+            )
+        return cls(known, asked, number=number, seed=choice.seed, instruction=choice.instruction)
 
     @cached_property
     def probes(self) -> tuple[ScoreProbe, ...]:

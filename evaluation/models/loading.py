@@ -11,22 +11,20 @@ import tempfile
 import warnings
 from collections.abc import Collection, Iterator
 from contextlib import contextmanager, redirect_stderr
-from functools import cache
 from pathlib import Path
 from typing import Any, Literal, NamedTuple
 
 import torch
 
 from curation.files.checksums import remembered_sha256
-from curation.files.local_models import model_file
+from curation.files.local_models import converted_folder, gguf_depth, model_file
 from curation.files.model_packages import EMBEDDED, cache_dir
 from evaluation.models.device_memory import out_of_memory
 from schemas.core.errors import ModelError, UserError
-from schemas.core.ids import digest, slug
+from schemas.core.ids import digest
 
 log = logging.getLogger(__name__)
 
-CONVERTER = 1  # raise it when a converted model would come out otherwise
 SPREAD = "map"
 """The device that means: over all that this machine has, block by block."""
 TF32 = "tf32"
@@ -131,7 +129,7 @@ def source_of(name: str) -> str:
     if not name.strip():
         raise ModelError("no model is named", allowed="embedded, local, a folder, a GGUF file or a hub name")
     if file := model_file(name):
-        return str(_converted(file, _converted_folder(file, name)))
+        return str(_converted(file, converted_folder(file, name)))
     path = Path(name).expanduser()
     return str(path) if path.exists() else name
 
@@ -288,32 +286,16 @@ def model_depth(name: str) -> int | None:
 
     try:
         file = model_file(name)
-        path = _converted_folder(file, name) if file else Path(name).expanduser()
-        if file and not path.is_dir():
-            return _gguf_depth(file, file.stat().st_mtime_ns)
+        path = Path(name).expanduser() if file is None else converted_folder(file, name)
+        if file is not None and not path.is_dir():
+            return gguf_depth(file, file.stat().st_mtime_ns)
         with quiet_transformers():
             config = AutoConfig.from_pretrained(str(path) if path.exists() else name, local_files_only=True)
         depth = config.get_text_config().num_hidden_layers
-    except (OSError, ValueError, LookupError, AttributeError, ImportError, UserError) as error:
+    except (OSError, ValueError, LookupError, AttributeError, ImportError, StopIteration, UserError) as error:
         log.debug("the depth of %s is not known before it is loaded: %s", name, error)
         return None
     return depth if isinstance(depth, int) and depth > 0 else None
-
-
-@cache
-def _gguf_depth(path: Path, changed: int) -> int:
-    """The field ``*.block_count`` of a GGUF file; ``changed`` is the file's time in ns."""
-    from gguf import GGUFReader
-
-    fields = GGUFReader(path).fields
-    names = [name for name in fields if name.endswith(".block_count")]
-    return int(fields[names[0]].contents())
-
-
-def _converted_folder(gguf: Path, name: str) -> Path:
-    """Where the safetensors of a GGUF file are stored, whether they are there or not."""
-    stem = "smollm2-135m-instruct" if name == EMBEDDED else slug(gguf.stem)
-    return cache_dir() / "models" / f"{stem}-{remembered_sha256(gguf)[:16]}-v{CONVERTER}"
 
 
 def _converted(gguf: Path, folder: Path) -> Path:

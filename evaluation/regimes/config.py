@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any, ClassVar, Literal
 
 from pydantic import Field, model_validator
 
+from schemas.cases import AnyCase
 from schemas.core.config import Options
 
 LENGTHS = (1, 10, 100)
@@ -92,6 +94,13 @@ class RegimeChoice(Options):
         if self.name != "batch" or len(self.sizes) == 1:
             return (self,)
         return tuple(RegimeChoice(name="batch", size=size) for size in self.sizes)
+
+    def groups(self, cases: Sequence[AnyCase]) -> list[Sequence[AnyCase]]:
+        """The cases whose edits are in the model together; none where every edit is alone in it."""
+        if self.name == "sequential":
+            return [cases[: max(self.sizes)]]
+        sizes = self.sizes if self.name == "batch" else ()
+        return [cases[start : start + size] for size in sizes for start in range(0, len(cases), size)]
 
     def labels(self, label: str) -> tuple[str, ...]:
         """What the rows of a method are called in a run: its label, with the size where there are several.

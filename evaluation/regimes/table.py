@@ -41,18 +41,14 @@ class BatchRegime(Regime):
 
     def units(self, cases: Sequence[AnyCase]) -> list[WorkUnit]:
         """A unit a case, named by its batch."""
-        return [unit for batch in self._batches(cases) for unit in _batch_units(batch)]
-
-    def _batches(self, cases: Sequence[AnyCase]) -> list[Sequence[AnyCase]]:
-        (size,) = self.choice.sizes
-        return [cases[start : start + size] for start in range(0, len(cases), size)]
+        return [unit for batch in self.choice.groups(cases) for unit in _batch_units(batch)]
 
     def run(
         self, units: Sequence[WorkUnit], missing: Missing, context: RegimeContext
     ) -> Iterator[tuple[WorkUnit, JobResult]]:
         """Batch by batch: one edit for all its cases, then the cases that are missing."""
         wanted = {unit.key: unit for unit in units}
-        for batch in self._batches(context.cases):
+        for batch in self.choice.groups(context.cases):
             todo = [wanted[u.key] for u in _batch_units(batch) if u.key in wanted]
             if not todo:
                 continue

@@ -9,12 +9,12 @@ from __future__ import annotations
 import logging
 from collections.abc import Collection, Iterable, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from curation.files.atomic import write_json
 from curation.files.journal import Journal
 from curation.files.model_packages import cache_dir
-from evaluation.runs.config import RunConfig
+from evaluation.engines.protocols import Scorer
 from evaluation.runs.plan import COMPONENTS
 from evaluation.runs.results import OTHER_OUT, EditorFolder, EditorRun, Run
 from schemas.answers import Answer
@@ -23,9 +23,6 @@ from schemas.core.errors import UserError
 from schemas.core.ids import slug
 from schemas.probes import Probe
 from schemas.runs import CaseResult, RunManifest
-
-if TYPE_CHECKING:
-    from evaluation.models.language_model import LM
 
 log = logging.getLogger(__name__)
 
@@ -49,16 +46,11 @@ class CachedAnswers:
         self._unedited: dict[str, Answer] | None = None
 
     @staticmethod
-    def file_of(folder: Path, *, revision: str, dtype: str, attention: str = "") -> Path:
-        """The file of a model's answers; ``attention`` is how it computes attention where that is not the default."""
-        other = f"-{attention}" if attention else ""
-        return folder / f"answers-{slug(revision)}-{dtype}{other}-scorer{COMPONENTS['scorer']}.jsonl"
-
-    @classmethod
-    def of_model(cls, config: RunConfig, lm: LM) -> Path:
-        """The file of a run's model in the program's cache folder."""
-        attention = lm.other_attention
-        return cls.file_of(cache_dir() / "answers", revision=lm.revision, dtype=config.dtype, attention=attention)
+    def file_of(scorer: Scorer, dtype: str, folder: Path | None = None) -> Path:
+        """The file of a model's answers, in the program's cache folder if none is given."""
+        other = f"-{scorer.other_attention}" if scorer.other_attention else ""
+        name = f"answers-{slug(scorer.revision)}-{dtype}{other}-scorer{COMPONENTS['scorer']}.jsonl"
+        return (folder or cache_dir() / "answers") / name
 
     def check(self, manifests: Iterable[RunManifest]) -> None:
         """Raise an error if the earlier run has none of these methods as they are now.

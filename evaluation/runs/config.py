@@ -15,7 +15,6 @@ from evaluation.metrics import METRICS
 from evaluation.metrics.generation import DocumentChoice, EventChoice, GenerationChoice, SpecificityChoice
 from evaluation.models.layout_choice import LayoutChoice
 from evaluation.regimes.config import RegimeChoice
-from evaluation.runs.endpoint import EndpointChoice, is_endpoint
 from evaluation.runs.validity_variants import VARIANTS, Variant, asks_otherwise
 from evaluation.simplify.base import SimplifyChoice
 from schemas.core.config import Options, override, validate
@@ -23,6 +22,39 @@ from schemas.core.errors import UserError
 from schemas.core.ids import slug
 
 DEFAULT_METRICS = ("es", "ps", "ns", "s_es", "s_ns", "s_bo")
+ENDPOINT = "endpoint:"
+"""How the name of a model behind an endpoint begins in a run's configuration."""
+_Positive = Annotated[float, Field(gt=0)]
+
+
+class EndpointChoice(Options):
+    """How an endpoint is asked: the options of every command that asks a model, as a table of a run.
+
+    Attributes:
+        base_url: Address up to ``/v1``; that of OpenAI where it is not given.
+        api_key_env: Environment variable with the key.
+        concurrency: Calls in flight at once.
+        rpm, tpm: Requests and tokens a minute at most.
+        timeout: Seconds until a call is given up.
+        max_cost, max_tokens: Budget of the run's journal, in US dollars and tokens.
+        prices: A price table.
+        attempts: Times to ask where a reply is empty or cut off.
+        batch: Use the Batch API.
+        journal: The replies on record; ``llm.jsonl`` in the run's folder where it is not given.
+    """
+
+    base_url: str | None = None
+    api_key_env: str = "OPENAI_API_KEY"
+    concurrency: Annotated[int, Field(ge=1, le=512)] = 8
+    rpm: _Positive | None = None
+    tpm: _Positive | None = None
+    timeout: _Positive | None = None
+    max_cost: Annotated[float, Field(ge=0)] | None = None
+    max_tokens: Annotated[int, Field(ge=0)] | None = None
+    prices: Path | None = None
+    attempts: Annotated[int, Field(ge=1, le=10)] | None = None
+    batch: bool = False
+    journal: Path | None = None
 
 
 class EditorChoice(Options):
@@ -185,15 +217,29 @@ class RunConfig(Options):
             raise ValueError(f"in the regime '{self.regime.name}' edits build on each other: leave part out")
         return self
 
+    @model_validator(mode="after")
+    def _earlier_run_here(self) -> RunConfig:
+        if self.answers_from is not None and self.regime.name != "single":
+            raise ValueError(
+                f"no answers are taken over in the regime '{self.regime.name}', where edits build on each other: "
+                "leave answers_from out"
+            )
+        return self
+
     @property
     def part_numbers(self) -> tuple[int, int]:
         """Number of the part and how many there are; 1 of 1 for a whole run."""
         number, _, of = (self.part or "1/1").partition("/")
         return int(number), int(of)
 
+    @property
+    def behind_endpoint(self) -> bool:
+        """Whether the model is one behind an endpoint, without weights here."""
+        return self.model.startswith(ENDPOINT)
+
     @model_validator(mode="after")
     def _endpoint_here(self) -> RunConfig:
-        if not is_endpoint(self.model):
+        if not self.behind_endpoint:
             if self.endpoint is not None:
                 raise ValueError(f"the table endpoint is for model = 'endpoint:NAME', this run's is '{self.model}'")
             return self

@@ -13,7 +13,6 @@ from evaluation.inference.answering import scored_probes, written_probes
 from evaluation.models.loading import check_device_name
 from evaluation.regimes.config import RegimeChoice
 from evaluation.runs.config import EditorChoice, RunConfig
-from evaluation.runs.endpoint import is_endpoint
 from evaluation.runs.plan import BASELINE, COMPONENTS, ask, ask_shared, open_plan
 from evaluation.runs.results import EditorFolder
 from schemas.cases import AnyCase
@@ -59,8 +58,8 @@ def size(config: RunConfig) -> Size:
     probes = [p for c in cases for p in (*ask(c, metrics), *ask_shared(c, metrics))]
     labels = (BASELINE, *(n for k in config.editors if k != BASELINE for n in config.regime.labels(k)))
     calls = None
-    if is_endpoint(config.model):
-        from evaluation.runs.endpoint_engine import estimate_calls, open_endpoint
+    if config.behind_endpoint:
+        from evaluation.runs.endpoint import estimate_calls, open_endpoint
 
         calls = estimate_calls(probes, open_endpoint(config, metrics, cases).access, methods=len(labels))
     finished, failed, seconds = _finished_before(config, cases, metrics, split.digest, support.digest)

@@ -1,72 +1,225 @@
-"""A model behind an endpoint as the writer of a run: ``model = "endpoint:NAME"``, and the table ``[endpoint]``."""
+"""A run on a model behind an endpoint (``model = "endpoint:NAME"``): edits in the prompt, texts by journaled calls."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+import time
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Any, Literal
 
-from pydantic import Field
-
+from construction.llm.client import Client, Reply, gather_all
+from construction.llm.connection import Access
+from construction.llm.cost.estimates import CallCounter, CallEstimate
+from construction.llm.session import ModelSession, model_session
+from construction.llm.step import Message, PlainText, Request
+from curation.files.artifact_cache import Cache
 from curation.files.local_models import names_a_file
+from curation.files.model_packages import cache_dir
 from evaluation.editors import EDITORS
-from evaluation.inference.answering import scored_probes
+from evaluation.edits.edit import Edit, own_answers
+from evaluation.engines.base import Job, JobResult, case_error, plain, rewritten
+from evaluation.engines.protocols import EditorLike
+from evaluation.inference.answering import scored_probes, written_probes
 from evaluation.metrics.base import Metric
+from evaluation.metrics.text_level import CONTINUED, GO_ON
+from evaluation.runs.config import ENDPOINT, EndpointChoice, RunConfig
+from schemas.answers import Answer, GeneratedText
 from schemas.cases import AnyCase
-from schemas.core.config import Options, validate
+from schemas.core.config import validate
 from schemas.core.errors import DataError, ModelError, UserError
-from schemas.probes import GenerateProbe, ScoreProbe
+from schemas.probes import GenerateProbe, Probe, ScoreProbe, ThoughtAsked, instructed
+from schemas.text.thoughts import split_thought
 
 if TYPE_CHECKING:
-    from construction.llm.connection import Access
-    from curation.files.artifact_cache import Cache
     from evaluation.editors.base import Editor
-    from evaluation.edits.edit import Edit
-    from schemas.answers import Answer
 
-ENDPOINT = "endpoint:"
-"""How the name of a model behind an endpoint begins in a run's configuration."""
-_Positive = Annotated[float, Field(gt=0)]
+_CHUNK = 20  # cases between two entries in the run's journal; all of them where a batch takes hours
+
+Rewrite = Callable[[str], str] | None
 
 
-class EndpointChoice(Options):
-    """How an endpoint is asked: the options of every command that asks a model, as a table of a run.
+def text_request(probe: GenerateProbe, rewrite: Rewrite = None) -> Request:
+    """What the endpoint is sent for a probe: one message of the user.
 
-    Attributes:
-        base_url: Address up to ``/v1``; that of OpenAI where it is not given.
-        api_key_env: Environment variable with the key.
-        concurrency: Calls in flight at once.
-        rpm, tpm: Requests and tokens a minute at most.
-        timeout: Seconds until a call is given up.
-        max_cost, max_tokens: Budget of the run's journal, in US dollars and tokens.
-        prices: A price table.
-        attempts: Times to ask where a reply is empty or cut off.
-        batch: Use the Batch API.
-        journal: The replies on record; ``llm.jsonl`` in the run's folder where it is not given.
+    Texts at which an answer ends are not sent: some endpoints know no such setting, and an answer may begin with an
+    empty line. What stands after them is cut off here.
+
+    Args:
+        probe: What is asked.
+        rewrite: The edit's way with the prompt.
+    """
+    if probe.purpose == CONTINUED:
+        text = f"{GO_ON}\n\n{rewrite(probe.prompt) if rewrite else probe.prompt}"
+    else:
+        text = instructed(probe, rewrite) + probe.separator
+    parameters: dict[str, float | int] = {"temperature": probe.temperature, "max_tokens": probe.longest}
+    if probe.top_p < 1:
+        parameters["top_p"] = probe.top_p
+    return Request((Message(role="user", content=text),), PlainText, parameters, probe.sample)
+
+
+def read_text(probe: GenerateProbe, reply: Reply) -> Answer:
+    """A reply as the answer to a probe; what the endpoint declined with words is their text, no answer is an error."""
+    if isinstance(reply.value, PlainText):
+        text, cut, apart = reply.value.text, reply.value.cut, reply.value.thought
+    elif reply.status == "refused" and reply.raw.strip():
+        text, cut, apart = reply.raw, False, None
+    else:
+        return Answer(probe=probe.id, error=f"{reply.status}: {reply.message or 'no text'}")
+    tokens, thought, unfinished = reply.tokens_out or 0, None, False
+    if probe.thought is not None:
+        thought, text, unfinished = _apart(text, apart, cut, probe.thought)
+    body, stopped = _until_stop(text, probe.stop)
+    ended: Literal["eos", "stop", "length"] = "stop" if stopped else "length" if cut else "eos"
+    written = GeneratedText(text=body, tokens=tokens, ended=ended, chat=True, thought=thought, unfinished=unfinished)
+    return Answer(probe=probe.id, written=written)
+
+
+def _apart(text: str, apart: str | None, cut: bool, asked: ThoughtAsked) -> tuple[str | None, str, bool]:
+    """Thought, answer, and whether the thought has no end; ``apart``: what the endpoint sends beside the answer.
+
+    A reply that was cut off before any word of the answer ended in its thought.
+    """
+    split = split_thought(text, asked.marks)
+    thoughts = [one for one in (apart, split.thought) if one is not None]
+    unfinished = split.unfinished or (bool(apart) and cut and not split.answer.strip())
+    return ("\n".join(one for one in thoughts if one) if thoughts else None), split.answer, unfinished
+
+
+def _until_stop(text: str, stops: Sequence[str]) -> tuple[str, bool]:
+    """A text up to the first stop, empty lines before it aside; whether there was one."""
+    if not stops:
+        return text, False
+    body = text.lstrip()
+    at = min((place for stop in stops if (place := body.find(stop)) >= 0), default=None)
+    return (body, False) if at is None else (body[:at], True)
+
+
+def open_endpoint(config: RunConfig, metrics: Sequence[Metric], cases: Sequence[AnyCase]) -> EndpointModel:
+    """The model behind a run's endpoint; what it cannot do is refused here, before any call.
+
+    Args:
+        config: The run.
+        metrics: Of the run.
+        cases: Of the run.
+
+    Raises:
+        UserError: no name, a model of this machine, a method that needs weights, a metric that needs probabilities, or
+            a budget in dollars without a price.
+    """
+    model = EndpointModel(config.model, endpoint_access(config.model, config.endpoint or EndpointChoice()))
+    refuse_probabilities(metrics, cases)
+    for one in config.editors.values():
+        refuse_weights(one.name, model.make(one.name, one.params), cases[0])
+    return model
+
+
+class EndpointEngine:
+    """Asks a model behind an endpoint; every reply is on record before it is used, so a run that was stopped goes on.
+
+    Args:
+        session: The open journal with the model's access.
     """
 
-    base_url: str | None = None
-    api_key_env: str = "OPENAI_API_KEY"
-    concurrency: Annotated[int, Field(ge=1, le=512)] = 8
-    rpm: _Positive | None = None
-    tpm: _Positive | None = None
-    timeout: _Positive | None = None
-    max_cost: Annotated[float, Field(ge=0)] | None = None
-    max_tokens: Annotated[int, Field(ge=0)] | None = None
-    prices: Path | None = None
-    attempts: Annotated[int, Field(ge=1, le=10)] | None = None
-    batch: bool = False
-    journal: Path | None = None
+    def __init__(self, session: ModelSession) -> None:
+        self._session = session
+        self._size = 10**9 if session.access.batch else _CHUNK
+
+    def expect(self, editors: Iterable[EditorLike]) -> None:
+        """Nothing is to be prepared."""
+
+    def work(self, editor: EditorLike, jobs: Sequence[Job]) -> Iterator[JobResult]:
+        """See ``Engine``."""
+        for start in range(0, len(jobs), self._size):
+            yield from self._work_some(editor, jobs[start : start + self._size])
+
+    def _work_some(self, editor: EditorLike, jobs: Sequence[Job]) -> list[JobResult]:
+        """The edits of some cases, then all their texts at once."""
+        begun = time.perf_counter()
+        edits = [_try_edit(editor, job) for job in jobs]
+        edited = (time.perf_counter() - begun) / len(jobs)
+        constant = [
+            None if isinstance(edit, str) else own_answers([edit], job.probes)
+            for edit, job in zip(edits, jobs, strict=True)
+        ]
+        groups: list[tuple[Sequence[Probe], Rewrite]] = [
+            ((), None) if isinstance(edit, str) or fixed is not None else (job.probes, edit.rewrite)
+            for edit, fixed, job in zip(edits, constant, jobs, strict=True)
+        ]
+        answers_by_job, spent = self._answers(groups)
+        out = []
+        for job, edit, fixed, answers in zip(jobs, edits, constant, answers_by_job, strict=True):
+            if isinstance(edit, str):
+                out.append(JobResult(job, error=edit, seconds_edit=edited))
+                continue
+            notes = plain(edit.notes) | rewritten(job.probes, edit.rewrite)
+            out.append(
+                JobResult(
+                    job,
+                    answers if fixed is None else fixed,
+                    notes,
+                    seconds_edit=edited,
+                    seconds_score=spent / len(jobs),
+                )
+            )
+        return out
+
+    def ask(self, jobs: Sequence[Job], *, rewrite: Rewrite) -> list[JobResult]:
+        """See ``Engine``."""
+        answers_by_job, spent = self._answers([(job.probes, rewrite) for job in jobs])
+        return [
+            JobResult(job, answers, rewritten(job.probes, rewrite), seconds_score=spent / len(jobs))
+            for job, answers in zip(jobs, answers_by_job, strict=True)
+        ]
+
+    def _answers(self, groups: Sequence[tuple[Sequence[Probe], Rewrite]]) -> tuple[list[list[Answer]], float]:
+        """The answers to each group of probes, and the seconds that all took."""
+        begun = time.perf_counter()
+        calls = [(probe, rewrite) for probes, rewrite in groups for probe in written_probes(probes)]
+
+        async def gather() -> list[Answer]:
+            async with self._session.client() as client:
+                return await gather_all([_text(client, probe, rewrite) for probe, rewrite in calls])
+
+        answers = iter(self._session.run(gather()) if calls else ())
+        answers_by_job = [[next(answers) for _ in written_probes(probes)] for probes, _ in groups]
+        return answers_by_job, time.perf_counter() - begun
 
 
-def is_endpoint(model: str) -> bool:
-    """Whether a run's model is one behind an endpoint.
+def _try_edit(editor: EditorLike, job: Job) -> Edit | str:
+    """A case's edit, or what is wrong with it: one case's fault is that case's result, and the others go on."""
+    try:
+        return require_prompt_edit(editor.edit([job.case.request]), f"'{editor.name}'")  # type: ignore[arg-type]
+    except Exception as problem:  # noqa: BLE001
+        return case_error(problem)
 
-    Example:
-        >>> is_endpoint("endpoint:gpt-4.1-mini"), is_endpoint("embedded")
-        (True, False)
+
+async def _text(client: Client, probe: GenerateProbe, rewrite: Rewrite) -> Answer:
+    return read_text(probe, await client.ask(text_request(probe, rewrite)))
+
+
+@contextmanager
+def open_journal(config: RunConfig, access: Access) -> Iterator[ModelSession]:
+    """The journal of a run's replies, ``llm.jsonl`` in its folder if the configuration names none.
+
+    Raises:
+        UserError: the journal is in use or cannot be written.
     """
-    return model.startswith(ENDPOINT)
+    journal = (config.endpoint or EndpointChoice()).journal or config.out / "llm.jsonl"
+    try:
+        journal.parent.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise UserError(f"the folder cannot be made: {error.strerror}", where=str(journal.parent)) from None
+    with model_session(journal, access) as session:
+        yield session
+
+
+def estimate_calls(probes: Iterable[Probe], access: Access, *, methods: int) -> CallEstimate:
+    """Calls and tokens of a run: every text by every method, replies of full length; without what edits put before."""
+    counter = CallCounter()
+    for probe in written_probes(list(probes)):
+        counter.add(text_request(probe).messages, reply_tokens=probe.longest, times=methods)
+    return counter.estimate(access.price())
 
 
 def endpoint_access(model: str, choice: EndpointChoice) -> Access:
@@ -75,8 +228,6 @@ def endpoint_access(model: str, choice: EndpointChoice) -> Access:
     Raises:
         UserError: no name, a model of this machine, or a budget in dollars without a price.
     """
-    from construction.llm.connection import Access
-
     name = model.removeprefix(ENDPOINT)
     if not name:
         raise UserError("'endpoint:' names no model", where="model", allowed="endpoint:NAME, the name at its endpoint")
@@ -141,13 +292,33 @@ class EndpointModel:
 
     Args:
         model: As the run's configuration names it.
+        access: How it is asked.
     """
 
     device, other_attention, weights = "endpoint", "", None
 
-    def __init__(self, model: str) -> None:
-        self.name, self.revision = model.removeprefix(ENDPOINT), model
+    def __init__(self, model: str, access: Access) -> None:
+        self.name, self.revision, self.access = model.removeprefix(ENDPOINT), model, access
         self.editable = PromptOnlyModel(self.name)
+        self._cache = Cache(cache_dir())
+
+    def make(self, name: str, params: Mapping[str, Any]) -> Editor:
+        """A method set up for a model without weights.
+
+        Raises:
+            UserError: an unknown method or option, or a method that needs the weights.
+        """
+        kind: type[Editor] = EDITORS.get(name)
+        try:
+            options = validate(kind.Params, dict(params), where=f"editors.{name}.params")
+        except DataError:
+            if params:
+                raise
+            raise needs_weights(f"'{name}'") from None  # a place in the model has no default
+        try:
+            return kind(options, self.editable, self._cache)  # type: ignore[arg-type]
+        except WeightsNeededError:
+            raise needs_weights(f"'{name}'") from None
 
     def score(self, probes: Sequence[ScoreProbe], **_: Any) -> list[Answer]:
         """Log-probabilities are not to be had.
@@ -164,25 +335,6 @@ class EndpointModel:
             ModelError: always.
         """
         raise ModelError("texts of a model behind an endpoint are written by its engine", where=self.name)
-
-
-def make_endpoint_editor(name: str, model: EndpointModel, cache: Cache, params: Mapping[str, Any]) -> Editor:
-    """A method set up for a model without weights.
-
-    Raises:
-        UserError: an unknown method or option, or a method that needs the weights.
-    """
-    kind: type[Editor] = EDITORS.get(name)
-    try:
-        options = validate(kind.Params, dict(params), where=f"editors.{name}.params")
-    except DataError:
-        if params:
-            raise
-        raise needs_weights(f"'{name}'") from None  # a place in the model has no default
-    try:
-        return kind(options, model.editable, cache)  # type: ignore[arg-type]
-    except WeightsNeededError:
-        raise needs_weights(f"'{name}'") from None
 
 
 def refuse_weights(name: str, editor: Editor, case: AnyCase) -> None:

@@ -2,23 +2,33 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
+
+import torch
 
 from curation.case_sources.support import Support
+from curation.files.artifact_cache import Cache
+from curation.files.model_packages import cache_dir
+from evaluation.editors.presets import make_editor
+from evaluation.engines.base import Engine
+from evaluation.engines.fast import FastEngine
+from evaluation.engines.protocols import Scorer
+from evaluation.engines.simple import SimpleEngine
 from evaluation.inference.answering import ModelScorer
+from evaluation.inference.batched_scoring import EditScorer
+from evaluation.inference.batching import TokenBudget, default_budget
+from evaluation.models.language_model import LM
 from evaluation.runs.cached_answers import CachedAnswers
 from evaluation.runs.config import RunConfig
-from evaluation.runs.endpoint import EndpointChoice, is_endpoint
 from evaluation.runs.plan import Plan
 
-if TYPE_CHECKING:
-    from evaluation.engines.base import Engine
-    from evaluation.engines.protocols import Scorer
-    from evaluation.models.language_model import LM
+WORKSPACE = "CUBLAS_WORKSPACE_CONFIG"
+"""Environment variable that cuBLAS reads when a process first uses it; without it, it may add in any order."""
 
 
 class OpenModel(NamedTuple):
@@ -50,28 +60,23 @@ def open_model(plan: Plan, lm: LM | None = None) -> Iterator[OpenModel]:
     Raises:
         UserError: no such model, or something that an endpoint cannot do.
     """
-    from curation.files.artifact_cache import Cache
-    from curation.files.model_packages import cache_dir
-    from evaluation.editors.presets import make_editor
-    from evaluation.models.language_model import LM
-
     config, cache = plan.config, Cache(cache_dir())
-    if is_endpoint(config.model):
-        from evaluation.runs.endpoint_engine import endpoint_engine, open_endpoint
+    if config.behind_endpoint:
+        from evaluation.runs.endpoint import EndpointEngine, open_endpoint, open_journal
 
-        endpoint, choice = open_endpoint(config, plan.metrics, plan.cases), config.endpoint or EndpointChoice()
-        with endpoint_engine(endpoint.access, choice.journal or config.out / "llm.jsonl") as writer:
-            yield OpenModel(endpoint.model, endpoint.make, writer)
+        far = open_endpoint(config, plan.metrics, plan.cases)
+        with open_journal(config, far.access) as session:
+            yield OpenModel(far, far.make, EndpointEngine(session))
         return
     if config.engine.name == "ray" and lm is None:
         from evaluation.runs.distributed.ray_engine import RayEngine
         from evaluation.runs.distributed.remote_model import RemoteScorer, remote_editor
 
         with RayEngine(config, support=plan.support) as workers:
-            far = workers.model()
-            answers = CachedAnswers.of_model(config, far.lm)
-            make = partial(remote_editor, far.lm, cache)
-            yield OpenModel(RemoteScorer(far), make, workers, answers, far.environment)
+            held = workers.model()
+            scorer, make_far = RemoteScorer(held), partial(remote_editor, held.lm, cache)
+            answers = CachedAnswers.file_of(scorer, config.dtype)
+            yield OpenModel(scorer, make_far, workers, answers, held.environment)
         return
     model = lm or LM.load(
         config.model,
@@ -81,35 +86,57 @@ def open_model(plan: Plan, lm: LM | None = None) -> Iterator[OpenModel]:
         layout=config.layout,
     )
 
-    def make_here(name: str, params: dict[str, Any]) -> Any:
+    def make(name: str, params: dict[str, Any]) -> Any:
         return make_editor(name, model, cache, params)
 
     with make_engine(config, model, support=plan.support) as engine:
-        yield OpenModel(ModelScorer(model), make_here, engine, CachedAnswers.of_model(config, model))
+        here = ModelScorer(model)
+        yield OpenModel(here, make, engine, CachedAnswers.file_of(here, config.dtype))
 
 
-@contextmanager
-def make_engine(config: RunConfig, lm: LM, *, support: Support) -> Iterator[Engine]:
-    """The engine that a configuration names; workers that it starts end with the block.
+def make_engine(config: RunConfig, lm: LM, *, support: Support) -> AbstractContextManager[Engine]:
+    """The engine that a configuration names; workers that it starts end with the ``with`` block.
 
     Raises:
         UserError: ``ray`` in a regime where edits build on each other, or without the package.
     """
-    from evaluation.engines.fast import FastEngine
-    from evaluation.engines.simple import SimpleEngine
-
+    tokens = config.engine.batch_tokens
     if config.engine.name == "simple":
-        yield SimpleEngine(ModelScorer(lm), batch_tokens=config.engine.batch_tokens or 4096)
-        return
+        return nullcontext(SimpleEngine(ModelScorer(lm), batch_tokens=tokens or 4096))
     if config.engine.name == "ray":
         from evaluation.runs.distributed.ray_engine import RayEngine
 
-        with RayEngine(config, support=support, lm=lm) as engine:
-            yield engine
-        return
-    from evaluation.inference.batched_scoring import EditScorer
-    from evaluation.inference.batching import TokenBudget, default_budget
-
-    tokens = config.engine.batch_tokens
+        return RayEngine(config, support=support, lm=lm)
     budget = default_budget(lm) if tokens is None else TokenBudget(tokens)
-    yield FastEngine(lm, scorer=EditScorer(lm, budget=budget), group=config.engine.group)
+    return nullcontext(FastEngine(lm, scorer=EditScorer(lm, budget=budget), group=config.engine.group))
+
+
+def fix_order() -> None:
+    """Have every operation of this process add in a fixed order from now on; one that cannot is named by a warning.
+
+    A CPU does so anyway. The variable that cuBLAS reads is set where it is not: too late where a CUDA device of this
+    process has multiplied matrices already.
+    """
+    os.environ.setdefault(WORKSPACE, ":4096:8")
+    torch.use_deterministic_algorithms(True, warn_only=True)
+
+
+@contextmanager
+def fixed_order(wanted: bool) -> Iterator[None]:
+    """``fix_order`` inside the block; afterwards PyTorch is as it was.
+
+    Args:
+        wanted: False leaves everything as it is.
+    """
+    if not wanted:
+        yield
+        return
+    before = torch.are_deterministic_algorithms_enabled(), torch.is_deterministic_algorithms_warn_only_enabled()
+    variable = os.environ.get(WORKSPACE)
+    fix_order()
+    try:
+        yield
+    finally:
+        torch.use_deterministic_algorithms(before[0], warn_only=before[1])
+        if variable is None:
+            os.environ.pop(WORKSPACE, None)

@@ -8,18 +8,20 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from curation.case_sources.choosing import ORDERS, choose
 from curation.case_sources.opening import open_split
+from curation.case_sources.specificity import open_specificity
 from curation.case_sources.support import Support, open_support
 from curation.splits.contradictions import contradictions
 from curation.splits.split_file import Split
+from evaluation.editors.base import layers_of
+from evaluation.editors.presets import check_options
 from evaluation.engines.protocols import EditorLike, Scorer
 from evaluation.metrics import METRICS
 from evaluation.metrics.base import Metric, Role, metric_of
 from evaluation.metrics.generation import Generation, SharedQuestions
+from evaluation.models.loading import model_depth
 from evaluation.runs.config import RunConfig
-from evaluation.runs.endpoint import is_endpoint
+from evaluation.runs.refusals import check_run, refuse_other_model
 from evaluation.runs.results import BASELINE_LABEL, Run, check_folder, load_run
-from evaluation.runs.separation import check_editors, check_metrics, check_parameters, check_sequence
-from evaluation.runs.specificity import open_questions
 from evaluation.runs.validity_variants import COMPONENT, Variant
 from schemas.cases import AnyCase
 from schemas.core.config import Options
@@ -72,47 +74,38 @@ def open_plan(config: RunConfig, lm: LM | None = None) -> Plan:
     Raises:
         UserError: anything that the person can mend before a model is loaded.
     """
-    depth = (lambda: None) if is_endpoint(config.model) else None if lm is None else (lambda: lm.layout.depth)
-    checked = check_parameters(config.editors, model=config.model, depth=depth, files_here=config.engine.name != "ray")
     split = open_split(config.split)
     support = open_support(config.support, split)
-    check_metrics(config.metrics, split)
     plan = plan_of(config, split, support)
-    check_folder(config.out, config.model_dump(mode="json"), split_digest=split.digest)
-    check_editors(config.editors, split=split, support=support, model=config.model, engine=config.engine.name)
-    check_sequence(config.regime, len(plan.cases))
-    for found in _contradictions(plan):
-        log.warning("%s; the later one counts, and the other case is not scored after it", found)
-    return plan._replace(layers_checked=checked)
+    depth = lm.layout.depth if lm is not None else None if config.behind_endpoint else model_depth(config.model)
+    options = {
+        label: check_options(
+            choice.name,
+            config.model,
+            choice.params,
+            where=f"editors.{label}.params",
+            depth=depth,
+            files_here=config.engine.name != "ray",  # workers read files of their own machines
+        )
+        for label, choice in config.editors.items()
+    }
+    check_run(plan, options)
+    return plan._replace(layers_checked=depth is not None or not any(map(layers_of, options.values())))
 
 
-def _contradictions(plan: Plan) -> list[str]:
-    """Sentences on contradictory requests that are in the model at the same time."""
-    regime, cases = plan.config.regime, plan.cases
-    sizes = regime.sizes if regime.name == "batch" else (max(regime.sizes),) if regime.name == "sequential" else ()
-    groups = [cases[n : n + size] for size in sizes for n in range(0, len(cases), size)]
-    groups = groups if regime.name == "batch" else groups[:1]
-    return list(dict.fromkeys(found.text for group in groups for found in contradictions(group)))
-
-
-def plan_of(config: RunConfig, split: Split, support: Support = Support(), *, model: str | None = None) -> Plan:  # noqa: B008
+def plan_of(config: RunConfig, split: Split, support: Support = Support()) -> Plan:  # noqa: B008
     """The plan of a run on a split that is open.
 
     Args:
         config: What to run.
         split: Its split.
         support: Its support.
-        model: Name of the model where the configuration has another one.
 
     Raises:
-        UserError: no case is left, or the specificity questions are for another model.
+        UserError: the folder holds another run, no case is left, or the specificity set has too few questions.
     """
-    questions = open_questions(
-        config.specificity, config.documents, model=model or config.model, metrics=config.metrics
-    )
-    generation = Generation(config.generation, split.digest, config.events, config.documents, questions)
-    metrics = load_metrics(config.metrics, generation)
-    earlier = _earlier_run(config)
+    earlier = None if config.answers_from is None else load_run(config.answers_from)
+    check_folder(config.out, config.model_dump(mode="json"), split_digest=split.digest)
     cases = choose(
         split,
         kinds=config.kinds,
@@ -120,25 +113,38 @@ def plan_of(config: RunConfig, split: Split, support: Support = Support(), *, mo
         order=config.regime.order,
         first=() if earlier is None else earlier.cases,  # so that a limit keeps them
     )
-    return Plan(config, split, support, cases, metrics, questions, earlier)
+    contradictory = {found.text: None for group in config.regime.groups(cases) for found in contradictions(group)}
+    for text in contradictory:
+        log.warning("%s; the later one counts, and the other case is not scored after it", text)
+    questions = None
+    if choice := config.specificity:
+        known = open_specificity(choice.file)
+        questions = SharedQuestions.chosen(known, choice, config.documents)
+    elif needy := [name for name in config.metrics if METRICS.get(name).shared]:
+        raise UserError(
+            f"the metric '{needy[0]}' asks what the unedited model answers, and no set of such questions is named",
+            where="metrics",
+            fix='add specificity = { file = "known.json" } to the run, or leave the metric out',
+        )
+    generation = Generation(config.generation, split.digest, config.events, config.documents, questions)
+    return Plan(config, split, support, cases, load_metrics(config.metrics, generation), questions, earlier)
 
 
-def _earlier_run(config: RunConfig) -> Run | None:
-    """The run that ``answers_from`` names.
+def check_model(plan: Plan, *, name: str, revision: str) -> None:
+    """Raise an error if the run's folder or its specificity set belongs to other weights than the model's.
+
+    Args:
+        plan: The run.
+        name: Of its model.
+        revision: What tells its weights from others.
 
     Raises:
-        UserError: not the folder of a run, or a regime in which edits build on each other.
+        UserError: names both.
     """
-    if config.answers_from is None:
-        return None
-    if config.regime.name != "single":
-        raise UserError(
-            f"no answers are taken over in the regime '{config.regime.name}', where edits build on each other",
-            where="answers_from",
-            allowed="regime = 'single'",
-            fix="leave answers_from out",
-        )
-    return load_run(config.answers_from)
+    config = plan.config
+    check_folder(config.out, config.model_dump(mode="json"), split_digest=plan.split.digest, revision=revision)
+    if plan.questions is not None:
+        refuse_other_model(plan.questions.set, model=name, revision=revision)
 
 
 def order_in_words(config: RunConfig) -> str:

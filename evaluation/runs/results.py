@@ -11,7 +11,7 @@ from curation.files.atomic import write_json, write_text
 from curation.files.journal import Journal, JournalSum
 from curation.files.json_files import read_json
 from curation.splits.split_file import Split, load_split, write_split
-from evaluation.metrics.generation import Generation, SharedQuestions
+from evaluation.metrics.generation import DocumentChoice, SharedQuestions
 from schemas.answers import Answer
 from schemas.cases import AnyCase, Case
 from schemas.core.config import to_toml, validate
@@ -216,30 +216,26 @@ def load_run(folder: Path | str) -> Run:
     if not isinstance(description, dict) or description.get("format") != FORMAT:
         raise DataError("the run's format is not known", where=str(folder / RUN_FILE), allowed=str(FORMAT))
     split = load_split(folder / split_file(description["split_digest"]))
-    cases = tuple(description["cases"])
-    shared = Generation.from_description(description).shared
-    editors = tuple(
-        _editor_run(folder, entry, cases, shared) for entry in description["runs"] if _has_begun(folder, entry)
-    )
+    cases, shared = tuple(description["cases"]), description.get("specificity")
+    asked = DocumentChoice.model_validate(description.get("config", {}).get("documents") or {})
+    questions = None if shared is None else SharedQuestions.from_description(shared, asked)
+    begun = [entry for entry in description["runs"] if (folder / entry["folder"] / "manifest.json").is_file()]
+    editors = tuple(_editor_run(folder, entry, cases, questions) for entry in begun)
     if not any(e.results for e in editors):
         raise UserError("no case of this run is finished", where=str(folder), fix="resume it: scedit run CONFIG")
     return Run(folder, description, split, cases, editors)
 
 
-def _has_begun(folder: Path, entry: Mapping[str, Any]) -> bool:
-    return Path(folder, entry["folder"], "manifest.json").is_file()
-
-
 def _editor_run(
-    folder: Path, entry: Mapping[str, Any], cases: Iterable[str], shared: SharedQuestions | None
+    folder: Path, entry: Mapping[str, Any], cases: Iterable[str], questions: SharedQuestions | None
 ) -> EditorRun:
     place = EditorFolder(folder / entry["folder"])
     place.check_journals(entry.get("journals", {}))
-    results_by_case = place.results()
+    by_case = place.results()
+    results = {k: by_case[k] for k in cases if k in by_case}
+    if questions is not None and entry["label"] == BASELINE_LABEL:
+        results = with_specificity(results, questions)
     sessions = read_json(place.sessions)["sessions"]
-    results = {k: results_by_case[k] for k in cases if k in results_by_case}
-    if shared is not None and entry["label"] == BASELINE_LABEL:
-        results = with_specificity(results, shared)
     return EditorRun(entry["label"], place.manifest(), results, sessions[-1], place)
 
 

@@ -7,35 +7,33 @@ engine returns them, so a run that was killed resumes there, and a metric added 
 
 from __future__ import annotations
 
-import time
 from collections.abc import Callable, Mapping, Sequence
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from curation.files.journal import Journal
-from evaluation.engines.base import Engine, JobResult, with_earlier
+from evaluation.engines.base import JobResult, with_earlier
 from evaluation.engines.environment import environment
-from evaluation.engines.protocols import EditorLike, Scorer
-from evaluation.engines.simple import SimpleEngine
-from evaluation.models.determinism import fixed_order
+from evaluation.engines.protocols import EditorLike
 from evaluation.regimes.base import Regime, RegimeContext, WorkUnit
 from evaluation.regimes.config import RegimeChoice
 from evaluation.regimes.table import make_regime
 from evaluation.runs.cached_answers import CachedAnswers
 from evaluation.runs.config import EditorChoice, RunConfig
-from evaluation.runs.open_model import open_model
+from evaluation.runs.open_model import OpenModel, fixed_order, open_model
 from evaluation.runs.plan import (
     BASELINE,
     Plan,
     ask,
     ask_shared,
+    check_model,
     make_manifest,
     open_plan,
     order_in_words,
     plain_params,
 )
-from evaluation.runs.results import EditorFolder, check_folder, write_back, write_run
-from evaluation.runs.specificity import refuse_other_model
+from evaluation.runs.progress import EditorProgress, RowCounts
+from evaluation.runs.results import EditorFolder, write_back, write_run
 from evaluation.runs.validity_variants import Variant, cases_as_requested
 from evaluation.simplify.editor import with_simplification
 from schemas.answers import Answer
@@ -43,62 +41,9 @@ from schemas.cases import AnyCase, DocumentCase
 from schemas.core.clock import now
 from schemas.probes import Probe
 from schemas.runs import CaseResult, RunManifest
-from schemas.text.counting import counted
-from schemas.text.status_line import StatusLine, duration
 
 if TYPE_CHECKING:
     from evaluation.models.language_model import LM
-
-ENOUGH_TO_JUDGE = 10  # cases before a failure rate means anything
-
-
-class EditorProgress(NamedTuple):
-    """Progress of one editor: cases finished in all, of them found finished, of them failed; seconds spent on them.
-
-    ``note`` says what goes on where it is not a case.
-    """
-
-    label: str
-    done: int
-    total: int
-    resumed: int
-    failed: int
-    seconds: float
-    note: str = ""
-
-
-def line(event: EditorProgress) -> str:
-    """One line: method, cases, rate, time left, failures.
-
-    Example:
-        >>> line(EditorProgress("rome", done=4, total=10, resumed=2, failed=1, seconds=10.0))
-        'rome: 4 of 10 cases (2 found finished), 5.0 s a case, 30 s left, 1 failed'
-    """
-    text = f"{event.label}: {event.done:,} of {counted(event.total, 'case')}"
-    if event.resumed:
-        text += f" ({event.resumed} found finished)"
-    worked = event.done - event.resumed
-    if worked:
-        pace = event.seconds / worked
-        text += f", {pace:.1f} s a case" if pace >= 0.05 else ", under 0.1 s a case"
-        if event.done < event.total:
-            text += f", {duration(pace * (event.total - event.done))} left"
-    if event.note:
-        text += f", {event.note} ..."
-    if event.failed:
-        text += f", {event.failed} failed"
-    return text
-
-
-class Progress:
-    """Tells events as lines; call it with every event."""
-
-    def __init__(self) -> None:
-        self._line = StatusLine()
-
-    def __call__(self, event: EditorProgress) -> None:
-        """Tell one event, if its time has come."""
-        self._line.show(lambda: line(event), last=event.done == event.total)
 
 
 class EditorOutcome(NamedTuple):
@@ -133,16 +78,7 @@ def execute(
     """
     plan = open_plan(config, lm)
     with fixed_order(config.deterministic), open_model(plan, lm) as model:
-        outcomes = Runner(
-            plan,
-            scorer=model.scorer,
-            make=model.make,
-            on_event=on_event,
-            retry_failed=retry_failed,
-            engine=model.engine,
-            cached=CachedAnswers(model.answers, plan.earlier),
-            environment=model.environment,
-        ).run()
+        outcomes = Runner(plan, model, on_event=on_event, retry_failed=retry_failed).run()
     if target := config.feed or config.split.store:
         write_back(target, plan.split, [(outcome.manifest, outcome.folder) for outcome in outcomes])
     return outcomes
@@ -176,50 +112,36 @@ class RunRow(NamedTuple):
 
 
 class Runner:
-    """Runs a configuration. Results are written to ``config.out``.
+    """Runs a plan on a model that is open. Results are written to ``config.out``.
 
     Args:
         plan: What to run, on which cases.
-        scorer: The model; it must come back unchanged from every edit.
-        make: Makes an editor of a name and parameters (``make_editor`` with model and cache bound).
+        model: The model with its engine; it must come back unchanged from every edit.
         on_event: Called after every case with the progress.
         retry_failed: Do failed cases and failed probes again.
-        engine: How edits are made and scored; one at a time if it is not given.
-        cached: Answers that were given before.
-        environment: Of the process that computes, if it is not this one.
     """
 
     def __init__(
         self,
         plan: Plan,
+        model: OpenModel,
         *,
-        scorer: Scorer,
-        make: Callable[[str, dict[str, Any]], EditorLike],
         on_event: Callable[[EditorProgress], None] | None = None,
         retry_failed: bool = False,
-        engine: Engine | None = None,
-        cached: CachedAnswers | None = None,
-        environment: dict[str, Any] | None = None,
     ) -> None:
-        self.plan, self.config, self.split, self.support = plan, plan.config, plan.split, plan.support
-        self.cases, self.scorer = plan.cases, scorer
-        self._make, self._on_event, self._retry = make, on_event or (lambda event: None), retry_failed
-        self._engine = engine or SimpleEngine(scorer)
-        self._cached = cached or CachedAnswers(earlier=plan.earlier)
-        self._given_environment = environment
+        self.plan, self.model = plan, model
+        self.config, self.split, self.cases, self.scorer = plan.config, plan.split, plan.cases, model.scorer
+        self._on_event, self._retry = on_event or (lambda event: None), retry_failed
+        self._cached = CachedAnswers(model.answers, plan.earlier)
         self._simplified: dict[str, dict[str, int]] = {}
-        if plan.questions is not None:
-            refuse_other_model(plan.questions.set, model=scorer.name, revision=scorer.revision)
 
     def run(self) -> list[EditorOutcome]:
         """Every row in turn, the unedited model first. A method that fails too often is stopped; the others run."""
-        config = self.config
-        stored = config.model_dump(mode="json")
-        check_folder(config.out, stored, split_digest=self.split.digest, revision=self.scorer.revision)
-        labels = {BASELINE: EditorChoice(name=BASELINE)} | dict(config.editors)
+        check_model(self.plan, name=self.scorer.name, revision=self.scorer.revision)
+        labels = {BASELINE: EditorChoice(name=BASELINE)} | dict(self.config.editors)
         rows = [row for label, choice in labels.items() for row in self._rows(label, choice)]
         self._cached.check(row.manifest for row in rows)
-        self._engine.expect({row.label: row.editor for row in rows}.values())
+        self.model.engine.expect({row.label: row.editor for row in rows}.values())
         started = now(zone="Z")
         self._write(rows, started=started, finished=None)
         outcomes = [self._run_row(row) for row in rows]
@@ -240,7 +162,7 @@ class Runner:
                 scorer=self.scorer,
                 dtype=self.config.dtype,
                 split=self.split,
-                support=self.support.digest,
+                support=self.plan.support.digest,
                 regime=part.text,
                 variant=variant,
             )
@@ -249,7 +171,7 @@ class Runner:
 
     def _made(self, label: str, choice: EditorChoice) -> EditorLike:
         """A method, with the simplification of documents around it."""
-        editor = self._make(choice.name, choice.params)
+        editor: EditorLike = self.model.make(choice.name, choice.params)
         if choice.simplify is None:
             return editor
         documents = [case for case in self.cases if isinstance(case, DocumentCase)]
@@ -277,12 +199,14 @@ class Runner:
                 config = self.config.model_dump(mode="json")
                 folder.begin(row.manifest, config=config, environment=self._environment)
                 todo = self._take_cached(row, todo, missing, known, folder, journal)
-            tally = _RowCounts(row, self._on_event, len(units), self.config.max_failures)
+            tally = RowCounts(row.name, self._on_event, len(units), self.config.max_failures)
             left = {unit.key for unit in todo}
             tally.begin(sum(r.error is not None for k, r in known.items() if k not in left), len(units) - len(todo))
             if todo and tally.stopped is None:
-                row.editor.prepare(self.support.cases)
-                context = RegimeContext(cases, row.editor, self._engine, self.scorer, folder.path, row.manifest.key)
+                row.editor.prepare(self.plan.support.cases)
+                context = RegimeContext(
+                    cases, row.editor, self.model.engine, self.scorer, folder.path, row.manifest.key
+                )
                 for unit, done in regime.run(todo, missing, context):
                     result = _result(unit, done, row.manifest.key, known.get(unit.key))
                     journal.append(unit.key, result.model_dump(mode="json"))
@@ -384,7 +308,7 @@ class Runner:
     @cached_property
     def _environment(self) -> dict[str, Any]:
         """Read once for all methods: it starts other programs."""
-        return self._given_environment or environment(self.scorer.device, weights=self.scorer.weights)
+        return self.model.environment or environment(self.scorer.device, weights=self.scorer.weights)
 
     @cached_property
     def _queried_cases(self) -> set[str]:
@@ -393,48 +317,6 @@ class Runner:
         if regime.sample is None:
             return {case.key for case in self.cases[part - 1 :: of]}
         return {unit.case.key for unit in make_regime(regime).units(self.cases)}
-
-
-class _RowCounts:
-    """Counts a row's finished, computed and failed cases, and reports its progress."""
-
-    def __init__(
-        self, row: RunRow, on_event: Callable[[EditorProgress], None], total: int, max_failures: float
-    ) -> None:
-        self._name, self._on_event, self._total, self._max_failures = row.name, on_event, total, max_failures
-        self.computed = self.resumed = self.failed = 0
-        self.stopped: str | None = None
-        self._start, self._busy = 0.0, 0.0
-
-    def begin(self, failed: int, resumed: int) -> None:
-        """Count what earlier sessions finished."""
-        self.failed, self.resumed = failed, resumed
-        todo = resumed < self._total
-        self.stopped = self._too_many() if todo else None
-        self._on_event(
-            EditorProgress(self._name, resumed, self._total, resumed, failed, 0.0, "preparing" if todo else "")
-        )
-        self._start = time.perf_counter()
-
-    def count(self, result: CaseResult, done: JobResult) -> bool:
-        """Count a computed unit; whether the method is to be stopped because too many cases failed."""
-        self.computed += 1
-        self.failed += result.error is not None
-        self._busy += done.seconds_edit + done.seconds_score
-        # Cases made together are reported one after the other, when the time of all of them has been spent.
-        spent = time.perf_counter() - self._start
-        spent = min(spent, self._busy) if self._busy else spent
-        finished = self.resumed + self.computed
-        self._on_event(EditorProgress(self._name, finished, self._total, self.resumed, self.failed, spent))
-        if finished < self._total:
-            self.stopped = self._too_many()
-        return self.stopped is not None
-
-    def _too_many(self) -> str | None:
-        done = self.resumed + self.computed
-        if done < ENOUGH_TO_JUDGE or self.failed <= self._max_failures * done:
-            return None
-        return f"{self.failed:,} of {counted(done, 'case')} failed"
 
 
 def _result(unit: WorkUnit, done: JobResult, run: str, known: CaseResult | None) -> CaseResult:

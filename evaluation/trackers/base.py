@@ -17,8 +17,8 @@ from evaluation.analysis.comparison import compare
 from evaluation.runs.config import RunConfig
 from evaluation.runs.frame import score_run
 from evaluation.runs.plan import metrics_of
+from evaluation.runs.progress import EditorProgress
 from evaluation.runs.results import load_run
-from evaluation.runs.runner import EditorProgress
 from evaluation.trackers import TRACKERS
 from schemas.core.errors import UserError
 

@@ -29,9 +29,10 @@ from evaluation.models.language_model import LM
 from evaluation.runs.config import EditorChoice, RunConfig
 from evaluation.runs.frame import score_run
 from evaluation.runs.plan import metrics_of
+from evaluation.runs.progress import EditorProgress
+from evaluation.runs.refusals import refuse_overlap
 from evaluation.runs.results import OTHER_OUT, Run, load_run
-from evaluation.runs.runner import EditorProgress, execute
-from evaluation.runs.separation import refuse_overlap
+from evaluation.runs.runner import execute
 from schemas.core.config import Options, read_toml, validate
 from schemas.core.errors import UserError
 from schemas.core.ids import seed

@@ -65,14 +65,14 @@ class Boost(Editor):
         ridge: float = Field(default=1e-3, gt=0)
         corpus: tuple[str, ...] | str | None = None
 
+        @property
+        def files(self) -> tuple[str, ...]:
+            """The corpus."""
+            return local_files(self.corpus)
+
     params: Params
     _ready: _Constant | None = None
     _rows: list[list[int]] | None = None
-
-    @classmethod
-    def files_of(cls, params: Params) -> tuple[str, ...]:
-        """The corpus."""
-        return local_files(params.corpus)
 
     @property
     def components(self) -> Mapping[str, str]:

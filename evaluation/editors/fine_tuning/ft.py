@@ -81,12 +81,6 @@ class FineTuning(Editor):
         """A change of every entry of each trained weight, in float32."""
         return 4 * self.lm.layout.width * self.lm.layout.inner * len(self.edited_layers)
 
-    @classmethod
-    def layers_of(cls, params: Params) -> tuple[int, ...]:
-        """Trained layers in order."""
-        layer = params.layer
-        return (layer,) if isinstance(layer, int) else tuple(sorted(set(layer)))
-
     def text(self, fact: Fact) -> TargetText:
         """The prompt, with all tokens of the new object to be predicted at its end."""
         encoded = self.lm.encode(fact.fact_prompt, fact.new_object.text)

@@ -87,11 +87,6 @@ class Lora(Editor):
         self._cut = CutTexts(self.name, lm)
         self._names()  # maps and layers that there are not are refused before any edit
 
-    @classmethod
-    def layers_of(cls, params: Params) -> tuple[int, ...]:
-        """The layers of its options."""
-        return params.layers or ()
-
     @property
     def bytes_an_edit(self) -> int:
         """Both factors of every adapter in float32, and the copy of them that rows of a batch read."""

@@ -69,11 +69,6 @@ class WeightTraining(Editor):
         refuse_too_little_memory(self.name, params.weights(lm))
         self._cut = CutTexts(self.name, lm)
 
-    @classmethod
-    def layers_of(cls, params: Any) -> tuple[int, ...]:
-        """The blocks that are named."""
-        return tuple(sorted(set(params.layers)))
-
     @property
     def bytes_an_edit(self) -> int:
         """Nothing until it is put on the model."""

@@ -90,11 +90,6 @@ class UltraEdit(Editor):
         """Always: the statistics start there."""
         return True
 
-    @classmethod
-    def layers_of(cls, params: Params) -> tuple[int, ...]:
-        """The layers of its options."""
-        return params.layers
-
     @property
     def bytes_an_edit(self) -> int:
         """As for every low-rank change, with a column for each token of a usual target."""

@@ -90,11 +90,6 @@ class Mend(CheckpointEditor):
     """Edits of one pass."""
     _ready: Checkpoint | None = None
 
-    @classmethod
-    def layers_of(cls, params: Params) -> tuple[int, ...]:
-        """The layers of its options."""
-        return params.layers or ()
-
     # --- what is edited, and what it is learnt from -------------------------------------------------------------------
 
     def maps(self, layers: Sequence[int]) -> list[str]:

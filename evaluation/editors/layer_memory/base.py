@@ -33,11 +33,6 @@ class LayerMemoryEditor(Editor):
 
     params: Any
 
-    @classmethod
-    def layers_of(cls, params: MemoryLayer) -> tuple[int, ...]:
-        """The layer."""
-        return (params.layer,)
-
     @property
     def module_name(self) -> str:
         """Name of the map whose output is changed.

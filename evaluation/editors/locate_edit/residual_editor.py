@@ -103,16 +103,6 @@ class ResidualEditor(StabilisedEditor):
     def metric(self, moments: KeyCovariance, layer_keys: Tensor) -> Tensor:
         """M k of every key, float64 [..., inner]."""
 
-    @classmethod
-    def layers_of(cls, params: Params) -> tuple[int, ...]:
-        """The layers of its options."""
-        return params.layers
-
-    @classmethod
-    def files_of(cls, params: Params) -> tuple[str, ...]:
-        """Corpus or ready statistics."""
-        return params.files
-
     @property
     def components(self) -> Mapping[str, str]:
         """The template sampler's version, and digests of corpus or ready statistics."""

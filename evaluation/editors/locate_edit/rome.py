@@ -52,18 +52,13 @@ class Rome(StabilisedEditor):
 
         offers: ClassVar[tuple[str, ...]] = ("nas", "sphere", "rect", "prune")
 
+        @property
+        def files(self) -> tuple[str, ...]:
+            """Corpus or ready statistics, if second moments are used."""
+            return super().files if self.covariance else ()
+
     params: Params
     _ready: tuple[tuple[str, ...], KeyCovariance | None] | None = None
-
-    @classmethod
-    def layers_of(cls, params: Params) -> tuple[int, ...]:
-        """The layers of its options."""
-        return (params.layer,)
-
-    @classmethod
-    def files_of(cls, params: Params) -> tuple[str, ...]:
-        """Corpus or ready statistics, where its options ask for any."""
-        return params.files if params.covariance else ()
 
     @property
     def components(self) -> Mapping[str, str]:

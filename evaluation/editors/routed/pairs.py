@@ -8,8 +8,9 @@ from collections.abc import Sequence
 from itertools import pairwise
 from typing import TYPE_CHECKING, NamedTuple
 
-from curation.similarity.rouge import fold, words
+from curation.similarity.rouge import words
 from evaluation.editors.in_context.retrieval import Bm25, Vectors
+from schemas.text.plain_text import fold
 
 if TYPE_CHECKING:
     import numpy as np

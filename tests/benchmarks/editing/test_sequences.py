@@ -11,9 +11,10 @@ import pytest
 from curation.case_sources.choosing import choose, has_scripts
 from curation.shipped import config_path
 from curation.splits.split_file import load_split
+from evaluation.editors.presets import check_options
 from evaluation.runs.config import load_config
+from evaluation.runs.refusals import check_sequence
 from evaluation.runs.results import load_run
-from evaluation.runs.separation import check_parameters, check_sequence
 from schemas.core.errors import UserError
 from tests.support.report.fading import run
 
@@ -54,7 +55,8 @@ def test_the_configuration_names_methods_that_there_are(folder: Path) -> None:
     config = load_config(config_path(Path("configs/sequences.toml")))
     assert config.regime.sizes == (1, 10, 100, 1000) and config.regime.order == "scripts_first"
     assert len(config.editors) == 20
-    check_parameters(config.editors, model=config.model, depth=lambda: 30)
+    for choice in config.editors.values():
+        check_options(choice.name, config.model, choice.params, where=choice.name, depth=30)
     with pytest.raises(UserError, match="is to be 1,000 edits long, and the run has 25 cases"):
         check_sequence(config.regime, 25)
 

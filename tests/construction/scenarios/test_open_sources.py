@@ -11,7 +11,6 @@ import pytest
 
 from construction.pipeline.adopt import adopt
 from curation.loaders import load
-from curation.splits.partition import names_of
 from schemas.text.mentions import find
 from tests.support.construction import open_review as review
 
@@ -223,5 +222,5 @@ def test_the_shipped_funnel_names_checks_and_reasons() -> None:
 
 def test_no_neighbour_is_an_edited_subject_under_any_name() -> None:
     all_ = collection()
-    edited_names = {name for fact in all_.edits for name in names_of(fact.subject)}
-    assert all(not names_of(all_.facts[link.fact].subject) & edited_names for link in all_.links)
+    edited_names = {name for fact in all_.edits for name in fact.subject.compared_names}
+    assert all(not all_.facts[link.fact].subject.compared_names & edited_names for link in all_.links)

@@ -12,7 +12,6 @@ import pytest
 
 from curation.shipped import SPLITS, demonstrations_split, named_split, open_cases, shipped_split
 from curation.shipped.open_cases import open_part, open_path, open_release, reserved_case, verified_text
-from curation.splits.partition import names_of
 from curation.splits.split_file import Split
 from schemas.core.errors import DataError, UserError
 
@@ -23,7 +22,7 @@ def relations(split: Split) -> set[str]:
 
 def subjects(split: Split) -> set[str]:
     facts = [f for case in split.cases for f in (case.fact, *(n.fact for n in case.neighbours))]
-    return {name for fact in facts for name in names_of(fact.subject)}
+    return {name for fact in facts for name in fact.subject.compared_names}
 
 
 def test_every_name_is_found() -> None:

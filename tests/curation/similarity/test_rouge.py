@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from curation.similarity.rouge import plain_text, rouge1_f, words
+from curation.similarity.rouge import rouge1_f, words
+from schemas.text.plain_text import plain_text
 
 
 @pytest.mark.parametrize(

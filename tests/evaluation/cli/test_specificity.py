@@ -9,9 +9,9 @@ from typing import Any
 import pytest
 from click.testing import CliRunner
 
+from curation.case_sources.specificity import open_specificity
 from curation.store.store import Store
 from evaluation.models.language_model import LM
-from evaluation.runs.specificity import read_set
 from evaluation.runs.specificity_building import HELD_OUT
 from scedit.commands import cli
 from schemas.core.errors import UserError
@@ -46,7 +46,7 @@ def test_a_set_is_drawn_written_and_kept(pool: Path, tmp_path: Path) -> None:
     out, store = tmp_path / "known.json", tmp_path / "s.duckdb"
     result = draw(pool, out, "--model", "one", "--size", "3", "--store", str(store), "--licence", "CC0-1.0")
     assert result.exit_code == 0, result.output
-    built = read_set(out)
+    built = open_specificity(out)
     assert len(built.questions) == 3 and built.source.licence == "CC0-1.0"
     assert "3 drawn" in result.output and f'file = "{out}"' in result.output and HELD_OUT.instruction in result.output
     with Store.open(store) as kept:
@@ -54,13 +54,13 @@ def test_a_set_is_drawn_written_and_kept(pool: Path, tmp_path: Path) -> None:
     again = draw(pool, tmp_path / "again.json", "--model", "one", "--size", "3", "--json")
     (row,) = json_value(again.stdout)
     assert row["drawn"] == 3 and row["pool"] > row["candidates"] == row["left_after_each_prompt"][-1] >= 3
-    assert read_set(tmp_path / "again.json").questions == built.questions
+    assert open_specificity(tmp_path / "again.json").questions == built.questions
 
 
 def test_two_models_get_the_same_questions(pool: Path, tmp_path: Path) -> None:
     result = draw(pool, tmp_path / "sets", "--model", "one", "--model", "twin", "--size", "2")
     assert result.exit_code == 0, result.output
-    one, twin = read_set(tmp_path / "sets" / "one.json"), read_set(tmp_path / "sets" / "twin.json")
+    one, twin = open_specificity(tmp_path / "sets" / "one.json"), open_specificity(tmp_path / "sets" / "twin.json")
     assert [q.item for q in one.questions] == [q.item for q in twin.questions]
     assert (one.model, twin.model) == ("one", "twin") and "All 2 models answer" in result.output
 

@@ -14,7 +14,7 @@ from evaluation.editors.hypernetwork.mend import Mend
 from evaluation.editors.hypernetwork.mend_doc import DocumentMend
 from evaluation.editors.presets import make_editor
 from evaluation.models.language_model import LM
-from evaluation.runs.separation import refuse_overlap
+from evaluation.runs.refusals import refuse_overlap
 from scedit.commands import cli
 from schemas.cases import Case
 from schemas.core.errors import UserError

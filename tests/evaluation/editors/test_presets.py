@@ -79,12 +79,13 @@ def test_mistakes(name: str, tiny: LM, cache: Cache) -> None:
 
 @pytest.mark.parametrize("method", ["ft", "rome", "memit"])
 def test_options_scaled_before_a_model_is_loaded_are_those_it_gets(method: str, tiny: LM) -> None:
-    layers = check_options(method, "nobody-tuned-it", {}, where="x", depth=lambda: tiny.layout.depth)
-    assert layers == make_editor(method, tiny).edited_layers
+    params = check_options(method, "nobody-tuned-it", {}, where="x", depth=tiny.layout.depth)
+    assert params == make_editor(method, tiny).params
 
 
 def test_a_deep_model_nobody_tuned_and_whose_depth_is_unknown() -> None:
-    assert check_options("rome", "nobody-tuned-it", {"layer": 99}, where="x", depth=lambda: None) == (99,)
+    assert check_options("rome", "nobody-tuned-it", {"layer": 99}, where="x", depth=None).layer == 99
     with pytest.raises(UserError, match="x: the model has no layer 99; allowed: 0 to 98"):
-        check_options("rome", "nobody-tuned-it", {"layer": 99}, where="x", depth=lambda: 99)
-    assert check_options("prompt", "nobody-tuned-it", {}, where="x", depth=lambda: 1) == ()
+        check_options("rome", "nobody-tuned-it", {"layer": 99}, where="x", depth=99)
+    with pytest.raises(UserError, match="x: the model has no layer 7; allowed: 0 to 2"):
+        check_options("memit", "nobody-tuned-it", {"layers": [0, 2, 7, 9]}, where="x", depth=3)

@@ -20,7 +20,6 @@ from evaluation.inference.answering import ModelScorer, answer, model_input, wri
 from evaluation.inference.generation import writing_budget
 from evaluation.metrics.generation import Generation, GenerationChoice
 from evaluation.models.language_model import LM
-from evaluation.runs.cached_answers import CachedAnswers
 from evaluation.runs.config import RunConfig
 from evaluation.runs.plan import load_metrics
 from evaluation.runs.runner import EditorOutcome
@@ -93,12 +92,12 @@ class Mixed(EditorLike):
 
 
 def run(lm: LM, out: Path, engine: Any = None, **more: Any) -> dict[str, EditorOutcome]:
-    cached = more.pop("cached", None)
+    answers = more.pop("answers", None)
     generation = {"max_tokens": 8, "step_tokens": 4, **more.pop("generation", {})}
     data: dict[str, Any] = {"split": "mini", "editors": ["none", "mixed"], "metrics": METRICS, "out": str(out)}
     config = RunConfig.model_validate({**data, "generation": generation, **more})
     runner = runner_of(
-        config, split(), scorer=ModelScorer(lm), make=lambda name, _: Mixed(lm, name), engine=engine, cached=cached
+        config, split(), scorer=ModelScorer(lm), make=lambda name, _: Mixed(lm, name), engine=engine, answers=answers
     )
     return {outcome.label: outcome for outcome in runner.run()}
 
@@ -157,8 +156,8 @@ def test_texts_are_journaled_and_not_written_again(tmp_path: Path) -> None:
 def test_answers_of_the_unedited_model_are_shared_one_by_one(tmp_path: Path) -> None:
     """Texts known from another run are not written again because a score is missing."""
     lm = roomy()
-    kept = CachedAnswers(CachedAnswers.file_of(tmp_path / "answers", revision="r", dtype="float32"))
-    first = run(lm, tmp_path / "a", FastEngine(lm), cached=kept)
+    kept = tmp_path / "answers.jsonl"
+    first = run(lm, tmp_path / "a", FastEngine(lm), answers=kept)
     wrote: list[int] = []
     engine = FastEngine(lm)
     real = engine.work
@@ -168,7 +167,7 @@ def test_answers_of_the_unedited_model_are_shared_one_by_one(tmp_path: Path) -> 
         )
         or real(editor, jobs)
     )
-    second = run(lm, tmp_path / "b", engine, cached=kept, metrics=[*METRICS, "es"])
+    second = run(lm, tmp_path / "b", engine, answers=kept, metrics=[*METRICS, "es"])
     assert wrote == [0] * len(LANDS)
     assert texts(first["none"]).items() <= texts(second["none"]).items()
 

@@ -127,7 +127,7 @@ def test_a_gguf_file_is_converted_once_in_silence_and_scores_alike(
     (want,), (got,) = score(lm, [PROBE]), score(again, [PROBE])
     assert [t.logprob for t in got.targets] == pytest.approx([t.logprob for t in want.targets], abs=1e-3)
     (folder,) = (tmp_path / "cache" / "models").iterdir()
-    assert folder.name.startswith("my-model-") and list(folder.glob("*.safetensors"))
+    assert folder.name.startswith("My Model-") and list(folder.glob("*.safetensors"))
     monkeypatch.setattr(loading, "_convert", lambda *_: pytest.fail("converted twice"))
     assert LM.load(str(path), device="cpu").revision == again.revision
 
@@ -198,7 +198,7 @@ def test_tokenizer_alone_and_the_embedded_name(tmp_path: Path, monkeypatch: pyte
     (folder / "model.safetensors").unlink()
     assert loading.load_tokenizer(str(folder))("Lima")["input_ids"] == lm.tokenizer("Lima")["input_ids"]
     monkeypatch.setattr(local_models, "embedded_gguf", lambda: Path("x.gguf"))
-    monkeypatch.setattr(loading, "_converted_folder", lambda path, name: folder)
+    monkeypatch.setattr(loading, "converted_folder", lambda path, name: folder)
     assert loading.source_of(EMBEDDED) == str(folder)
 
 

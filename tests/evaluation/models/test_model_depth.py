@@ -7,9 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from evaluation.editors.presets import refuse_missing_layers
 from evaluation.models.loading import model_depth, source_of
-from schemas.core.errors import UserError
 from tests.support.tiny import CONFIGS, make
 
 
@@ -56,20 +54,3 @@ def test_a_folder_without_a_readable_configuration_tells_nothing(config: str | N
 
 def test_a_hub_model_that_is_not_here_is_not_asked_for() -> None:
     assert model_depth("nobody/has-this") is None
-
-
-@pytest.mark.parametrize(("layers", "missing"), [((3,), 3), ((0, 2, 7, 9), 7), ((-1,), -1)])
-def test_missing_layers_are_refused(layers: tuple[int, ...], missing: int) -> None:
-    with pytest.raises(UserError) as error:
-        refuse_missing_layers(layers, 3, where="editors.x.params")
-    exception = error.value
-    assert (exception.where, exception.allowed) == (
-        "editors.x.params",
-        "0 to 2",
-    ) and f"no layer {missing}" in exception.what
-
-
-def test_layers_that_are_there_or_cannot_be_judged_pass() -> None:
-    refuse_missing_layers((0, 1, 2), 3, where="x")
-    refuse_missing_layers((), 3, where="x")
-    refuse_missing_layers((99,), None, where="x")

@@ -120,7 +120,7 @@ def test_an_earlier_run_that_fits_in_nothing_is_refused(tmp_path, versions):
 def test_regimes_in_which_edits_build_on_each_other_are_refused(tmp_path, versions):
     before, after = versions
     go(tmp_path / "old", split=before)
-    with pytest.raises(UserError, match="'sequential', where edits build on each other.*regime = 'single'"):
+    with pytest.raises(ValueError, match="'sequential', where edits build on each other: leave answers_from out"):
         go(
             tmp_path / "new",
             split=after,

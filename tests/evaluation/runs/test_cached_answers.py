@@ -14,8 +14,8 @@ from tests.support.evaluation.runner_of import runner_of
 def run(out: Path, kept: Path, *, revision: str = "1", dtype: str = "float32", cases: int = 4, **more: object):
     lm = ArithmeticLM(revision=revision)
     config = make_config(out, dtype=dtype, **more)
-    cached = CachedAnswers(CachedAnswers.file_of(kept, revision=revision, dtype=dtype))
-    outcomes = runner_of(config, make_cases(cases, 0), scorer=lm, make=ArithmeticEditor, cached=cached).run()
+    file = CachedAnswers.file_of(lm, dtype, kept)
+    outcomes = runner_of(config, make_cases(cases, 0), scorer=lm, make=ArithmeticEditor, answers=file).run()
     return outcomes, len(lm.calls)
 
 
@@ -36,9 +36,11 @@ def test_another_model_or_precision_is_asked_anew(change, tmp_path):
 
 
 def test_answers_of_another_attention_stand_apart(tmp_path):
-    usual = CachedAnswers.file_of(tmp_path, revision="r", dtype="float32")
+    usual = CachedAnswers.file_of(ArithmeticLM(revision="r"), "float32", tmp_path)
     assert usual.name.startswith("answers-r-float32-scorer")
-    other = CachedAnswers.file_of(tmp_path, revision="r", dtype="float32", attention="eager")
+    eager = ArithmeticLM(revision="r")
+    eager.other_attention = "eager"
+    other = CachedAnswers.file_of(eager, "float32", tmp_path)
     assert other.name == usual.name.replace("float32", "float32-eager")
 
 

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from evaluation.runs.runner import EditorProgress, Progress, line
+from evaluation.runs.progress import EditorProgress, Progress, line
 
 
 def event(**changes: Any) -> EditorProgress:

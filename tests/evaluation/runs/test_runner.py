@@ -13,8 +13,8 @@ from evaluation.engines.base import JobResult
 from evaluation.engines.simple import SimpleEngine
 from evaluation.runs.frame import score_run
 from evaluation.runs.plan import BASELINE, load_metrics
+from evaluation.runs.progress import EditorProgress, line
 from evaluation.runs.results import load_run
-from evaluation.runs.runner import EditorProgress, line
 from tests.support.arithmetic import ArithmeticEditor, ArithmeticLM, answers, go, make_cases, make_config
 from tests.support.evaluation.runner_of import runner_of
 
@@ -197,7 +197,7 @@ def test_pace_of_cases_made_together_is_each_ones_share(tmp_path):
     clock = iter([0.0, *[100.0] * 100])
     events: list[EditorProgress] = []
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr("evaluation.runs.runner.time.perf_counter", lambda: next(clock))
+        patch.setattr("evaluation.runs.progress.time.perf_counter", lambda: next(clock))
         config = make_config(tmp_path, editors=["push"], limit=4)
         engine = Together(ArithmeticLM(), batch_tokens=64)
         cases, make = make_cases(4, 0), ArithmeticEditor

@@ -17,8 +17,9 @@ from evaluation.runs.config import RunConfig, parse_config, select_editors, with
 from evaluation.runs.dry_run import size
 from evaluation.runs.open_model import make_engine
 from evaluation.runs.plan import BASELINE
+from evaluation.runs.progress import EditorProgress
 from evaluation.runs.results import load_run, write_back
-from evaluation.runs.runner import EditorProgress, execute
+from evaluation.runs.runner import execute
 from schemas.core.errors import UserError
 from tests.support.arithmetic import ArithmeticLM, go, make_cases, make_config
 from tests.support.tiny import make

@@ -6,7 +6,6 @@ from typing import Any
 import pytest
 import torch
 
-from curation.case_sources.support import Support
 from curation.files.artifact_cache import Cache
 from curation.splits.split_file import make_split
 from evaluation.editors.presets import make_editor
@@ -15,7 +14,6 @@ from evaluation.engines.base import Job
 from evaluation.engines.fast import FastEngine
 from evaluation.inference.answering import ModelScorer
 from evaluation.runs.results import load_run
-from evaluation.runs.separation import check_editors
 from evaluation.simplify import SIMPLIFIERS
 from evaluation.simplify.base import Simplifier
 from evaluation.simplify.editor import (
@@ -32,7 +30,7 @@ from schemas.documents.simplified import SimplifiedFact
 from tests.support.arithmetic import make_config
 from tests.support.documents.records import BRIDGE, document_case, document_records, make_document, make_probe
 from tests.support.editors import memit, mend
-from tests.support.evaluation.runner_of import runner_of
+from tests.support.evaluation.runner_of import check_methods, runner_of
 from tests.support.tiny import make
 
 corpus, cases = memit.corpus, mend.cases
@@ -197,7 +195,7 @@ def test_a_run_of_such_a_method_without_statements_is_refused_before_a_model_is_
 
     def check(**choice: Any) -> None:
         config = make_config(Path("none"), editors=[{"name": "side", **choice}], metrics=["em"])
-        check_editors(config.editors, split=split, support=Support(), model="embedded")
+        check_methods(config, split)
 
     with pytest.raises(UserError, match="'side' with these options learns from statements.*simplify = \"ner_qg\""):
         check()

@@ -13,8 +13,8 @@ import pytest
 from evaluation.analysis.comparison import compare
 from evaluation.runs.frame import score_run
 from evaluation.runs.plan import metrics_of
+from evaluation.runs.progress import EditorProgress
 from evaluation.runs.results import load_run
-from evaluation.runs.runner import EditorProgress
 from evaluation.trackers import TRACKERS, base
 from evaluation.trackers.base import POINTS, TrackedRun, Tracker, flat_settings, open_trackers, tracked
 from evaluation.trackers.mlflow_tracker import BATCH, LONGEST, MlflowTracker, mlflow_name

@@ -16,7 +16,7 @@ from evaluation.editors import EDITORS
 from evaluation.editors.presets import make_editor
 from evaluation.models.language_model import LM
 from evaluation.runs.config import RunConfig
-from evaluation.runs.runner import EditorProgress
+from evaluation.runs.progress import EditorProgress
 from evaluation.tuning.search import (
     ScoredSetting,
     SearchRange,

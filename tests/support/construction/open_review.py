@@ -22,7 +22,6 @@ from curation.loaders import load
 from curation.shipped import demonstrations_split, mini_split
 from curation.similarity.pairs import encode, similar_pairs
 from curation.similarity.rouge import rouge1_f
-from curation.splits.partition import names_of
 from schemas.extras import Extra
 from schemas.facts import Entity, Fact, Neighbour, Source
 from schemas.scripts import Script, ScriptPrompt, ScriptQuestion
@@ -135,8 +134,8 @@ def _prompts(all_: Collection) -> Iterator[Problem]:
         edit, fact = all_.facts[link.edit], all_.facts[link.fact]
         if edit.change == "counterfactual" and link.how != "same_object":
             yield Problem(link.edit, "neighbour", fact.subject.text, "has another object")
-        objects = names_of(edit.old) | names_of(edit.new_object)
-        if edit.change == "temporal" and objects & names_of(fact.old):
+        objects = edit.old.compared_names | edit.new_object.compared_names
+        if edit.change == "temporal" and objects & fact.old.compared_names:
             yield Problem(link.edit, "neighbour", fact.subject.text, "has an object of the edit")
 
 
@@ -201,17 +200,17 @@ def overlaps(all_: Collection) -> Iterator[Problem]:
     shipped: dict[str, str] = {}
     for where, facts in _shipped_subjects():
         for fact in facts:
-            for name in names_of(fact.subject):
+            for name in fact.subject.compared_names:
                 shipped.setdefault(name, where)
     values: dict[str, str] = {}
     for fact in all_.edits:
-        for name in sorted(names_of(fact.subject)):
+        for name in sorted(fact.subject.compared_names):
             if name in shipped:
                 yield Problem(fact.key, "overlap", fact.subject.text, f"is a subject of {shipped[name]}")
             if values.setdefault(name, fact.key) != fact.key:
                 yield Problem(fact.key, "overlap", fact.subject.text, f"is the subject of {values[name]}")
     for link in all_.links:
-        for name in sorted(names_of(all_.facts[link.fact].subject)):
+        for name in sorted(all_.facts[link.fact].subject.compared_names):
             if name in values:
                 yield Problem(link.edit, "overlap", name, f"a neighbour here, the subject of {values[name]}")
 

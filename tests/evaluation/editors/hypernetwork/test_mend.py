@@ -84,7 +84,7 @@ def test_the_shipped_network_learnt_nothing_of_mini(tmp_path: Path) -> None:
     from curation.shipped import mini_split
     from evaluation.editors.checkpoints import SHIPPED
     from evaluation.editors.presets import preset
-    from evaluation.runs.separation import refuse_overlap
+    from evaluation.runs.refusals import refuse_overlap
 
     checkpoint = preset("mend", "embedded")["checkpoint"]
     assert checkpoint.startswith(SHIPPED) and Mend.checkpoint_path(checkpoint).stat().st_size < 5_000_000

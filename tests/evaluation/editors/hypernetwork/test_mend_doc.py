@@ -22,8 +22,8 @@ from evaluation.editors.presets import make_editor, preset
 from evaluation.editors.target_texts import TargetText
 from evaluation.models.hooks import capture
 from evaluation.models.language_model import LM
+from evaluation.runs.refusals import refuse_overlap
 from evaluation.runs.runner import execute
-from evaluation.runs.separation import refuse_overlap
 from schemas.core.errors import DataError, UserError
 from schemas.core.ids import seed
 from tests.support.arithmetic import make_config

@@ -15,10 +15,10 @@ from evaluation.editors.presets import make_without_model
 from evaluation.editors.routed import serac as module
 from evaluation.editors.routed.serac import Serac
 from evaluation.runs.config import RunConfig
-from evaluation.runs.separation import check_editors
 from schemas.core.errors import DataError, UserError
 from tests.support.arithmetic import make_case
 from tests.support.evaluation.routed_events import ELSEWHERE, TOWNS, HashedVectors, tiny_encoder, town_cases
+from tests.support.evaluation.runner_of import check_methods
 
 QUICK: dict[str, Any] = {
     "epochs": 25,
@@ -85,10 +85,10 @@ def test_a_checkpoint_of_another_encoder_and_one_that_saw_the_split_are_refused(
     with pytest.raises(UserError, match="there is no encoder in this folder"):
         Serac.training_data({"checkpoint": str(out), "encoder": str(tmp_path / "nowhere")})
     choice = {"name": "serac", "params": {"checkpoint": str(out)}}
-    editors = RunConfig.model_validate({"split": "events", "editors": [choice], "out": "o"}).editors
-    check_editors(editors, split=make_split("e", cases[8:]), support=Support(), model="gpt2-xl")
+    config = RunConfig.model_validate({"split": "events", "editors": [choice], "out": "o"})
+    check_methods(config, make_split("e", cases[8:]))
     with pytest.raises(UserError, match=r"it learnt from towns, which shares the case 'case/e/Elba'.*1 of 9 cases"):
-        check_editors(editors, split=make_split("e", [cases[4], *cases[8:]]), support=Support(), model="gpt2-xl")
+        check_methods(config, make_split("e", [cases[4], *cases[8:]]))
 
 
 def test_nothing_to_learn_from(tmp_path: Path) -> None:
@@ -98,14 +98,14 @@ def test_nothing_to_learn_from(tmp_path: Path) -> None:
         made(tmp_path).train([make_case("Land01")], name="facts", out=tmp_path / "x")
     with pytest.raises(DataError, match="not a file"):
         Serac.training_data({"checkpoint": str(tmp_path / "none")})
-    editors = RunConfig.model_validate({"split": "events", "editors": ["serac"], "out": "o"}).editors
+    config = RunConfig.model_validate({"split": "events", "editors": ["serac"], "out": "o"})
     split = make_split("e", town_cases(FEW))
     with pytest.raises(UserError, match='none are declared; add support = "events_from_facts"'):
-        check_editors(editors, split=split, support=Support(), model="gpt2-xl")
+        check_methods(config, split)
     with pytest.raises(UserError, match="learns from cases of events, those of the support are facts"):
-        check_editors(editors, split=split, support=Support((make_case("Land01"),), "d", "n"), model="gpt2-xl")
+        check_methods(config, split, Support((make_case("Land01"),), "d", "n"))
     with pytest.raises(UserError, match="'serac' takes events, this split's edits are facts"):
-        check_editors(editors, split=make_split("f", [make_case("Land01")]), support=Support(), model="gpt2-xl")
+        check_methods(config, make_split("f", [make_case("Land01")]))
 
 
 def test_the_cross_scorer_is_trained_kept_and_used_through_the_same_options(tmp_path: Path) -> None:

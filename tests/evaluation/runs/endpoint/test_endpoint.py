@@ -8,8 +8,9 @@ from typing import Any
 import pytest
 from pydantic import ValidationError
 
+from evaluation.runs.config import EndpointChoice
 from evaluation.runs.dry_run import size
-from evaluation.runs.endpoint import EndpointChoice, EndpointModel, endpoint_access
+from evaluation.runs.endpoint import EndpointModel, endpoint_access
 from evaluation.runs.runner import execute
 from schemas.core.errors import ModelError, UserError
 from tests.support.evaluation.api_runs import endpoint_config
@@ -67,7 +68,7 @@ def test_the_table_is_the_options_of_every_command_that_asks_a_model() -> None:
 
 
 def test_nothing_stands_for_its_weights() -> None:
-    model = EndpointModel("endpoint:m")
+    model = EndpointModel("endpoint:m", endpoint_access("endpoint:m", EndpointChoice(base_url="http://h/v1")))
     assert (model.name, model.revision, model.device, model.weights) == ("m", "endpoint:m", "endpoint", None)
     with pytest.raises(ModelError, match="no probabilities"):
         model.score([])

@@ -17,7 +17,7 @@ from evaluation.metrics.text_level import GO_ON, rest_of_step, scripts_for
 from evaluation.report.write import write_report
 from evaluation.runs.config import RunConfig
 from evaluation.runs.dry_run import size
-from evaluation.runs.endpoint_engine import read_text, text_request
+from evaluation.runs.endpoint import read_text, text_request
 from evaluation.runs.frame import score_run
 from evaluation.runs.plan import metrics_of
 from evaluation.runs.results import load_run

@@ -7,18 +7,29 @@ from pathlib import Path
 
 import pytest
 
-from evaluation.metrics.generation import DocumentChoice, SpecificityChoice
-from evaluation.runs.specificity import open_questions, read_set, refuse_other_model
+from curation.case_sources.specificity import open_specificity
+from curation.splits.split_file import make_split
+from evaluation.runs.config import RunConfig
+from evaluation.runs.plan import plan_of
+from evaluation.runs.refusals import refuse_other_model
 from schemas.core.errors import UserError
+from tests.support.arithmetic import make_case
 from tests.support.documents.shared import make_set, write_set
 
-ASKED = DocumentChoice()
+
+def named(metrics: list[str], **more: object) -> RunConfig:
+    return RunConfig.model_validate({"split": "mini", "editors": ["none"], "metrics": metrics, "out": "o", **more})
+
+
+def asked(config: RunConfig, *, model: str):
+    questions = plan_of(config, make_split("s", [make_case("Land01")])).questions
+    if questions is not None:
+        refuse_other_model(questions.set, model=model)
+    return questions
 
 
 def opened(path: Path, *, model: str = "org/Arithmetic", number: object = 4):
-    return open_questions(
-        SpecificityChoice.model_validate({"file": path, "number": number}), ASKED, model=model, metrics=["em_spec"]
-    )
+    return asked(named(["em_spec"], specificity={"file": path, "number": number}), model=model)
 
 
 def test_a_set_of_the_models_name_is_opened_whatever_stands_before_it(tmp_path: Path) -> None:
@@ -30,17 +41,17 @@ def test_a_set_of_the_models_name_is_opened_whatever_stands_before_it(tmp_path: 
 def test_a_record_as_json_is_the_same_set(tmp_path: Path) -> None:
     path = tmp_path / "set.json"
     path.write_text(make_set(revision="abc").model_dump_json(), encoding="utf-8")
-    assert read_set(path) == make_set(revision="abc")
-    assert len(read_set(write_set(tmp_path)).questions) == 6
+    assert open_specificity(path) == make_set(revision="abc")
+    assert len(open_specificity(write_set(tmp_path)).questions) == 6
 
 
 def test_no_set_and_no_metric_that_needs_one() -> None:
-    assert open_questions(None, ASKED, model="m", metrics=["em"]) is None
+    assert asked(named(["em"]), model="m") is None
 
 
 def test_refusals(tmp_path: Path) -> None:
     with pytest.raises(UserError, match="'em_spec' asks what the unedited model answers, and no set"):
-        open_questions(None, ASKED, model="m", metrics=["em", "em_spec"])
+        asked(named(["em", "em_spec"]), model="m")
     with pytest.raises(UserError, match="no such specificity set"):
         opened(tmp_path / "none.json")
     with pytest.raises(UserError, match="holds what 'arithmetic' answers, and this run edits 'gpt2'"):

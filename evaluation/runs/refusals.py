@@ -1,107 +1,94 @@
-"""Refusals before a run: methods that lack support, and what was learnt from cases that are evaluated."""
+"""What is refused before a model is loaded: methods, metrics and lengths that do not fit the split or its support."""
 
 from __future__ import annotations
 
-import contextlib
-import functools
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any
+from typing import TYPE_CHECKING
 
 from curation.case_sources.support import Support, TrainingData
 from curation.splits.split_file import Split
 from evaluation.editors import EDITORS
-from evaluation.editors.presets import check_options, preset
 from evaluation.metrics import METRICS
-from evaluation.models.loading import model_depth
 from evaluation.regimes.config import RegimeChoice
 from evaluation.runs.config import EditorChoice
 from schemas.cases import DOCUMENT, FACT
+from schemas.core.config import Options
 from schemas.core.errors import UserError
+from schemas.documents.specificity import SpecificitySet
 from schemas.text.counting import counted
+
+if TYPE_CHECKING:
+    from evaluation.runs.plan import Plan
 
 SHIPPED_SUPPORT = {FACT: "shipped", "event": "events_from_facts", DOCUMENT: "documents_from_facts"}
 """What comes with the program to learn from, by the type of its cases."""
 
 
-def check_parameters(
-    editors: Mapping[str, EditorChoice],
-    *,
-    model: str,
-    depth: Callable[[], int | None] | None = None,
-    files_here: bool = True,
-) -> bool:
-    """Refuse bad parameters of methods before anything is opened or loaded.
+def check_run(plan: Plan, options: Mapping[str, Options]) -> None:
+    """Raise an error for metrics, methods and lengths that do not fit the split, its support or the engine.
 
     Args:
-        editors: Choices (``name`` and ``params``) by label.
-        model: Name of the model, for presets and the number of its layers.
-        depth: Gives the model's number of layers or None; without it the model's configuration is read, once.
-        files_here: Whether files that options name must be on this machine: a cluster has its own.
-
-    Returns:
-        Whether everything was judged; False where options name layers and the model's depth is not known yet.
+        plan: The run.
+        options: All options of every method, by label.
 
     Raises:
-        UserError: an unknown method or parameter, a value that it does not take, a layer that the model does not
-            have, or a file that is not there; names the editor.
+        UserError: one sentence that names the setting.
     """
-    ask = functools.cache(depth or (lambda: model_depth(model)))
-    layers = [
-        check_options(
-            choice.name, model, choice.params, where=f"editors.{label}.params", depth=ask, files_here=files_here
-        )
-        for label, choice in editors.items()
-    ]
-    return not any(layers) or ask() is not None
+    config, split = plan.config, plan.split
+    for name in config.metrics:
+        _check_takes(f"the metric '{name}'", METRICS.get(name).takes, split, where="metrics", others=_metrics_for)
+    check_sequence(config.regime, len(plan.cases))
+    check_editors(config.editors, options, split=split, support=plan.support, engine=config.engine.name)
+    if plan.questions is not None:
+        refuse_other_model(plan.questions.set, model=config.model)
 
 
 def check_editors(
-    editors: Mapping[str, EditorChoice], *, split: Split, support: Support, model: str, engine: str = "fast"
+    editors: Mapping[str, EditorChoice],
+    options: Mapping[str, Options],
+    *,
+    split: Split,
+    support: Support,
+    engine: str = "fast",
 ) -> None:
-    """Refuse, before a model is loaded, methods that lack support or learnt from evaluated cases.
+    """Raise an error for methods that do not take the split's edits, lack their support, or learnt from its cases.
 
     Args:
-        editors: Choices (``name`` and ``params``) by label.
+        editors: Choices by label.
+        options: All options of each (``evaluation.editors.presets.check_options``).
         split: The evaluated split.
         support: What methods may learn from.
-        model: Name of the model, for the presets.
         engine: Name of the engine: processes of ``ray`` are not told the split's other edits.
 
     Raises:
-        UserError: an unknown method, or one that does not take the split's edits, or needs all of them where the engine
-            does not hand them out; no support where one is needed; a
-            checkpoint that shares cases with the split.
+        UserError: one sentence that names the method.
     """
     for label, choice in editors.items():
-        kind = EDITORS.get(choice.name)
-        options: dict[str, Any] = {}
-        with contextlib.suppress(UserError):  # a method that is scaled to the model's depth
-            options = preset(choice.name, model)
-        options |= choice.params
-        if (simplify := choice.simplify) is None:
-            _check_takes(f"'{choice.name}'", kind.takes, _editors_for, split, where=f"editors.{label}")
-            _check_statements(choice.name, wanted=kind.wants_statements(options), where=f"editors.{label}")
+        kind, where, wanted = EDITORS.get(choice.name), f"editors.{label}", options[label].model_dump()
+        if choice.simplify is None:
+            _check_takes(f"'{choice.name}'", kind.takes, split, where=where, others=_editors_for)
+            _check_statements(choice.name, wanted=kind.wants_statements(wanted), where=where)
         else:
-            takes_them = FACT in kind.takes or kind.wants_statements(options)
-            _check_simplification(choice.name, takes_them, simplify.name, split, where=f"editors.{label}.simplify")
+            takes_them = FACT in kind.takes or kind.wants_statements(wanted)
+            _check_simplification(choice.name, takes_them, choice.simplify.name, split, where=f"{where}.simplify")
         if choice.variant is not None:
-            _check_takes(f"the validity variant '{choice.variant}'", (FACT,), None, split, where=f"editors.{label}")
-        if engine == "ray" and kind.wants_split(options):
+            _check_takes(f"the validity variant '{choice.variant}'", (FACT,), split, where=where)
+        if engine == "ray" and kind.wants_split(wanted):
             raise UserError(
                 f"'{choice.name}' with these options reads all edits of the split, which workers are not told",
-                where=f"editors.{label}",
+                where=where,
                 fix="use engine = 'fast'",
             )
-        if simplify is None and split.type not in kind.learns_from and kind.wants_support(options):
-            raise UserError(
-                f"'{choice.name}' is filled from cases of facts, this split's edits are {split.type}s",
-                where=f"editors.{label}",
-                fix=f'set editors.{label}.params.memory = "split": all edits of the split',
-            )
-        if kind.wants_support(options):
-            check_support(choice.name, kind.learns_from, support, where=f"editors.{label}")
-        if trained := kind.training_data(options):
-            refuse_overlap(trained, split, where=f"editors.{label}")
+        if kind.wants_support(wanted):
+            if choice.simplify is None and split.type not in kind.learns_from:
+                raise UserError(
+                    f"'{choice.name}' is filled from cases of facts, this split's edits are {split.type}s",
+                    where=where,
+                    fix=f'set {where}.params.memory = "split": all edits of the split',
+                )
+            check_support(choice.name, kind.learns_from, support, where=where)
+        if trained := kind.training_data(wanted):
+            refuse_overlap(trained, split, where=where)
 
 
 def check_support(
@@ -152,28 +139,26 @@ def check_sequence(regime: RegimeChoice, cases: int) -> None:
         )
 
 
-def check_metrics(metrics: Sequence[str], split: Split) -> None:
-    """Refuse, before a model is loaded, metrics that ask nothing of the split's cases.
-
-    Raises:
-        UserError: names the first such metric, and those that fit.
-    """
-    for name in metrics:
-        _check_takes(f"the metric '{name}'", METRICS.get(name).takes, _metrics_for, split, where="metrics")
-
-
 def _check_takes(
-    who: str, taken: Sequence[str], others: Callable[[str], list[str]] | None, split: Split, *, where: str
+    who: str, taken: Sequence[str], split: Split, *, where: str, others: Callable[[str], list[str]] = lambda kind: []
 ) -> None:
+    """Refuse what takes edits of other types; the error lists the names that ``others`` returns for the split's."""
     if split.type in taken:
         return
-    names = [] if others is None else others(split.type)
     raise UserError(
         f"{who} takes {' and '.join(f'{kind}s' for kind in taken)}, this split's edits are {split.type}s",
         where=where,
-        allowed=", ".join(names) or None,
+        allowed=", ".join(others(split.type)) or None,
         fix=f"leave it out, or name another split than '{split.name}'",
     )
+
+
+def _editors_for(kind: str) -> list[str]:
+    return [name for name in EDITORS.names() if kind in EDITORS.get(name).takes]
+
+
+def _metrics_for(kind: str) -> list[str]:
+    return [name for name in METRICS.names() if kind in METRICS.get(name).takes]
 
 
 def _check_statements(method: str, *, wanted: bool, where: str) -> None:
@@ -194,14 +179,6 @@ def _check_simplification(method: str, takes_them: bool, strategy: str, split: S
         raise UserError(f"'{method}' does not edit facts, so documents are not simplified for it", where=where)
 
 
-def _editors_for(kind: str) -> list[str]:
-    return [name for name in EDITORS.names() if kind in EDITORS.get(name).takes]
-
-
-def _metrics_for(kind: str) -> list[str]:
-    return [name for name in METRICS.names() if kind in METRICS.get(name).takes]
-
-
 def refuse_overlap(trained: TrainingData, split: Split, *, where: str) -> None:
     """Refuse what was learnt from cases that a split evaluates.
 
@@ -216,3 +193,35 @@ def refuse_overlap(trained: TrainingData, split: Split, *, where: str) -> None:
             where=where,
             fix="learn from cases that share nothing with it (scedit split partition makes such parts)",
         )
+
+
+def refuse_other_model(questions: SpecificitySet, *, model: str, revision: str | None = None) -> None:
+    """Refuse a set that was chosen for another model: what one model answers says nothing about another.
+
+    Published sets tell the model's name only; where the set knows the weights they decide, and the name does not.
+
+    Args:
+        questions: The set.
+        model: Name of the run's model.
+        revision: What tells its weights from others; None before it is loaded.
+
+    Raises:
+        UserError: names both models.
+    """
+    if questions.revision is not None:
+        if revision is None or revision == questions.revision:
+            return
+        ours, theirs = f"'{model}' ({revision[:12]})", f"'{questions.model}' ({questions.revision[:12]})"
+    elif _last_name(model) == _last_name(questions.model):
+        return
+    else:
+        ours, theirs = f"'{model}'", f"'{questions.model}'"
+    raise UserError(
+        f"the specificity set '{questions.key}' holds what {theirs} answers, and this run edits {ours}",
+        where="specificity.file",
+        fix="name a set that was built for this model",
+    )
+
+
+def _last_name(model: str) -> str:
+    return model.rstrip("/").rpartition("/")[2].casefold()

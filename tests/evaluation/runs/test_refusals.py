@@ -6,11 +6,14 @@ import pytest
 
 from curation.case_sources.support import Support, TrainingData
 from curation.splits.split_file import Split, make_split
+from evaluation.editors.presets import check_options
 from evaluation.regimes.config import RegimeChoice
 from evaluation.runs.config import RunConfig
-from evaluation.runs.separation import check_editors, check_metrics, check_sequence, check_support, refuse_overlap
+from evaluation.runs.plan import plan_of
+from evaluation.runs.refusals import check_run, check_sequence, check_support, refuse_overlap
 from schemas.core.errors import UserError
 from tests.support.arithmetic import make_case
+from tests.support.evaluation.runner_of import check_methods
 from tests.support.events import event_case
 
 
@@ -24,9 +27,9 @@ def test_what_was_learnt_from_evaluated_cases_is_refused() -> None:
 def test_a_method_that_learns_needs_support() -> None:
     config = RunConfig.model_validate({"split": "mini", "editors": ["ike", "ft"], "out": "o"})
     split, cases = make_split("e", [make_case("Land01")]), (make_case("Elsewhere"),)
-    check_editors(config.editors, split=split, support=Support(cases, "digest", "theirs"), model="gpt2-xl")
+    check_methods(config, split, Support(cases, "digest", "theirs"))
     with pytest.raises(UserError, match=r"editors.ike: 'ike' learns from declared cases, and none are declared"):
-        check_editors(config.editors, split=split, support=Support(), model="gpt2-xl")
+        check_methods(config, split)
 
 
 def test_methods_and_metrics_of_another_type_are_refused_before_a_model_is_loaded() -> None:
@@ -35,17 +38,18 @@ def test_methods_and_metrics_of_another_type_are_refused_before_a_model_is_loade
 
     def check(*editors: object, split: Split) -> None:
         config = RunConfig.model_validate({"split": "mini", "editors": list(editors), "out": "o"})
-        check_editors(config.editors, split=split, support=Support(), model="gpt2-xl")
+        check_methods(config, split)
 
     check("none", split=events)
     with pytest.raises(UserError, match=r"editors.rome: 'rome' takes facts, this split's edits are events; .*none"):
         check("rome", split=events)
     with pytest.raises(UserError, match=r"variant 'masked' takes facts, this split's edits are events"):
         check({"name": "none", "label": "m", "variant": "masked"}, split=events)
-    check_metrics(["collapse"], events)
-    check_metrics(["es", "collapse"], facts)
+    config = RunConfig.model_validate({"split": "mini", "editors": ["none"], "metrics": ["collapse", "es"], "out": "o"})
+    options = {"none": check_options("none", "gpt2-xl", {}, where="none")}
+    check_run(plan_of(config, facts), options)
     with pytest.raises(UserError, match=r"metrics: the metric 'es' takes facts, .* are events; allowed: .*collapse"):
-        check_metrics(["collapse", "es"], events)
+        check_run(plan_of(config, events), options)
 
 
 def test_a_memory_that_is_filled_from_facts_is_refused_for_events() -> None:
@@ -54,10 +58,10 @@ def test_a_memory_that_is_filled_from_facts_is_refused_for_events() -> None:
         choice = {"name": "bm25", "params": memory}
         config = RunConfig.model_validate({"split": "mini", "editors": [choice], "out": "o"})
         if fits:
-            check_editors(config.editors, split=events, support=Support(), model="gpt2-xl")
+            check_methods(config, events)
             continue
         with pytest.raises(UserError, match=r'events; set editors.bm25.params.memory = "split"'):
-            check_editors(config.editors, split=events, support=Support(), model="gpt2-xl")
+            check_methods(config, events)
 
 
 def test_a_method_that_reads_all_edits_is_refused_where_workers_are_not_told_them() -> None:
@@ -70,11 +74,11 @@ def test_a_method_that_reads_all_edits_is_refused_where_workers_are_not_told_the
     ):
         config = RunConfig.model_validate({"split": "mini", "editors": ["none", choice], "out": "o", "engine": "ray"})
         if fits:
-            check_editors(config.editors, split=events, support=Support(), model="gpt2-xl", engine=config.engine.name)
+            check_methods(config, events, engine=config.engine.name)
             continue
         with pytest.raises(UserError, match=r"all edits of the split, which workers are not told; use engine = 'fast'"):
-            check_editors(config.editors, split=events, support=Support(), model="gpt2-xl", engine=config.engine.name)
-        check_editors(config.editors, split=events, support=Support(), model="gpt2-xl")
+            check_methods(config, events, engine=config.engine.name)
+        check_methods(config, events)
 
 
 @pytest.mark.parametrize(
