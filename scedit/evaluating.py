@@ -97,8 +97,8 @@ class Evaluation:
 
     def _table(self) -> tuple[Comparison, tuple[Metric, ...]]:
         from evaluation.analysis.comparison import compare
+        from evaluation.metrics.generation import metrics_of
         from evaluation.runs.frame import score_run
-        from evaluation.runs.plan import metrics_of
 
         metrics = metrics_of(self._run.about)
         scores = score_run(self._run, metrics, self._run.about["normalisation"])

@@ -7,8 +7,8 @@ from typing import ClassVar, Literal
 from pydantic import field_validator, model_validator
 
 from schemas.core.errors import UserError
+from schemas.core.plain_text import plain_text
 from schemas.core.records import Frozen, Key, Language, Record, Text
-from schemas.text.plain_text import plain_text
 
 
 class Entity(Frozen):

@@ -29,9 +29,9 @@ from benchmarks.support.tables import table
 from evaluation.analysis.method_order import MethodOrder, method_orders
 from evaluation.analysis.tables import FigureTable, Rate, head_of, rates
 from evaluation.analysis.written_facts import LOSSES, STAGES, asked_in_every_way, prompt_values
+from evaluation.metrics.generation import metrics_of
 from evaluation.report.formatting import one_cell
 from evaluation.runs.frame import score_run
-from evaluation.runs.plan import metrics_of
 from evaluation.runs.results import Run, load_run
 
 MARKS = ("<!-- order of methods -->", "<!-- end of the order -->")

@@ -44,10 +44,10 @@ from evaluation.editors.locate_edit.closed_forms import columns
 from evaluation.editors.locate_edit.stabilisers import damping
 from evaluation.edits.codebook import Codebook, with_key
 from evaluation.edits.weight_deltas import DenseDelta, LowRankDelta
+from evaluation.metrics.generation import load_metrics
 from evaluation.regimes.base import edits_digests
 from evaluation.regimes.sequence_log import EditEntry, SequenceEntries
 from evaluation.runs.generated_scripts import generation_of
-from evaluation.runs.plan import load_metrics
 from evaluation.runs.results import Run, all_cases_by_key, load_run
 from schemas.cases import Case
 from schemas.core.ids import seed

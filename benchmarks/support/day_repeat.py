@@ -10,7 +10,7 @@ from collections.abc import Callable, Sequence
 from typing import Any, TypeVar
 
 from benchmarks.support.workload import timed
-from evaluation.runs.open_model import WORKSPACE, fixed_order
+from evaluation.models.loading import WORKSPACE, fixed_order
 
 E = TypeVar("E")
 MODES = {"as_it_is": False, "fixed_order": True}

@@ -21,8 +21,8 @@ from schemas.cases import FACT, AnyCase, Case, CaseNeighbour, DocumentCase
 from schemas.core.config import Options
 from schemas.core.errors import UserError
 from schemas.core.ids import canonical_json, digest, seed, text_id
+from schemas.core.plain_text import plain_text
 from schemas.facts import Entity, Fact, Neighbour
-from schemas.text.plain_text import plain_text
 
 log = logging.getLogger(__name__)
 

@@ -15,9 +15,9 @@ from curation.overlap.collections import TextCollection, open_collection
 from curation.similarity.pairs import encode, similar_pairs
 from schemas.core.errors import UserError
 from schemas.core.ids import content_id
+from schemas.core.plain_text import plain_text
 from schemas.core.records import Frozen, Record
 from schemas.facts import Fact
-from schemas.text.plain_text import plain_text
 
 __all__ = [
     "LEVELS",

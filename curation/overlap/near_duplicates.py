@@ -27,9 +27,9 @@ from curation.similarity.pairs import (
 )
 from curation.similarity.texts import TEXT_KINDS, TextItem, case_records, group_of, record_text, text_items
 from schemas.core.errors import UserError
+from schemas.core.plain_text import plain_text
 from schemas.core.registry import check_choice
 from schemas.facts import Fact
-from schemas.text.plain_text import plain_text
 from schemas.verdicts import Verdict, verdict_key
 
 if TYPE_CHECKING:

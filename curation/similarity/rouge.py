@@ -13,7 +13,7 @@ from __future__ import annotations
 import re
 from collections import Counter
 
-from schemas.text.plain_text import fold
+from schemas.core.plain_text import fold
 
 _UNSPACED = "\u0e00-\u0eff\u0f00-\u109f\u1780-\u17ff\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff"
 _WORD = re.compile(rf"[{_UNSPACED}]|[^\W{_UNSPACED}]+")

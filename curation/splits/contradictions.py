@@ -6,8 +6,8 @@ from collections.abc import Iterable
 from typing import NamedTuple
 
 from schemas.cases import AnyCase
+from schemas.core.plain_text import plain_text
 from schemas.facts import Fact
-from schemas.text.plain_text import plain_text
 
 
 class ContradictoryRequests(NamedTuple):

@@ -16,9 +16,9 @@ from curation.similarity.pairs import components
 from schemas.cases import AnyCase, Case, DocumentCase, EventCase
 from schemas.core.errors import UserError
 from schemas.core.ids import seed as draw
+from schemas.core.plain_text import plain_text
 from schemas.facts import Fact
 from schemas.text.counting import counted
-from schemas.text.plain_text import plain_text
 
 log = logging.getLogger(__name__)
 

@@ -14,11 +14,12 @@ from curation.stats.bounded import bounded_interval, difference_interval
 from curation.stats.intervals import Interval
 from evaluation.analysis.tables import DELTA, FigureTable
 from evaluation.metrics.base import Metric, Normalisation, Role
+from evaluation.metrics.generation import load_metrics
 from evaluation.metrics.script_parser import names
 from evaluation.metrics.text_level import objects, rest_of_step
 from evaluation.runs.frame import score_run
 from evaluation.runs.generated_scripts import generation_of
-from evaluation.runs.plan import load_metrics, metrics_with_roles
+from evaluation.runs.plan import metrics_with_roles
 from evaluation.runs.results import Run, cases_by_key
 
 KnownCases = Literal["preferred", "named", "all"]

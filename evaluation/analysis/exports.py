@@ -20,8 +20,8 @@ from curation.files.atomic import atomic_path
 from evaluation.analysis.comparison import MethodRow, compare
 from evaluation.engines.base import prompt_as_read
 from evaluation.metrics.base import Metric, Normalisation
+from evaluation.metrics.generation import metrics_of
 from evaluation.runs.frame import Scores, chosen_metrics, score_rows, score_run
-from evaluation.runs.plan import metrics_of
 from evaluation.runs.results import EditorRun, Run, all_cases_by_key
 from evaluation.runs.validity_variants import asked_case
 from schemas.answers import Answer, GeneratedText, ItemScore

@@ -10,10 +10,10 @@ from evaluation.analysis.tables import FigureTable, Rate, head_of, rates
 from evaluation.analysis.text_ratings import ASPECTS, RatedTexts, profile
 from evaluation.engines.base import REWRITTEN, prompt_as_read
 from evaluation.metrics.fact_texts import WRITTEN
+from evaluation.metrics.generation import load_metrics
 from evaluation.metrics.script_parser import INSTRUCTION, has_repetition, names
 from evaluation.metrics.text_level import CONTINUED, QUESTION, ThoughtReading, objects, questions, read_thought
 from evaluation.runs.generated_scripts import generation_of, scripts_of_run
-from evaluation.runs.plan import load_metrics
 from evaluation.runs.results import EditorRun, Run, answers_by_probe, cases_by_key
 from evaluation.runs.validity_variants import asked_case
 from schemas.answers import GeneratedText

@@ -229,8 +229,8 @@ def forgetting(folder: Path, metrics: tuple[str, ...], normalisation: Any, state
     """
     from evaluation.analysis.sequences import batch_size_curve, is_in_batches
     from evaluation.analysis.sequences import forgetting_curve as curve
+    from evaluation.metrics.generation import load_metrics
     from evaluation.runs.generated_scripts import generation_of
-    from evaluation.runs.plan import load_metrics
     from evaluation.runs.results import load_run
 
     run = load_run(folder)
@@ -320,9 +320,9 @@ def item_analysis(
     Without --metrics: s_es and s_ns, or the run's first metric where it has neither.
     """
     from evaluation.analysis.method_order import analyse
+    from evaluation.metrics.generation import load_metrics
     from evaluation.runs.frame import score_run
     from evaluation.runs.generated_scripts import generation_of
-    from evaluation.runs.plan import load_metrics
     from evaluation.runs.results import load_run
 
     run = load_run(folder)

@@ -189,9 +189,9 @@ def _tell_size(size: Size, config: RunConfig, *, as_json: bool) -> None:
 
 def _tell_outcomes(outcomes: list[EditorOutcome], config: RunConfig, *, as_json: bool) -> None:
     from evaluation.analysis.comparison import compare
+    from evaluation.metrics.generation import metrics_of
     from evaluation.report.formatting import console_table
     from evaluation.runs.frame import score_run
-    from evaluation.runs.plan import metrics_of
     from evaluation.runs.results import load_run
 
     finished = load_run(config.out)

@@ -7,13 +7,15 @@ and the hint that a cloze gives (MULFE, Example 7); and questions that all cases
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from functools import cached_property
 from pathlib import Path
 from typing import Annotated, Any, Literal, NamedTuple
 
 from pydantic import Field, model_validator
 
+from evaluation.metrics import METRICS
+from evaluation.metrics.base import Metric
 from schemas.core.config import Options
 from schemas.core.errors import UserError
 from schemas.core.ids import seed
@@ -347,3 +349,14 @@ class Generation(NamedTuple):
         if self.choice.temperature == 0:
             return 0
         return seed(self.digest, case, purpose, item, str(sample))
+
+
+def load_metrics(names: Iterable[str], generation: Generation = Generation()) -> tuple[Metric, ...]:  # noqa: B008 - a value
+    """Metrics by name; those that ask for texts are told how to have them written."""
+    kinds = [METRICS.get(name) for name in names]
+    return tuple(kind(generation) if kind.asks_for_texts else kind() for kind in kinds)
+
+
+def metrics_of(description: Mapping[str, Any]) -> tuple[Metric, ...]:
+    """The metrics of a finished run, from its ``run.json``: they ask what was asked then."""
+    return load_metrics(description["metrics"], Generation.from_description(description))

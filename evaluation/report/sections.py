@@ -39,10 +39,9 @@ from evaluation.analysis.written_facts import text_tables, written_fact_tables
 from evaluation.analysis.written_texts import thought_tables
 from evaluation.editors.baselines import NULL_METHODS
 from evaluation.metrics.base import Metric, Normalisation
-from evaluation.metrics.generation import Generation
+from evaluation.metrics.generation import Generation, metrics_of
 from evaluation.runs.frame import Scores, score_run
 from evaluation.runs.generated_scripts import scripts_of_run
-from evaluation.runs.plan import metrics_of
 from evaluation.runs.results import Run, cases_by_key
 from schemas.cases import FACT, Case
 from schemas.core.errors import UserError

@@ -18,8 +18,8 @@ from evaluation.metrics.base import (
     paired_items,
     scale_of,
 )
+from evaluation.metrics.generation import metrics_of
 from evaluation.metrics.pooled import PERPLEXITY, RATIO, contributions, exponential, pooled_difference
-from evaluation.runs.plan import metrics_of
 from evaluation.runs.results import EditorRun, Run, all_cases_by_key, answers_by_probe
 from evaluation.runs.validity_variants import asked_case
 from schemas.answers import Answer, CaseScores, ItemScore

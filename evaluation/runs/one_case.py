@@ -9,9 +9,10 @@ from pydantic import ValidationError
 from evaluation.edits.edit import Edit, NoEdit
 from evaluation.inference.scoring import score
 from evaluation.metrics.base import Normalisation
+from evaluation.metrics.generation import load_metrics
 from evaluation.models.language_model import LM
 from evaluation.runs.config import DEFAULT_METRICS
-from evaluation.runs.plan import ask, load_metrics
+from evaluation.runs.plan import ask
 from schemas.answers import Answer, CaseScores
 from schemas.cases import Case
 from schemas.core.errors import UserError

@@ -2,14 +2,11 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 from functools import partial
 from pathlib import Path
 from typing import Any, NamedTuple
-
-import torch
 
 from curation.case_sources.support import Support
 from curation.files.artifact_cache import Cache
@@ -26,9 +23,6 @@ from evaluation.models.language_model import LM
 from evaluation.runs.cached_answers import CachedAnswers
 from evaluation.runs.config import RunConfig
 from evaluation.runs.plan import Plan
-
-WORKSPACE = "CUBLAS_WORKSPACE_CONFIG"
-"""Environment variable that cuBLAS reads when a process first uses it; without it, it may add in any order."""
 
 
 class OpenModel(NamedTuple):
@@ -109,34 +103,3 @@ def make_engine(config: RunConfig, lm: LM, *, support: Support) -> AbstractConte
         return RayEngine(config, support=support, lm=lm)
     budget = default_budget(lm) if tokens is None else TokenBudget(tokens)
     return nullcontext(FastEngine(lm, scorer=EditScorer(lm, budget=budget), group=config.engine.group))
-
-
-def fix_order() -> None:
-    """Have every operation of this process add in a fixed order from now on; one that cannot is named by a warning.
-
-    A CPU does so anyway. The variable that cuBLAS reads is set where it is not: too late where a CUDA device of this
-    process has multiplied matrices already.
-    """
-    os.environ.setdefault(WORKSPACE, ":4096:8")
-    torch.use_deterministic_algorithms(True, warn_only=True)
-
-
-@contextmanager
-def fixed_order(wanted: bool) -> Iterator[None]:
-    """``fix_order`` inside the block; afterwards PyTorch is as it was.
-
-    Args:
-        wanted: False leaves everything as it is.
-    """
-    if not wanted:
-        yield
-        return
-    before = torch.are_deterministic_algorithms_enabled(), torch.is_deterministic_algorithms_warn_only_enabled()
-    variable = os.environ.get(WORKSPACE)
-    fix_order()
-    try:
-        yield
-    finally:
-        torch.use_deterministic_algorithms(before[0], warn_only=before[1])
-        if variable is None:
-            os.environ.pop(WORKSPACE, None)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from curation.case_sources.choosing import ORDERS, choose
@@ -17,7 +17,7 @@ from evaluation.editors.presets import check_options
 from evaluation.engines.protocols import EditorLike, Scorer
 from evaluation.metrics import METRICS
 from evaluation.metrics.base import Metric, Role, metric_of
-from evaluation.metrics.generation import Generation, SharedQuestions
+from evaluation.metrics.generation import Generation, SharedQuestions, load_metrics
 from evaluation.models.loading import model_depth
 from evaluation.runs.config import RunConfig
 from evaluation.runs.refusals import check_run, refuse_other_model
@@ -89,7 +89,8 @@ def open_plan(config: RunConfig, lm: LM | None = None) -> Plan:
         )
         for label, choice in config.editors.items()
     }
-    check_run(plan, options)
+    known = None if plan.questions is None else plan.questions.set
+    check_run(config, options, split=split, support=support, cases=len(plan.cases), questions=known)
     return plan._replace(layers_checked=depth is not None or not any(map(layers_of, options.values())))
 
 
@@ -165,17 +166,6 @@ def ask_shared(case: AnyCase, metrics: Iterable[Metric]) -> tuple[ScoreProbe, ..
     """What is asked, of questions that all cases share, where this case's edit is the first in the model."""
     probes = (p for m in metrics if m.shared for p in m.probes(case))
     return tuple({p.id: p for p in probes if isinstance(p, ScoreProbe)}.values())
-
-
-def load_metrics(names: Iterable[str], generation: Generation = Generation()) -> tuple[Metric, ...]:  # noqa: B008 - a value
-    """Metrics by name; those that ask for texts are told how to have them written."""
-    kinds = [METRICS.get(name) for name in names]
-    return tuple(kind(generation) if kind.asks_for_texts else kind() for kind in kinds)
-
-
-def metrics_of(description: Mapping[str, Any]) -> tuple[Metric, ...]:
-    """The metrics of a finished run, from its ``run.json``: they ask what was asked then."""
-    return load_metrics(description["metrics"], Generation.from_description(description))
 
 
 def metrics_with_roles(roles: Iterable[Role], chosen: Sequence[Metric], generation: Generation) -> tuple[Metric, ...]:

@@ -3,44 +3,51 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from typing import TYPE_CHECKING
 
 from curation.case_sources.support import Support, TrainingData
 from curation.splits.split_file import Split
 from evaluation.editors import EDITORS
 from evaluation.metrics import METRICS
 from evaluation.regimes.config import RegimeChoice
-from evaluation.runs.config import EditorChoice
+from evaluation.runs.config import EditorChoice, RunConfig
 from schemas.cases import DOCUMENT, FACT
 from schemas.core.config import Options
 from schemas.core.errors import UserError
 from schemas.documents.specificity import SpecificitySet
 from schemas.text.counting import counted
 
-if TYPE_CHECKING:
-    from evaluation.runs.plan import Plan
-
 SHIPPED_SUPPORT = {FACT: "shipped", "event": "events_from_facts", DOCUMENT: "documents_from_facts"}
 """What comes with the program to learn from, by the type of its cases."""
 
 
-def check_run(plan: Plan, options: Mapping[str, Options]) -> None:
+def check_run(
+    config: RunConfig,
+    options: Mapping[str, Options],
+    *,
+    split: Split,
+    support: Support,
+    cases: int,
+    questions: SpecificitySet | None = None,
+) -> None:
     """Raise an error for metrics, methods and lengths that do not fit the split, its support or the engine.
 
     Args:
-        plan: The run.
+        config: The run.
         options: All options of every method, by label.
+        split: The evaluated split.
+        support: What methods may learn from.
+        cases: How many the run takes of the split.
+        questions: Its specificity set.
 
     Raises:
         UserError: one sentence that names the setting.
     """
-    config, split = plan.config, plan.split
     for name in config.metrics:
         _check_takes(f"the metric '{name}'", METRICS.get(name).takes, split, where="metrics", others=_metrics_for)
-    check_sequence(config.regime, len(plan.cases))
-    check_editors(config.editors, options, split=split, support=plan.support, engine=config.engine.name)
-    if plan.questions is not None:
-        refuse_other_model(plan.questions.set, model=config.model)
+    check_sequence(config.regime, cases)
+    check_editors(config.editors, options, split=split, support=support, engine=config.engine.name)
+    if questions is not None:
+        refuse_other_model(questions, model=config.model)
 
 
 def check_editors(

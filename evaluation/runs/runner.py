@@ -15,12 +15,13 @@ from curation.files.journal import Journal
 from evaluation.engines.base import JobResult, with_earlier
 from evaluation.engines.environment import environment
 from evaluation.engines.protocols import EditorLike
+from evaluation.models.loading import fixed_order
 from evaluation.regimes.base import Regime, RegimeContext, WorkUnit
 from evaluation.regimes.config import RegimeChoice
 from evaluation.regimes.table import make_regime
 from evaluation.runs.cached_answers import CachedAnswers
 from evaluation.runs.config import EditorChoice, RunConfig
-from evaluation.runs.open_model import OpenModel, fixed_order, open_model
+from evaluation.runs.open_model import OpenModel, open_model
 from evaluation.runs.plan import (
     BASELINE,
     Plan,

@@ -19,12 +19,13 @@ from evaluation.engines.base import Job, plain
 from evaluation.engines.environment import environment
 from evaluation.engines.fast import FastEngine
 from evaluation.metrics.base import Answers, Metric, Normalisation, Summary
+from evaluation.metrics.generation import load_metrics
 from evaluation.models.language_model import LM
 from evaluation.models.loading import quiet_transformers
 from evaluation.regimes.base import edits_digest
 from evaluation.report.formatting import mean_with_interval
 from evaluation.runs.config import DEFAULT_METRICS
-from evaluation.runs.plan import ask, load_metrics
+from evaluation.runs.plan import ask
 from evaluation.saved_edits.formats import (
     adapter_factors,
     merge_into_weights,

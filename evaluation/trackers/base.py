@@ -14,9 +14,9 @@ from pathlib import Path, PureWindowsPath
 from typing import Any, ClassVar
 
 from evaluation.analysis.comparison import compare
+from evaluation.metrics.generation import metrics_of
 from evaluation.runs.config import RunConfig
 from evaluation.runs.frame import score_run
-from evaluation.runs.plan import metrics_of
 from evaluation.runs.progress import EditorProgress
 from evaluation.runs.results import load_run
 from evaluation.trackers import TRACKERS

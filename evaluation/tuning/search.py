@@ -25,10 +25,10 @@ from curation.splits.split_file import Split
 from curation.stats.estimates import harmonic_mean
 from evaluation.editors.presets import options
 from evaluation.metrics.base import Metric, Summary
+from evaluation.metrics.generation import metrics_of
 from evaluation.models.language_model import LM
 from evaluation.runs.config import EditorChoice, RunConfig
 from evaluation.runs.frame import score_run
-from evaluation.runs.plan import metrics_of
 from evaluation.runs.progress import EditorProgress
 from evaluation.runs.refusals import refuse_overlap
 from evaluation.runs.results import OTHER_OUT, Run, load_run

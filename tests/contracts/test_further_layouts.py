@@ -12,8 +12,9 @@ from evaluation.editors import EDITORS
 from evaluation.engines.base import Job
 from evaluation.engines.fast import FastEngine
 from evaluation.inference.generation import PromptToContinue, Sampling, generate
+from evaluation.metrics.generation import load_metrics
 from evaluation.models.language_model import LM
-from evaluation.runs.plan import ask, load_metrics
+from evaluation.runs.plan import ask
 from schemas.core.errors import ModelError
 from tests.support.documents.records import make_document
 from tests.support.editors.saved_edits import FACTS, cases, editor

@@ -6,7 +6,7 @@ import re
 from typing import ClassVar
 
 from construction.events.checks.base import EventCheck, EventInputs
-from schemas.text.plain_text import plain_text
+from schemas.core.plain_text import plain_text
 from schemas.verdicts import Verdict
 
 _ABOUT_OTHERS = re.compile(

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from curation.similarity.rouge import words
 from evaluation.editors.in_context.retrieval import Bm25, Vectors
-from schemas.text.plain_text import fold
+from schemas.core.plain_text import fold
 
 if TYPE_CHECKING:
     import numpy as np

@@ -11,10 +11,10 @@ from curation.export.metadata import hub_licence
 from curation.files.atomic import write_text
 from evaluation.analysis.comparison import compare
 from evaluation.analysis.exports import TABLES, write_run_tables
+from evaluation.metrics.generation import metrics_of
 from evaluation.report.formatting import mean_with_interval
 from evaluation.report.narrative import model_name
 from evaluation.runs.frame import score_run
-from evaluation.runs.plan import metrics_of
 from evaluation.runs.results import Run
 from schemas.text.counting import counted
 from schemas.text.escaping import escape_line

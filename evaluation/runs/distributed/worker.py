@@ -13,9 +13,9 @@ from evaluation.engines.base import Job, JobResult
 from evaluation.engines.environment import environment
 from evaluation.engines.fast import FastEngine
 from evaluation.engines.protocols import EditorLike
+from evaluation.models.loading import fix_order
 from evaluation.runs.config import RunConfig
 from evaluation.runs.distributed.remote_model import ModelDescription
-from evaluation.runs.open_model import fix_order
 from evaluation.runs.plan import plain_params
 from schemas.answers import Answer
 from schemas.cases import AnyCase

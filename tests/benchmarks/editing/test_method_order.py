@@ -8,8 +8,8 @@ from typing import Any
 
 import pytest
 
+from evaluation.metrics.generation import metrics_of
 from evaluation.runs.frame import score_run
-from evaluation.runs.plan import metrics_of
 from evaluation.runs.results import Run, load_run
 from tests.support.arithmetic import go, make_cases
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from curation.similarity.rouge import rouge1_f, words
-from schemas.text.plain_text import plain_text
+from schemas.core.plain_text import plain_text
 
 
 @pytest.mark.parametrize(

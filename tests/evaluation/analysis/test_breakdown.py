@@ -24,8 +24,8 @@ from evaluation.analysis.breakdown import (
 from evaluation.analysis.comparison import Comparison, MethodRow
 from evaluation.metrics.base import Metric, Summary
 from evaluation.metrics.events import EventFact, EventFactWhole
+from evaluation.metrics.generation import load_metrics
 from evaluation.runs.frame import score_run
-from evaluation.runs.plan import load_metrics
 from evaluation.runs.results import load_run
 from schemas.documents.tags import Tag
 from tests.support.documents.records import make_probe

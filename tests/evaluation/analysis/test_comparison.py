@@ -3,10 +3,10 @@ from __future__ import annotations
 import pytest
 
 from evaluation.analysis.comparison import Comparison, MethodRow, _lead, compare
+from evaluation.metrics.generation import load_metrics
 from evaluation.report.narrative import common_cases_note
 from evaluation.report.write import write_report
 from evaluation.runs.frame import Scores, score_run
-from evaluation.runs.plan import load_metrics
 from evaluation.runs.results import load_run
 from schemas.answers import CaseScores, ItemScore
 from tests.support.report.read_report import finished

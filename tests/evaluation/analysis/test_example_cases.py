@@ -4,9 +4,9 @@ import csv
 import io
 
 from evaluation.analysis.example_cases import mark_objects, mention_table, pick_examples, which_objects
+from evaluation.metrics.generation import load_metrics
 from evaluation.report.write import write_report
 from evaluation.runs.frame import score_run
-from evaluation.runs.plan import load_metrics
 from evaluation.runs.results import cases_by_key, load_run
 from tests.support.arithmetic import ArithmeticLM
 from tests.support.report import rated_run

@@ -12,9 +12,9 @@ from curation.splits.split_file import make_split
 from curation.store.store import Store
 from evaluation.analysis.comparison import compare
 from evaluation.analysis.exports import WrittenLog, write_inspect_logs, write_run_tables
+from evaluation.metrics.generation import load_metrics
 from evaluation.runs.frame import COLUMNS, score_run
 from evaluation.runs.generated_scripts import scripts_of_run
-from evaluation.runs.plan import load_metrics
 from evaluation.runs.results import Run, load_run
 from schemas.answers import Answer
 from schemas.core.errors import UserError

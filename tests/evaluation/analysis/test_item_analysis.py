@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 
 from evaluation.analysis.method_order import analyse, split_half
+from evaluation.metrics.generation import load_metrics
 from evaluation.runs.frame import score_run
-from evaluation.runs.plan import load_metrics
 from evaluation.runs.results import Run, load_run
 from schemas.answers import CaseScores, ItemScore
 from schemas.core.errors import UserError

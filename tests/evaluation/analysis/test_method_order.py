@@ -11,8 +11,8 @@ from scipy.stats import kendalltau, rankdata
 
 from evaluation.analysis.comparison import merge_runs
 from evaluation.analysis.method_order import MethodOrder, kendall_taus, method_orders, ranks_of
+from evaluation.metrics.generation import load_metrics
 from evaluation.runs.frame import score_run
-from evaluation.runs.plan import load_metrics
 from evaluation.runs.results import Run
 from tests.support.arithmetic import make_cases
 from tests.support.report.texts_run import finished

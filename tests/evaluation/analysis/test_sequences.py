@@ -26,8 +26,8 @@ from evaluation.analysis.sequences import (
 from evaluation.analysis.tables import FigureTable, Plot
 from evaluation.cli import run as commands
 from evaluation.cli.results import forgetting as command
+from evaluation.metrics.generation import load_metrics
 from evaluation.regimes.sequence_log import FILE, StateEntry, TextScore, WeightNorm
-from evaluation.runs.plan import load_metrics
 from evaluation.runs.results import Run, load_run
 from schemas.core.errors import UserError
 from tests.evaluation.cli import test_run as test_commands

@@ -17,8 +17,8 @@ from evaluation.analysis.written_facts import (
     written_fact_tables,
 )
 from evaluation.metrics.fact_texts import PLACES
+from evaluation.metrics.generation import load_metrics
 from evaluation.runs.frame import score_run
-from evaluation.runs.plan import load_metrics
 from schemas.runs import CaseResult
 from tests.support.report.texts_run import TEXTS, _Elsewhere, finished
 

@@ -18,10 +18,9 @@ from evaluation.engines.protocols import EditorLike
 from evaluation.engines.simple import SimpleEngine
 from evaluation.inference.answering import ModelScorer, answer, model_input, write
 from evaluation.inference.generation import writing_budget
-from evaluation.metrics.generation import Generation, GenerationChoice
+from evaluation.metrics.generation import Generation, GenerationChoice, load_metrics
 from evaluation.models.language_model import LM
 from evaluation.runs.config import RunConfig
-from evaluation.runs.plan import load_metrics
 from evaluation.runs.runner import EditorOutcome
 from schemas.answers import Answer
 from schemas.core.config import Options

@@ -11,10 +11,11 @@ from evaluation.metrics.generation import (
     SharedQuestions,
     SpecificityChoice,
     cloze_hint,
+    load_metrics,
     prompt_of,
 )
 from evaluation.runs.config import parse_config
-from evaluation.runs.plan import ask, load_metrics
+from evaluation.runs.plan import ask
 from schemas.core.errors import UserError
 from schemas.probes import GenerateProbe
 from tests.support.arithmetic import make_case

@@ -5,8 +5,9 @@ import math
 import pytest
 
 from evaluation.metrics import METRICS
+from evaluation.metrics.generation import load_metrics
 from evaluation.metrics.token_level import TEXT
-from evaluation.runs.plan import ask, load_metrics
+from evaluation.runs.plan import ask
 from schemas.answers import Answer, CaseScores, TargetScore
 from schemas.cases import Case, CaseNeighbour
 from schemas.core.errors import UserError

@@ -69,7 +69,8 @@ def by_unit(outcome: EditorOutcome) -> dict[tuple[str, int], CaseResult]:
 
 
 def probes(runner_config: RunConfig, case: Case) -> list[Any]:
-    from evaluation.runs.plan import ask, load_metrics
+    from evaluation.metrics.generation import load_metrics
+    from evaluation.runs.plan import ask
 
     return list(ask(case, load_metrics(runner_config.metrics)))
 

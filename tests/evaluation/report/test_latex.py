@@ -8,9 +8,9 @@ import pytest
 
 from curation.stats.intervals import mean_interval
 from evaluation.analysis.comparison import compare
+from evaluation.metrics.generation import load_metrics
 from evaluation.report.latex import HEAD, TALLEST, WIDEST, escape, figure, token_table
 from evaluation.runs.frame import score_run
-from evaluation.runs.plan import load_metrics
 from evaluation.runs.results import load_run
 from tests.support.report import two_runs
 from tests.support.report.two_runs import METRICS

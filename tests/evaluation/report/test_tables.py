@@ -13,6 +13,7 @@ from curation.stats.intervals import BY_CASE, NO_SPREAD, Interval
 from evaluation.analysis.comparison import Comparison, MethodRow, compare
 from evaluation.analysis.correlations import correlate
 from evaluation.metrics.base import Summary
+from evaluation.metrics.generation import load_metrics
 from evaluation.report.csv_tables import by_case, flat, results_csv
 from evaluation.report.formatting import (
     console_table,
@@ -26,7 +27,6 @@ from evaluation.report.formatting import (
 from evaluation.report.markdown import correlation_table, gains_table, markdown_table, results_table
 from evaluation.report.write import write_report
 from evaluation.runs.frame import Scores, score_run
-from evaluation.runs.plan import load_metrics
 from evaluation.runs.results import load_run
 from schemas.answers import CaseScores, ItemScore
 from tests.support.ratings import rated_store

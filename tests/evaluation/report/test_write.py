@@ -7,11 +7,11 @@ import csv
 import pytest
 
 from evaluation.analysis.comparison import compare
+from evaluation.metrics.generation import load_metrics
 from evaluation.report.formatting import cell_text
 from evaluation.report.html_page import _glue
 from evaluation.report.write import write_report
 from evaluation.runs.frame import score_run
-from evaluation.runs.plan import load_metrics
 from evaluation.runs.results import load_run
 from schemas.core.errors import UserError
 from tests.support import arithmetic

@@ -10,12 +10,13 @@ import pytest
 from curation.splits.split_file import make_split, write_split
 from evaluation.analysis.comparison import compare, merge_runs
 from evaluation.analysis.sequences import forgetting_points
-from evaluation.report.formatting import flat
+from evaluation.metrics.generation import load_metrics
+from evaluation.report.csv_tables import flat
 from evaluation.report.narrative import _of_run, opening
 from evaluation.report.sections import make_section
 from evaluation.runs.asked_cases import asked_cases, edits_made
 from evaluation.runs.frame import score_run
-from evaluation.runs.plan import load_metrics, open_plan
+from evaluation.runs.plan import open_plan
 from evaluation.runs.results import Run, load_run
 from tests.support.arithmetic import go, make_case, make_config
 from tests.support.report.fading import run

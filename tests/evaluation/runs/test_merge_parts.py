@@ -10,10 +10,10 @@ import pytest
 from pydantic import ValidationError
 
 from evaluation.analysis.comparison import compare
+from evaluation.metrics.generation import load_metrics
 from evaluation.runs.config import RunConfig, with_part
 from evaluation.runs.frame import score_run
 from evaluation.runs.merge_parts import merge_parts
-from evaluation.runs.plan import load_metrics
 from evaluation.runs.results import Run, load_run
 from schemas.core.errors import UserError
 from tests.support.arithmetic import answers, go, make_config

@@ -9,8 +9,8 @@ import pytest
 from curation.case_sources.choosing import choose
 from curation.splits.split_file import make_split
 from evaluation.metrics.base import Metric
-from evaluation.metrics.generation import Generation, GenerationChoice
-from evaluation.runs.plan import ask, load_metrics, make_manifest, metrics_of, plain_params
+from evaluation.metrics.generation import Generation, GenerationChoice, load_metrics, metrics_of
+from evaluation.runs.plan import ask, make_manifest, plain_params
 from evaluation.runs.validity_variants import VARIANTS
 from schemas.cases import EventCase
 from schemas.core.errors import UserError

@@ -9,7 +9,6 @@ from curation.splits.split_file import Split, make_split
 from evaluation.editors.presets import check_options
 from evaluation.regimes.config import RegimeChoice
 from evaluation.runs.config import RunConfig
-from evaluation.runs.plan import plan_of
 from evaluation.runs.refusals import check_run, check_sequence, check_support, refuse_overlap
 from schemas.core.errors import UserError
 from tests.support.arithmetic import make_case
@@ -47,9 +46,9 @@ def test_methods_and_metrics_of_another_type_are_refused_before_a_model_is_loade
         check({"name": "none", "label": "m", "variant": "masked"}, split=events)
     config = RunConfig.model_validate({"split": "mini", "editors": ["none"], "metrics": ["collapse", "es"], "out": "o"})
     options = {"none": check_options("none", "gpt2-xl", {}, where="none")}
-    check_run(plan_of(config, facts), options)
+    check_run(config, options, split=facts, support=Support(), cases=1)
     with pytest.raises(UserError, match=r"metrics: the metric 'es' takes facts, .* are events; allowed: .*collapse"):
-        check_run(plan_of(config, events), options)
+        check_run(config, options, split=events, support=Support(), cases=1)
 
 
 def test_a_memory_that_is_filled_from_facts_is_refused_for_events() -> None:

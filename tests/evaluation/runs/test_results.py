@@ -11,8 +11,8 @@ import pytest
 
 from curation.files.journal import Journal
 from evaluation.analysis.comparison import compare
+from evaluation.metrics.generation import load_metrics
 from evaluation.runs.frame import score_run
-from evaluation.runs.plan import load_metrics
 from evaluation.runs.results import EditorFolder, answers_by_probe, cases_by_key, load_run
 from schemas.answers import Answer
 from schemas.core.errors import DataError, UserError

@@ -11,8 +11,9 @@ import pytest
 from evaluation.analysis.comparison import compare, merge_runs
 from evaluation.engines.base import JobResult
 from evaluation.engines.simple import SimpleEngine
+from evaluation.metrics.generation import load_metrics
 from evaluation.runs.frame import score_run
-from evaluation.runs.plan import BASELINE, load_metrics
+from evaluation.runs.plan import BASELINE
 from evaluation.runs.progress import EditorProgress, line
 from evaluation.runs.results import load_run
 from tests.support.arithmetic import ArithmeticEditor, ArithmeticLM, answers, go, make_cases, make_config

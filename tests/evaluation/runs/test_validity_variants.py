@@ -8,9 +8,9 @@ import pytest
 
 from curation.shipped import mini_split
 from curation.splits.split_file import make_split
+from evaluation.metrics.generation import load_metrics
 from evaluation.runs.config import RunConfig, with_variants
 from evaluation.runs.frame import score_run
-from evaluation.runs.plan import load_metrics
 from evaluation.runs.results import load_run
 from evaluation.runs.validity_variants import (
     VARIANTS,

@@ -17,10 +17,10 @@ from curation.shipped import SHIPPED, mini_split
 from evaluation.edits.edit import WeightEdit
 from evaluation.edits.weight_deltas import DenseDelta
 from evaluation.inference.generation import PromptToContinue, Sampling, generate
+from evaluation.metrics.generation import load_metrics
 from evaluation.models.language_model import LM
 from evaluation.runs.config import DEFAULT_METRICS
 from evaluation.runs.one_case import score_case
-from evaluation.runs.plan import load_metrics
 from evaluation.saved_edits import save
 from evaluation.saved_edits.formats import load_deltas
 from evaluation.saved_edits.save import SHOWN, ask_cases, card, open_edit_cases, save_edit, score_changes

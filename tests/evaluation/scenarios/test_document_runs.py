@@ -18,10 +18,9 @@ from evaluation.inference.answering import ModelScorer, answer
 from evaluation.inference.generation import PromptToContinue, Sampling, generate
 from evaluation.metrics import METRICS
 from evaluation.metrics.documents import answer_probe
-from evaluation.metrics.generation import DocumentChoice
+from evaluation.metrics.generation import DocumentChoice, metrics_of
 from evaluation.report.write import write_report
 from evaluation.runs.frame import score_run
-from evaluation.runs.plan import metrics_of
 from evaluation.runs.results import load_run
 from evaluation.runs.runner import EditorOutcome
 from schemas.cases import DocumentCase

@@ -21,11 +21,11 @@ from evaluation.editors.presets import make_editor
 from evaluation.engines.fast import FastEngine
 from evaluation.inference.answering import ModelScorer
 from evaluation.metrics import METRICS
+from evaluation.metrics.generation import metrics_of
 from evaluation.report.write import write_report
 from evaluation.reproduction.published import data_difference, published_data
 from evaluation.runs.dry_run import size
 from evaluation.runs.frame import score_run
-from evaluation.runs.plan import metrics_of
 from evaluation.runs.results import load_run
 from evaluation.runs.runner import EditorOutcome
 from schemas.cases import EventCase

@@ -18,8 +18,9 @@ from evaluation.editors.presets import make_editor
 from evaluation.engines.base import Job
 from evaluation.engines.fast import FastEngine
 from evaluation.inference.scoring import score
+from evaluation.metrics.generation import load_metrics
 from evaluation.models.language_model import LM
-from evaluation.runs.plan import ask, load_metrics
+from evaluation.runs.plan import ask
 from evaluation.runs.runner import EditorOutcome
 from schemas.runs import CaseResult
 from tests.evaluation.engines.test_fast import OPTIONS

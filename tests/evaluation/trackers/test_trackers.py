@@ -11,8 +11,8 @@ from unittest.mock import MagicMock, call
 import pytest
 
 from evaluation.analysis.comparison import compare
+from evaluation.metrics.generation import metrics_of
 from evaluation.runs.frame import score_run
-from evaluation.runs.plan import metrics_of
 from evaluation.runs.progress import EditorProgress
 from evaluation.runs.results import load_run
 from evaluation.trackers import TRACKERS, base

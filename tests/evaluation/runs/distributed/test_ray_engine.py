@@ -16,12 +16,12 @@ from evaluation.editors.presets import make_editor
 from evaluation.engines.base import Job
 from evaluation.engines.fast import GROUP, FastEngine
 from evaluation.inference.answering import ModelScorer
-from evaluation.metrics.generation import Generation
+from evaluation.metrics.generation import Generation, load_metrics
 from evaluation.regimes.config import RegimeChoice
 from evaluation.runs.config import RunConfig
 from evaluation.runs.distributed.ray_engine import RayEngine
 from evaluation.runs.distributed.worker import Worker, WorkerTask
-from evaluation.runs.plan import ask, load_metrics, plain_params
+from evaluation.runs.plan import ask, plain_params
 from evaluation.runs.runner import EditorOutcome
 from schemas.core.errors import UserError
 from tests.evaluation.engines.test_fast import OPTIONS, same, split

@@ -11,7 +11,7 @@ from construction.llm.attempts import Reply
 from construction.llm.step import PlainText
 from curation.shipped import mini_split
 from evaluation.analysis.comparison import compare
-from evaluation.metrics.generation import Generation
+from evaluation.metrics.generation import Generation, metrics_of
 from evaluation.metrics.script_parser import INSTRUCTION
 from evaluation.metrics.text_level import GO_ON, rest_of_step, scripts_for
 from evaluation.report.write import write_report
@@ -19,7 +19,6 @@ from evaluation.runs.config import RunConfig
 from evaluation.runs.dry_run import size
 from evaluation.runs.endpoint import read_text, text_request
 from evaluation.runs.frame import score_run
-from evaluation.runs.plan import metrics_of
 from evaluation.runs.results import load_run
 from evaluation.runs.runner import execute
 from schemas.core.errors import ModelError

@@ -11,8 +11,8 @@ import pytest
 from curation.files.journal import Journal
 from curation.splits.split_file import make_split
 from evaluation.analysis.comparison import compare
+from evaluation.metrics.generation import metrics_of
 from evaluation.runs.frame import score_run
-from evaluation.runs.plan import metrics_of
 from evaluation.runs.results import load_run
 from schemas.core.errors import UserError
 from tests.support.arithmetic import ArithmeticEdit, ArithmeticEditor, ArithmeticLM, make_config

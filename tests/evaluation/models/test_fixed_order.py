@@ -7,7 +7,7 @@ import os
 import pytest
 import torch
 
-from evaluation.runs.open_model import WORKSPACE, fix_order, fixed_order
+from evaluation.models.loading import WORKSPACE, fix_order, fixed_order
 
 
 def state() -> tuple[bool, bool, str | None]:
