@@ -15,7 +15,7 @@ from typing import Literal, NamedTuple
 
 from construction.authoring.standing import overall_label
 from construction.checks import CheckInputs, judge
-from construction.checks.script_format import complaint
+from construction.checks.prompts import complaint
 from construction.scripts.script_step import Draft, script_of
 from construction.scripts.truncation import cut_script
 from construction.verifier.steps import STEPS, NextReply, NextWords, PromptReading, PromptReply, VerifyAsk

@@ -4,7 +4,7 @@ from schemas.core.lazy import lazy_names
 
 _PUBLIC = {
     "Access": "construction.llm.connection:Access",
-    "CheckInputs": "construction.checks.inputs:CheckInputs",
+    "CheckInputs": "construction.checks.base:CheckInputs",
     "ConstructionPlan": "construction.pipeline.pipeline:ConstructionPlan",
     "PromptStep": "construction.llm.step:PromptStep",
     "RuleCheck": "construction.checks.base:RuleCheck",

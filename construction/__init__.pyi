@@ -1,7 +1,7 @@
 # Types of the public names, which __init__.py imports when they are first used (tests/schemas/core/test_lazy.py).
 from construction.checks import judge as judge
+from construction.checks.base import CheckInputs as CheckInputs
 from construction.checks.base import RuleCheck as RuleCheck
-from construction.checks.inputs import CheckInputs as CheckInputs
 from construction.llm.connection import Access as Access
 from construction.llm.step import PromptStep as PromptStep
 from construction.pipeline.pipeline import ConstructionPlan as ConstructionPlan

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Sequence
-from typing import ClassVar, TypeVar
+from typing import Any, ClassVar, TypeVar
 
 from schemas.core.records import Frozen, Record
 from schemas.text.counting import counted
@@ -60,11 +60,12 @@ class Tally:
         order = sorted(self._losses.items(), key=lambda item: (self.stages.index(item[0][0]), -item[1], item[0][1]))
         return tuple(CountedLoss(stage=stage, reason=reason, count=count) for (stage, reason), count in order)
 
-    def result(self, kind: type[C], *, calls: int, quality: str | None) -> C:
-        """The counts so far, as a funnel of this kind."""
+    def result(self, kind: type[C], *, calls: int, quality: str | None, **more: Any) -> C:
+        """The counts so far, as a funnel of this kind; what is not counted here is given."""
         names = [n for n, field in kind.model_fields.items() if field.annotation is int and n != "calls"]
         counts = {name: self.n[name] for name in names}
-        return kind.model_validate({**counts, "calls": calls, "quality": quality, "losses": self.losses()})
+        more = more or {"losses": self.losses()}
+        return kind.model_validate({**counts, "calls": calls, "quality": quality, **more})
 
 
 def closing_lines(losses: Iterable[CountedLoss], calls: int, *, stored: bool) -> list[str]:

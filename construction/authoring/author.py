@@ -12,7 +12,7 @@ from construction.authoring.outcome import REPEATED, AuthorAttempts, FactOutcome
 from construction.authoring.rejection import reason_for_author
 from construction.authoring.standing import overall_label
 from construction.checks import CheckInputs, judge
-from construction.checks.script_format import complaint
+from construction.checks.prompts import complaint
 from construction.llm.call_lineage import lineage_of_call
 from construction.llm.client import Client, Reply, gather_all
 from construction.prompts.prompt_file import WriterPrompt, is_shipped

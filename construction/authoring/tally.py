@@ -6,6 +6,7 @@ from collections import Counter
 
 from construction.authoring.outcome import REPEATED, FactOutcome, QuestionOutcome, Slot
 from construction.checks import CHECKS
+from construction.tally import Tally
 from schemas.core.records import Frozen
 from schemas.verdicts import Verdict
 
@@ -98,11 +99,11 @@ def _percent(part: int, whole: int) -> float:
     return 100.0 * part / whole if whole else 0.0
 
 
-class ConstructionTally:
+class ConstructionTally(Tally):
     """Counts while facts are made."""
 
     def __init__(self) -> None:
-        self._n: Counter[str] = Counter()
+        super().__init__()
         self._reasons: Counter[tuple[str, str, str]] = Counter()
         self._examples: dict[tuple[str, str, str], tuple[str, str]] = {}
         self._authors: dict[str, Counter[str]] = {}
@@ -110,22 +111,22 @@ class ConstructionTally:
 
     def add(self, outcome: FactOutcome, *, edited: bool) -> None:
         """Count one fact."""
-        self._n["facts"] += 1
-        self._n["edits"] += edited
+        self.n["facts"] += 1
+        self.n["edits"] += edited
         if outcome.unfinished:
-            self._n["unfinished"] += 1
+            self.n["unfinished"] += 1
             return
         if edited:
             self._count_fact(outcome)
         outcomes = [self._slot(outcome, slot) for slot in outcome.slots]
-        self._n["facts_kept"] += "keep" in outcomes
+        self.n["facts_kept"] += "keep" in outcomes
         for q in outcome.questions():
-            self._n["questions"] += 1
+            self.n["questions"] += 1
             self._by_author(q)
-            self._n["scripts"] += len(q.scripts)
+            self.n["scripts"] += len(q.scripts)
             prompts = [s.prompt for s in q.scripts if s.prompt is not None]
-            self._n["prompts"] += len(prompts)
-            self._n["early"] += sum(p.step == 1 for p in prompts)
+            self.n["prompts"] += len(prompts)
+            self.n["early"] += sum(p.step == 1 for p in prompts)
 
     def _count_fact(self, result: FactOutcome) -> None:
         """Count what is said against the fact itself; a reply that cannot be used is counted with its questions."""
@@ -146,12 +147,12 @@ class ConstructionTally:
 
     def _slot(self, result: FactOutcome, slot: Slot) -> str:
         """Count one question that was asked for; returns what became of it."""
-        self._n["asked"] += 1
+        self.n["asked"] += 1
         if slot.surplus:
-            self._n["surplus"] += 1
+            self.n["surplus"] += 1
             return "surplus"
         outcome = slot.standing
-        self._n[_PLACES[outcome]] += 1
+        self.n[_PLACES[outcome]] += 1
         if outcome != "keep":
             self._note(result, slot, outcome)
         return outcome
@@ -179,40 +180,24 @@ class ConstructionTally:
 
     def link(self, *, passes: bool) -> None:
         """Count one neighbour link."""
-        self._n["links"] += 1
-        self._n["links_kept"] += passes
+        self.n["links"] += 1
+        self.n["links_kept"] += passes
 
-    def result(self, *, calls: int, quality: str | None) -> ConstructionCounts:
+    def counts(self, *, calls: int, quality: str | None) -> ConstructionCounts:
         """The counts so far."""
-        names = [
-            "facts",
-            "edits",
-            "unfinished",
-            "facts_kept",
-            "asked",
-            "questions",
-            "scripts",
-            "prompts",
-            "kept",
-            "unsure",
-            "rejected",
-            "early",
-            "links",
-            "surplus",
-        ]
         reasons = tuple(
             Reason(
                 stage=k[0], check=k[1], label=k[2], count=n, reason=self._examples[k][0], example=self._examples[k][1]
             )
             for k, n in sorted(self._reasons.items(), key=lambda item: (-item[1], item[0]))
         )
-        counts = {name: self._n[name] for name in [*names, "links_kept"]}
         authors = tuple(
             AuthorCounts(author=name, **{k: n[k] for k in ("asked", "kept", "unsure", "rejected", "scripts")})
             for name, n in sorted(self._authors.items())
         )
         held = tuple(self._held[k] for k in sorted(self._held))
-        return ConstructionCounts(**counts, calls=calls, quality=quality, reasons=reasons, authors=authors, held=held)
+        parts = {"reasons": reasons, "authors": authors, "held": held}
+        return self.result(ConstructionCounts, calls=calls, quality=quality, **parts)
 
 
 def _cause(question: QuestionOutcome, outcome: str) -> tuple[Verdict | None, str, str]:

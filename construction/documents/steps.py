@@ -7,7 +7,7 @@ from typing import Annotated, Literal, NamedTuple
 
 from pydantic import AfterValidator, BaseModel, ConfigDict, field_validator
 
-from construction.documents.checks.base import UNKNOWN_TAGS
+from construction.documents.checks import UNKNOWN_TAGS
 from construction.documents.prompt_file import ProbePrompt
 from construction.llm.prompt_text import fence_text, line_up_to, tidy
 from construction.llm.step import Message

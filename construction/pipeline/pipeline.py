@@ -226,7 +226,7 @@ class Construction:
         return self._result()
 
     def _result(self) -> ConstructionCounts:
-        return self._tally.result(calls=sum(c.calls for c in self._clients), quality=self._quality)
+        return self._tally.counts(calls=sum(c.calls for c in self._clients), quality=self._quality)
 
     async def _make(self, fact: Fact, *, edited: bool) -> FactOutcome:
         """A fact through the models."""

@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Generic, Literal, TypeVar
 
 from pydantic import BaseModel, ConfigDict, Field
 
-from construction.checks.leak_in_prompt import blank_step_labels
+from construction.checks.prompts import blank_step_labels
 from construction.llm.call_lineage import lineage_of_call
 from construction.llm.prompt_file import PromptFile, read_prompt
 from construction.llm.prompt_text import LONGEST, fence_text, find_quote, tidy

@@ -43,11 +43,11 @@ LEAKS = question_with(4, verdicts=[("leak_in_question", "drop")])
 def counts(*slots, edited=True, **more):
     tally = ConstructionTally()
     tally.add(FactOutcome(FACT, tuple(slots), **more), edited=edited)
-    return tally.result(calls=7, quality=None)
+    return tally.counts(calls=7, quality=None)
 
 
 def test_of_nothing_all_is_zero_and_nothing_is_divided_by_it():
-    result = ConstructionTally().result(calls=0, quality=None)
+    result = ConstructionTally().counts(calls=0, quality=None)
     assert (result.facts, result.asked, result.early_percent, result.reasons, result.authors) == (0, 0, 0.0, (), ())
 
 
@@ -113,7 +113,7 @@ def test_what_is_said_of_facts_is_counted_for_edits_only(is_edit):
     tally = ConstructionTally()
     for _ in range(2):
         tally.add(FactOutcome(FACT, (Slot((KEPT,)),), verdicts), edited=is_edit)
-    holding = tally.result(calls=0, quality=None).held
+    holding = tally.counts(calls=0, quality=None).held
     assert [(h.check, h.label, h.count, h.reason, h.example) for h in holding] == (
         [("fact_dates", "unsure", 2, "no date", FACT.key)] if is_edit else []
     )
@@ -133,7 +133,7 @@ def test_links_are_counted_with_those_that_fit():
     tally = ConstructionTally()
     for flag in (True, False, True):
         tally.link(passes=flag)
-    result = tally.result(calls=0, quality="plumbing")
+    result = tally.counts(calls=0, quality="plumbing")
     assert (result.links, result.links_kept, result.quality) == (3, 2, "plumbing")
 
 

@@ -7,8 +7,7 @@ from typing import get_args
 
 import pytest
 
-from construction.checks.inputs import CheckInputs, Stage
-from construction.checks.store_inputs import _LOOKUPS
+from construction.checks.base import _LOOKUPS, CheckInputs, Stage
 from tests.support.facts import make_fact
 
 

@@ -3,7 +3,7 @@ from __future__ import annotations
 import pytest
 
 from construction.checks import CheckInputs
-from construction.checks.no_mention import NoMention
+from construction.checks.prompts import NoMention
 from construction.scripts.script_step import Draft, script_of
 from schemas.scripts import ScriptQuestion
 from tests.support.facts import make_fact

@@ -7,7 +7,7 @@ import time
 import pytest
 
 from construction.checks import CheckInputs, judge
-from construction.checks.question_form import MOST_WORDS
+from construction.checks.questions import MOST_WORDS
 from schemas.facts import Entity
 from schemas.scripts import ScriptQuestion
 from tests.support.facts import make_fact

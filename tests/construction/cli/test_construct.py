@@ -265,7 +265,7 @@ def test_the_table_breaks_no_word_of_a_terminal_and_cuts_no_name_off_unseen(tmp_
     attempts = tuple(AuthorAttempts(name) for name in ("SmolLM2-135M-Instruct (embedded, Q4_1)", "ann", "a" * 60))
     made = QuestionOutcome(question, (verdict,), attempts)
     tally.add(FactOutcome(make_fact(), (Slot((made,)),)), edited=True)
-    text = _table(tally.result(calls=1, quality=None), tmp_path / "s", columns=columns)
+    text = _table(tally.counts(calls=1, quality=None), tmp_path / "s", columns=columns)
     assert "  SmolLM2-135M-Instruct (embedded, Q4_1)  " in text and f"  {'a' * 20} ... {'a' * 20}" in text
     lines = text.splitlines()
     at = lines.index("Why, with one example each:") + 1

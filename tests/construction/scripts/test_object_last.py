@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from pydantic import ValidationError
 
-from construction.checks.script_format import complaint
+from construction.checks.prompts import complaint
 from construction.llm.request_formats import RequestFormat, body_of
 from construction.prompts.prompt_file import load_prompt
 from construction.scripts.object_last import LEADING, object_last

@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from construction.checks.leak_in_prompt import blank_step_labels
+from construction.checks.prompts import blank_step_labels
 from construction.mentions import find_object
 from construction.scripts.script_step import Draft, script_of
 from construction.scripts.truncation import SoughtObject, cut_script, first_cut, separator_of

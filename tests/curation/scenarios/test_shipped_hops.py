@@ -9,12 +9,7 @@ from pathlib import Path
 import pytest
 
 import curation.shipped as shipped
-from construction.documents.checks.answer_in_query import AnswerInQuery
-from construction.documents.checks.answer_short import AnswerShort
-from construction.documents.checks.base import ProbeInputs
-from construction.documents.checks.one_blank import OneBlank
-from construction.documents.checks.probe_stands_alone import ProbeStandsAlone
-from construction.documents.checks.tag_known import TagKnown
+from construction.documents.checks import AnswerInQuery, AnswerShort, OneBlank, ProbeInputs, ProbeStandsAlone, TagKnown
 from construction.documents.hops import HopSource
 from curation.splits.split_file import Split
 from schemas.cases import DocumentCase

@@ -15,7 +15,7 @@ from itertools import chain
 from pathlib import Path
 from typing import NamedTuple
 
-from construction.checks.script_format import complaint
+from construction.checks.prompts import complaint
 from construction.pipeline.adopt import Adoption, adopt
 from construction.pipeline.case_files import case_rows
 from curation.loaders import load
