@@ -98,7 +98,6 @@ def construct(
         UserError: unusable facts, an unknown option, no key, an endpoint that does not answer, the budget is used up;
             what is finished is kept.
     """
-    from construction.pipeline.session import run
     from scedit.facts import read
     from scedit.progress import ConstructionBar
 
@@ -106,7 +105,7 @@ def construct(
     prepared = _prepare(there, author, store=store, verify=verify, **options)
     prepared.import_facts()
     live: Any = ConstructionBar(len(prepared.work.edits) + len(prepared.work.others), shown=progress)
-    counts = run(prepared.session, prepared.work, prepared.plan, origin=prepared.job.facts, live=live)
+    counts = prepared.run(origin=prepared.job.facts, live=live)
     if counts.unfinished:
         raise UserError(f"{counts.unfinished} facts are unfinished: calls went unanswered", fix="call construct again")
     return Build(prepared.job.store, counts)

@@ -6,10 +6,9 @@ from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from construction.authoring.outcome import AnsweredFacts
     from construction.llm.calls.activity import ModelProgress
     from construction.llm.cost.budget import Budget
-    from construction.pipeline.pipeline import ConstructionProgress
+    from construction.pipeline.progress import AnsweredFacts, ConstructionProgress
     from evaluation.runs.progress import EditorProgress
 
 
@@ -31,10 +30,11 @@ class ConstructionBar:
     def __init__(self, facts: int, *, shown: bool) -> None:
         self._bar = bar("construct", facts, "facts", shown=shown)
 
-    def watch(
-        self, models: Callable[[], Sequence[ModelProgress]], answered: Callable[[], AnsweredFacts] | None = None
-    ) -> None:
+    def watch(self, models: Callable[[], Sequence[ModelProgress]]) -> None:
         """Nothing more is asked of the models than the budget knows."""
+
+    def follow(self, answered: Callable[[], AnsweredFacts]) -> None:
+        """Facts are counted as they are stored."""
 
     def facts(self, progress: ConstructionProgress) -> None:
         """Facts were finished."""
