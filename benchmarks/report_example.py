@@ -1,6 +1,6 @@
 """The example report of the docs, made whole: run, scripts, judges, raters in a browser, calibration, report.
 
-    python -m benchmarks.report_example            (repository root; needs Chromium; most of an hour on two idle cores)
+    python -m benchmarks.report_example            (repository root; needs Chromium; nine minutes of one idle core)
     python -m benchmarks.report_example run        only the model's part, which takes long and goes on when killed
     python -m benchmarks.report_example rate       the judges and raters of a run that is there
     python -m benchmarks.report_example render     only the page, from what is there

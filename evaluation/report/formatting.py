@@ -102,7 +102,25 @@ def table_lines(table: FigureTable) -> list[str]:
         [" ".join(filter(None, cell_text(c, h))) for c, h in zip(row, table.head, strict=True)] for row in table.rows
     ]
     named = takewhile(lambda column: all(isinstance(cell, str) for cell in column), zip(*table.rows, strict=True))
-    return aligned([list(table.head), *rows], left=max(1, len(list(named))))
+    sizes = column_sizes(table)
+    return aligned([list(table.head), *([sizes] if any(sizes) else []), *rows], left=max(1, len(list(named))))
+
+
+def column_sizes(table: FigureTable) -> list[str]:
+    """How many cases the intervals of each column are over, for its head; empty for other columns, or where it says so.
+
+    Example:
+        >>> few, more = Interval(0.5, None, 3), Interval(0.5, 0.1, 9)
+        >>> column_sizes(FigureTable("", ("Method", "ES", "PS"), (("ft", more, few), ("rome", few, few))))
+        ['', 'n = 3 to 9', 'n = 3: too few']
+    """
+    out = []
+    for n, head in enumerate(table.head):
+        column = [row[n] for row in table.rows]
+        counts = [c.n for c in column if isinstance(c, Interval) and c.mean is not None and c.kind]
+        few = ": too few" if counts and max(counts) < LEAST_CASES else ""
+        out.append(f"n = {count_range(counts)}{few}" if counts and "n = " not in head else "")
+    return out
 
 
 def tables_text(tables: Iterable[FigureTable]) -> str:

@@ -108,7 +108,8 @@ def harmonic_table(table: Comparison, metrics: Sequence[Metric], scores: Scores)
         return None
     head = ("Method", *(list(whole)[n] for n in kept))
     caption = (
-        "Harmonic means of success rates, as ROME's S; the interval holds the truth in at least 95 % (Bonferroni)."
+        "Harmonic means of success rates, as ROME's S; the interval holds the truth in at least 95 % (Bonferroni). "
+        "There is none where one of the rates has fewer than five cases."
     )
     return FigureTable("One number a method", head, tuple((r[0], *(r[n + 1] for n in kept)) for r in rows), caption)
 
@@ -127,13 +128,13 @@ def harmonic_interval(means: Sequence[float | None], rates: Sequence[tuple[Metri
     if len(known) < len(means):
         return Interval(None, None, 0)
     tail = _MISSED / 2 / max(len(rates), 1)
-    boxes = [case_mean_interval(metric, scores, tail=tail).ends for metric, scores in rates]
-    ends = [box for box in boxes if box is not None]
-    whole = None
-    if len(ends) == len(boxes):
-        whole = (harmonic_mean([low for low, _ in ends]), harmonic_mean([high for _, high in ends]))
-    cases = min((len(some) for _, some in rates), default=0)
-    return Interval(harmonic_mean(known), None, cases, whole, BY_CASE)
+    boxes = [case_mean_interval(metric, scores, tail=tail) for metric, scores in rates]
+    found = Interval(harmonic_mean(known), None, min((box.n for box in boxes), default=0)).alone
+    ends = [box.ends for box in boxes if box.ends is not None]
+    if len(ends) < len(boxes):
+        return found
+    whole = (harmonic_mean([low for low, _ in ends]), harmonic_mean([high for _, high in ends]))
+    return found._replace(ends=whole, kind=BY_CASE)
 
 
 def cost_sections(run: Run, table: Comparison, metrics: Sequence[Metric]) -> list[Section]:

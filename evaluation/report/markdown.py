@@ -13,6 +13,7 @@ from evaluation.metrics.base import Metric
 from evaluation.report.formatting import (
     ARROWS,
     column_size,
+    column_sizes,
     edits_in_force,
     group_title,
     holds_many_edits,
@@ -30,7 +31,9 @@ from schemas.text.escaping import escape_line
 def markdown_table(table: FigureTable) -> str:
     """A table: one figure a cell with its interval; a bar or a tag in a name breaks nothing."""
     rows = [[one_cell(cell, head) for cell, head in zip(row, table.head, strict=True)] for row in table.rows]
-    lines = [f"| {' | '.join(map(_safe, row))} |" for row in (table.head, *rows)]
+    sizes = column_sizes(table)
+    heads = [f"{head} ({size})" if size else head for head, size in zip(table.head, sizes, strict=True)]
+    lines = [f"| {' | '.join(map(_safe, row))} |" for row in (heads, *rows)]
     return "\n".join([lines[0], "| --- |" + " ---: |" * (len(table.head) - 1), *lines[1:]])
 
 
