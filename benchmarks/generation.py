@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from evaluation.edits.weight_deltas import LowRankDelta
-    from evaluation.inference.request import EditedProbes
+    from evaluation.inference.passes import EditedProbes
     from evaluation.models.language_model import LM
 
 EDITS, TOKENS, LAYER = 4, 24, 5
@@ -71,7 +71,7 @@ def _timed(way: Callable[[], list[str]]) -> tuple[list[str], dict[str, float]]:
 
 def _work(lm: LM, edits: int, tokens: int) -> list[EditedProbes]:
     from curation.shipped import mini_split
-    from evaluation.inference.request import EditedProbes
+    from evaluation.inference.passes import EditedProbes
     from evaluation.metrics.generation import Generation, GenerationChoice
     from evaluation.metrics.text_level import scripts_for
 

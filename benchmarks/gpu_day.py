@@ -36,7 +36,7 @@ from benchmarks.support.day_models import SHAPES, build
 from benchmarks.support.day_steps import METHODS, ModelSteps
 from curation.files.artifact_cache import Cache
 from evaluation.engines.environment import environment
-from evaluation.models.device_memory import free_memory
+from evaluation.models.devices import free_memory
 
 Step = Callable[[], dict[str, Any]]
 

@@ -32,7 +32,7 @@ from evaluation.editors.locate_edit.value_search import SearchSettings
 from evaluation.editors.presets import make_editor
 from evaluation.edits.weight_deltas import Delta, LowRankDelta
 from evaluation.inference.batched_scoring import EditScorer
-from evaluation.inference.request import EditedProbes
+from evaluation.inference.passes import EditedProbes
 from evaluation.models.language_model import LM
 from schemas.facts import Fact
 

@@ -39,7 +39,7 @@ from curation.splits.split_file import Split, make_split, write_split
 from curation.stats.bounded import bounded_interval
 from curation.stats.intervals import Interval
 from evaluation.analysis.sequences import forgetting_points, sequence_states
-from evaluation.editors.gradient_step.feature_statistics import FeatureStatistics
+from evaluation.editors.gradient_step.ultraedit import FeatureStatistics
 from evaluation.editors.locate_edit.closed_forms import columns
 from evaluation.editors.locate_edit.stabilisers import damping
 from evaluation.edits.codebook import Codebook, with_key

@@ -35,7 +35,7 @@ from evaluation.engines.base import Job, JobResult
 from evaluation.engines.fast import FastEngine
 from evaluation.inference.batched_scoring import EditScorer
 from evaluation.inference.batching import TokenBudget
-from evaluation.inference.request import EditedProbes
+from evaluation.inference.passes import EditedProbes
 from evaluation.models.language_model import LM
 from schemas.cases import Case
 from schemas.facts import Fact

@@ -19,7 +19,7 @@ from curation.shipped import mini_split
 from evaluation.editors.locate_edit.value_search import SearchSettings
 from evaluation.edits.weight_deltas import Delta
 from evaluation.inference.batched_scoring import EditScorer
-from evaluation.inference.request import EditedProbes
+from evaluation.inference.passes import EditedProbes
 from evaluation.models.language_model import LM
 from schemas.answers import Answer
 from schemas.facts import Entity, Fact, Object, Relation, Source

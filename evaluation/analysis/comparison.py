@@ -14,9 +14,8 @@ from evaluation.metrics.base import Metric, Summary, scale_of
 from evaluation.metrics.generation import Generation
 from evaluation.metrics.pooled import PERPLEXITY
 from evaluation.regimes.config import regime_title
-from evaluation.runs.asked_cases import asked_cases, unedited_cases
 from evaluation.runs.frame import Scores
-from evaluation.runs.results import EditorRun, Run
+from evaluation.runs.results import EditorRun, Run, asked_cases, unedited_cases
 from evaluation.runs.validity_variants import COMPONENT
 from schemas.runs import CaseResult
 

@@ -12,12 +12,10 @@ from evaluation.analysis.tables import DELTA, Cell, FigureTable, Plot, PlotPoint
 from evaluation.metrics.base import Metric, Normalisation, case_mean_difference, case_mean_interval
 from evaluation.metrics.pooled import PERPLEXITY, RATIO, exponential, pooled_interval
 from evaluation.regimes.base import edits_digests
-from evaluation.regimes.config import RegimeChoice, regime_title
-from evaluation.regimes.sampling import sampled_positions
+from evaluation.regimes.config import RegimeChoice, regime_title, sampled_positions
 from evaluation.regimes.sequence_log import EditEntry, SequenceEntries, StateEntry, WeightNorm
-from evaluation.runs.asked_cases import sequence_choice
 from evaluation.runs.frame import Scores, score_run
-from evaluation.runs.results import Run, all_cases_by_key, answers_by_probe
+from evaluation.runs.results import Run, all_cases_by_key, answers_by_probe, sequence_choice
 from schemas.answers import Answer, CaseScores
 from schemas.cases import AnyCase
 from schemas.core.errors import UserError

@@ -24,7 +24,7 @@ from torch import Tensor
 from curation.files.artifact_cache import Cache
 from evaluation.covariance.corpus import Corpus, TextSource, open_corpus
 from evaluation.inference.batching import pack_batches
-from evaluation.models.device_memory import device_fault, least_free_bytes
+from evaluation.models.devices import device_fault, least_free_bytes
 from evaluation.models.hooks import ModuleActivations, capture
 from evaluation.models.language_model import LM
 from evaluation.models.loading import exact_products

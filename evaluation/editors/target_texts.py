@@ -13,10 +13,9 @@ from typing import NamedTuple
 import torch
 from torch import Tensor
 
-from evaluation.inference.partial_forward import LayerInput, resume_at, run_until
-from evaluation.inference.passes import logits_at
+from evaluation.inference.passes import LayerInput, logits_at, resume_at, run_until
+from evaluation.models.devices import send
 from evaluation.models.language_model import LM
-from evaluation.models.transfers import send
 from schemas.core.errors import UserError
 from schemas.facts import Fact
 

@@ -14,8 +14,8 @@ from weakref import WeakKeyDictionary
 import torch
 from torch import Tensor, nn
 
+from evaluation.models.devices import send
 from evaluation.models.hooks import replace_output
-from evaluation.models.transfers import send
 from schemas.core.errors import UserError
 
 _ASKED: WeakKeyDictionary[nn.Module, PromptRows | None] = WeakKeyDictionary()

@@ -18,7 +18,7 @@ from torch import Tensor, nn
 
 from evaluation.edits.routed_deltas import RoutedDelta, apply_routed
 from evaluation.models.hooks import home_of, replace_output
-from evaluation.models.linear_maps import is_transposed, linear_shape
+from evaluation.models.layout import is_transposed, linear_shape
 from schemas.core.errors import UserError
 
 

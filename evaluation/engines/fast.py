@@ -17,8 +17,8 @@ from evaluation.engines.base import Job, JobResult, case_error, plain, rewritten
 from evaluation.engines.peak_memory import PeakMemory
 from evaluation.engines.protocols import EditLike, EditorLike
 from evaluation.inference.answering import ModelScorer, answer, merge_answers, scored_probes, write_each, written_probes
-from evaluation.inference.request import EditedProbes
-from evaluation.models.device_memory import device_fault, free_memory, least_free_bytes, out_of_memory
+from evaluation.inference.passes import EditedProbes
+from evaluation.models.devices import device_fault, free_memory, least_free_bytes, out_of_memory
 from schemas.answers import Answer
 
 if TYPE_CHECKING:

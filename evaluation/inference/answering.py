@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
     from evaluation.inference.batching import TokenBudget
     from evaluation.inference.generation import Continuation, Sampling
-    from evaluation.inference.request import EditedProbes
+    from evaluation.inference.passes import EditedProbes
     from evaluation.models.language_model import LM
 
 Rewrite = Callable[[str], str] | None

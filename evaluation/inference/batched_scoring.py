@@ -20,8 +20,7 @@ from evaluation.edits.per_row import PerRow
 from evaluation.edits.routed_deltas import PromptRows, RoutedDelta, is_routed, tell_prompts_if
 from evaluation.edits.weight_deltas import Delta
 from evaluation.inference.batching import TokenBudget, default_budget, in_batches
-from evaluation.inference.partial_forward import LayerInput, resume_at
-from evaluation.inference.request import EditedProbes
+from evaluation.inference.passes import EditedProbes, LayerInput, resume_at
 from evaluation.inference.scoring import (
     EncodedProbes,
     Slot,
@@ -33,7 +32,7 @@ from evaluation.inference.scoring import (
     reads_of,
 )
 from evaluation.inference.token_tree import Tokens, TokenTree, build_trees, can_pack, to_tensors, token_cost
-from evaluation.models.device_memory import least_free_bytes
+from evaluation.models.devices import least_free_bytes
 from evaluation.models.hooks import capture
 from evaluation.models.packed_weights import packed_weights
 from schemas.answers import Answer

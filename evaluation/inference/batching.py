@@ -6,7 +6,7 @@ import logging
 from collections.abc import Callable, Iterator, Sequence
 from typing import TYPE_CHECKING, TypeVar
 
-from evaluation.models.device_memory import free_memory, least_free_bytes, out_of_memory
+from evaluation.models.devices import free_memory, least_free_bytes, out_of_memory
 
 if TYPE_CHECKING:
     from evaluation.models.language_model import LM

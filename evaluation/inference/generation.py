@@ -21,9 +21,8 @@ from evaluation.edits.routed_deltas import PromptRows, is_routed, tell_prompts_i
 from evaluation.edits.weight_deltas import Delta
 from evaluation.inference.batching import SHARE, TokenBudget, in_batches
 from evaluation.inference.text_ending import GrowingText, end_tokens
-from evaluation.models.device_memory import least_free_bytes
+from evaluation.models.devices import least_free_bytes, send
 from evaluation.models.packed_weights import packed_weights
-from evaluation.models.transfers import send
 from schemas.core.errors import UserError
 from schemas.probes import ThoughtAsked
 

@@ -18,8 +18,8 @@ from torch import Tensor
 
 from evaluation.edits.routed_deltas import PromptRows, is_routed, tell_prompts_if
 from evaluation.inference.batching import pack_batches
+from evaluation.models.devices import send
 from evaluation.models.tokenization import EncodedPrompt
-from evaluation.models.transfers import send
 from schemas.answers import Answer, NextTokens, TargetScore
 from schemas.probes import ScoreProbe, instructed
 

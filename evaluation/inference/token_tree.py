@@ -16,9 +16,8 @@ import torch
 from torch import Tensor
 
 from evaluation.edits.routed_deltas import tell_prompts
-from evaluation.models.device_memory import device_fault
+from evaluation.models.devices import device_fault, send
 from evaluation.models.tokenization import common_prefix
-from evaluation.models.transfers import send
 
 if TYPE_CHECKING:
     from evaluation.models.language_model import LM

@@ -12,11 +12,11 @@ import torch
 from torch import Tensor, nn
 
 from evaluation.models import loading
+from evaluation.models.devices import send
 from evaluation.models.hooks import note_rows, set_home, stopping_after
 from evaluation.models.layout import Layout, layout_of
 from evaluation.models.layout_choice import LayoutChoice
 from evaluation.models.tokenization import EncodedPrompt, encode_target
-from evaluation.models.transfers import send
 from schemas.core.errors import ModelError
 from schemas.core.ids import content_id
 

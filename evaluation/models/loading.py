@@ -19,7 +19,7 @@ import torch
 from curation.files.checksums import remembered_sha256
 from curation.files.local_models import converted_folder, gguf_depth, model_file
 from curation.files.model_packages import EMBEDDED, cache_dir
-from evaluation.models.device_memory import out_of_memory
+from evaluation.models.devices import out_of_memory
 from schemas.core.errors import ModelError, UserError
 from schemas.core.ids import digest
 

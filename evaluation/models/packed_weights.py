@@ -18,8 +18,8 @@ import torch
 from torch import Tensor, nn
 from transformers.pytorch_utils import Conv1D
 
-from evaluation.models.activations import fused_activations
-from evaluation.models.linear_maps import is_transposed
+from evaluation.models.devices import fused_activations
+from evaluation.models.layout import is_transposed
 
 if TYPE_CHECKING:
     from evaluation.models.language_model import LM
@@ -34,7 +34,7 @@ def packed_weights(lm: LM) -> Iterator[None]:
 
     The block must not train these weights. A weight that changed since it was packed is packed again. Nothing happens
     for other types than float32, on other devices than a CPU, or if PyTorch lacks the operation. On CUDA devices the
-    block runs activations of several operations as one (``evaluation.models.activations``).
+    block runs activations of several operations as one (``evaluation.models.devices``).
     """
     with ExitStack() as undo:
         for module in packable_maps(lm):

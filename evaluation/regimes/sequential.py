@@ -13,8 +13,8 @@ import torch
 from evaluation.engines.base import Job, JobResult, case_error, plain
 from evaluation.engines.peak_memory import PeakMemory
 from evaluation.regimes.base import Missing, Regime, RegimeContext, WorkUnit, ask_under, edits_digests
+from evaluation.regimes.config import asked_positions, lengths_reached, sampled_positions
 from evaluation.regimes.edit_chain import EditChain
-from evaluation.regimes.sampling import asked_positions, lengths_reached, sampled_positions
 from evaluation.regimes.sequence_log import EditEntry, SequenceLog, described_state
 from evaluation.regimes.snapshots import SequenceStep, Snapshots
 from schemas.cases import AnyCase

@@ -14,8 +14,7 @@ from evaluation.judge.model_families import family_conflicts
 from evaluation.metrics.base import NORMALISATIONS, Metric, Role, metric_of
 from evaluation.regimes.config import ALONE, regime_title
 from evaluation.report.formatting import count_range, mean_with_interval, percent, with_unit
-from evaluation.runs.asked_cases import edits_made
-from evaluation.runs.results import Run
+from evaluation.runs.results import Run, edits_made
 from schemas.cases import FACT
 from schemas.documents.document import Document
 from schemas.events.event import Event

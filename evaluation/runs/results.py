@@ -10,8 +10,10 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from curation.files.atomic import write_json, write_text
 from curation.files.journal import Journal, JournalSum
 from curation.files.json_files import read_json
+from curation.splits.contradictions import overwritten
 from curation.splits.split_file import Split, load_split, write_split
 from evaluation.metrics.generation import DocumentChoice, SharedQuestions
+from evaluation.regimes.config import RegimeChoice, asked_positions, lengths_reached
 from schemas.answers import Answer
 from schemas.cases import AnyCase, Case
 from schemas.core.config import to_toml, validate
@@ -22,6 +24,7 @@ from schemas.text.counting import counted
 
 if TYPE_CHECKING:
     from pandas import DataFrame
+
 
 FORMAT = 1
 RUN_FILE = "run.json"
@@ -293,3 +296,44 @@ def write_back(path: Path, split: Split, results: Iterable[tuple[RunManifest, Ed
             f"the run is finished, but its results could not be fed back to the store: {error}",
             fix="the same command again feeds them, nothing is computed twice",
         ) from None
+
+
+def sequence_choice(run: Run) -> RegimeChoice:
+    """How the run's sequences were asked; of runs of several regimes, one without a sample."""
+    stored = run.about.get("config", {}).get("regime", {})
+    name = stored.get("name") if isinstance(stored, dict) else stored
+    return RegimeChoice.model_validate(stored if name == "sequential" else "sequential")
+
+
+def asked_cases(run: Run) -> dict[str, AnyCase]:
+    """The cases that every method of a run is asked by its end, by key, in the run's order.
+
+    Of a sequence with a sample those are fewer than its edits. Without one the unedited model is asked all, a method
+    those that are edited: see ``unedited_cases``. A case whose edit a later one overwrites is left out: the later
+    request is the valid one.
+    """
+    cases = all_cases_by_key(run)
+    if run.regimes != ("sequential",):
+        return cases
+    choice, in_order = sequence_choice(run), list(cases.values())
+    asked = set(range(1, len(cases) + 1))
+    if choice.sample is not None:
+        asked = asked_positions(in_order, choice.sizes, choice.sample)
+    asked -= overwritten(in_order[: edits_made(run)]).keys()
+    return {key: case for n, (key, case) in enumerate(cases.items(), 1) if n in asked}
+
+
+def edits_made(run: Run) -> int:
+    """How many of the run's cases are edited: all, but of a sequence none after its last length.
+
+    A longer run that is reported together with this one counts.
+    """
+    if run.regimes != ("sequential",):
+        return len(run.cases)
+    newest = [result.after or 0 for editor in run.editors[1:] for result in editor.results.values()]
+    return max([*lengths_reached(run.cases, sequence_choice(run).sizes), *newest])
+
+
+def unedited_cases(run: Run) -> frozenset[str]:
+    """Keys of the cases after a sequence's last length: no method is ever asked them."""
+    return frozenset(list(all_cases_by_key(run))[edits_made(run) :])

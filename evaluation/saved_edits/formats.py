@@ -23,7 +23,7 @@ from evaluation.edits.edit import WeightEdit
 from evaluation.edits.routed_deltas import RoutedDelta
 from evaluation.edits.weight_deltas import Delta, DenseDelta, LowRankDelta, WeightDelta, owners, restore
 from evaluation.models.language_model import LM
-from evaluation.models.linear_maps import is_transposed
+from evaluation.models.layout import is_transposed
 from schemas.core.errors import DataError, UserError
 
 

@@ -11,7 +11,7 @@ from evaluation.editors.locate_edit.residual_editor import ResidualEditor
 from evaluation.edits.edit import own_answers
 from evaluation.edits.routed_deltas import RoutedDelta
 from evaluation.inference.batched_scoring import EditScorer
-from evaluation.inference.request import EditedProbes
+from evaluation.inference.passes import EditedProbes
 from evaluation.inference.scoring import score
 from schemas.core.errors import ModelError
 from tests.contracts.test_editors import PROBES, editor, requests_of, same, support_of

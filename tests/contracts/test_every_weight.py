@@ -13,7 +13,7 @@ from evaluation.edits.per_row import PerRow
 from evaluation.edits.weight_deltas import Delta, DenseDelta, LowRankDelta, applied
 from evaluation.inference.batched_scoring import EditScorer
 from evaluation.inference.generation import PromptToContinue, Sampling, generate
-from evaluation.inference.request import EditedProbes
+from evaluation.inference.passes import EditedProbes
 from evaluation.inference.scoring import score
 from evaluation.models.language_model import LM
 from schemas.core.errors import UserError

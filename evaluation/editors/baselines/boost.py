@@ -21,8 +21,8 @@ from evaluation.editors.base import Editor, check_requests
 from evaluation.edits.edit import Edit, WeightEdit
 from evaluation.edits.weight_deltas import LowRankDelta
 from evaluation.inference.passes import logits_at
+from evaluation.models.devices import send
 from evaluation.models.hooks import capture, replace_output
-from evaluation.models.transfers import send
 from schemas.cases import Case
 from schemas.core.config import Options
 from schemas.facts import Fact

@@ -25,7 +25,7 @@ from evaluation.editors.fine_tuning.training import (
 from evaluation.editors.target_texts import TargetBatch, TargetText
 from evaluation.edits.edit import Edit
 from evaluation.models.language_model import LM
-from evaluation.models.linear_maps import linear_shape, maps_beside_experts
+from evaluation.models.layout import linear_shape, maps_beside_experts
 from evaluation.models.packed_weights import packed_weights
 from schemas.core.config import Options
 from schemas.core.errors import MissingPackage, UserError

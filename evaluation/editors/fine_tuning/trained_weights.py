@@ -22,7 +22,7 @@ from evaluation.editors.base import DIVERGENCE_RATIO, Editor, check_requests
 from evaluation.editors.fine_tuning.training import CutTexts
 from evaluation.edits.edit import Edit, PlainPrompts
 from evaluation.edits.weight_deltas import put_back
-from evaluation.models.device_memory import available_bytes
+from evaluation.models.devices import available_bytes
 from evaluation.models.language_model import LM
 from schemas.cases import EditRequest
 from schemas.core.config import Options

@@ -19,10 +19,9 @@ from evaluation.editors.target_texts import TargetBatch, TargetText
 from evaluation.edits.edit import WeightEdit
 from evaluation.edits.weight_deltas import DenseDelta, LowRankDelta, WeightDelta
 from evaluation.inference.batching import default_budget, in_batches
-from evaluation.models.device_memory import least_free_bytes
+from evaluation.models.devices import least_free_bytes, send
 from evaluation.models.hooks import home_of, replace_output
-from evaluation.models.linear_maps import linear_shape
-from evaluation.models.transfers import send
+from evaluation.models.layout import linear_shape
 from schemas.core.errors import ModelError
 
 if TYPE_CHECKING:

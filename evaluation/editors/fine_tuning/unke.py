@@ -17,7 +17,7 @@ from evaluation.covariance.covariance import open_corpus
 from evaluation.editors.fine_tuning.trained_weights import Training, WeightScope, WeightTraining
 from evaluation.editors.locate_edit.target_windows import TargetWindow, search_windows, windows_of
 from evaluation.editors.locate_edit.value_search import SearchedValue, SearchSettings
-from evaluation.inference.partial_forward import LayerInput, resume_at, run_until
+from evaluation.inference.passes import LayerInput, resume_at, run_until
 from evaluation.models.hooks import capture, stopping_after
 from evaluation.models.language_model import LM
 from schemas.cases import EditRequest

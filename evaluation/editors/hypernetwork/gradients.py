@@ -14,10 +14,10 @@ from torch import Tensor
 
 from evaluation.editors.hypernetwork.network import GradientPairs, WeightChange
 from evaluation.editors.target_texts import TargetBatch, TargetText
-from evaluation.inference.partial_forward import run_until
+from evaluation.inference.passes import run_until
 from evaluation.models.hooks import replace_output
 from evaluation.models.language_model import LM
-from evaluation.models.linear_maps import linear_shape
+from evaluation.models.layout import linear_shape
 
 
 class LowerLayerStates:

@@ -20,7 +20,7 @@ from evaluation.editors.hypernetwork.training_cases import training_cases
 from evaluation.editors.target_texts import TargetBatch, TargetText, fact_texts
 from evaluation.edits.edit import Edit, WeightEdit
 from evaluation.edits.weight_deltas import LowRankDelta
-from evaluation.models.transfers import send
+from evaluation.models.devices import send
 from schemas.core.config import Options
 from schemas.core.errors import UserError
 

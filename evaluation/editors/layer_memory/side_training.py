@@ -12,9 +12,9 @@ from evaluation.editors.locate_edit.context_templates import fill
 from evaluation.editors.target_texts import TargetBatch, TargetText, target_text
 from evaluation.edits.routed_deltas import tell_prompts
 from evaluation.edits.side_memory import deviation, prompt_mean
+from evaluation.models.devices import send
 from evaluation.models.hooks import replace_output
 from evaluation.models.language_model import LM
-from evaluation.models.transfers import send
 from schemas.core.errors import UserError
 from schemas.facts import Fact
 

@@ -12,10 +12,10 @@ from torch import Tensor, nn
 from evaluation.editors.target_texts import TargetBatch, TargetText
 from evaluation.edits.routed_deltas import tell_prompts
 from evaluation.inference.batching import default_budget, in_batches
-from evaluation.inference.partial_forward import resume_at
+from evaluation.inference.passes import resume_at
+from evaluation.models.devices import send
 from evaluation.models.hooks import capture, replace_output, stopping_after
 from evaluation.models.language_model import LM
-from evaluation.models.transfers import send
 
 
 class PromptEnd(NamedTuple):

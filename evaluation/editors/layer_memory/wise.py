@@ -16,7 +16,7 @@ from evaluation.editors.locate_edit import context_templates
 from evaluation.edits.edit import CarryingEdit, Edit, carried_by
 from evaluation.edits.routed_deltas import tell_prompts
 from evaluation.edits.side_memory import SideMemories, ties
-from evaluation.models.linear_maps import linear_shape
+from evaluation.models.layout import linear_shape
 from schemas.cases import Case
 from schemas.core.errors import UserError
 from schemas.core.ids import seed

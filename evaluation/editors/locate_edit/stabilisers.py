@@ -13,7 +13,7 @@ import torch
 from torch import Tensor, nn
 
 from evaluation.edits.weight_deltas import DenseDelta, LowRankDelta, WeightDelta, on
-from evaluation.models.linear_maps import is_transposed
+from evaluation.models.layout import is_transposed
 
 RECT_SHARE = 0.4
 """Of the entries of a change that RECT keeps (Gu et al. 2024, "Model Editing Harms General Abilities", §4: 40 %)."""

@@ -14,12 +14,11 @@ import torch
 from torch import Tensor
 
 from evaluation.editors.locate_edit.value_search import SearchedValue, SearchSettings
-from evaluation.inference.partial_forward import resume_at, run_until
-from evaluation.inference.passes import logits_at
+from evaluation.inference.passes import logits_at, resume_at, run_until
+from evaluation.models.devices import send
 from evaluation.models.hooks import capture, replace_output, stopping_after
 from evaluation.models.language_model import LM
 from evaluation.models.tokenization import TokenPosition
-from evaluation.models.transfers import send
 from schemas.cases import EditRequest
 from schemas.core.errors import UserError
 from schemas.facts import Fact

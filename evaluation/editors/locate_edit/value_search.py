@@ -20,10 +20,8 @@ from torch import Tensor
 from evaluation.editors.locate_edit.context_templates import fill
 from evaluation.editors.locate_edit.readings import subject_position
 from evaluation.inference.batching import CPU_PADDING, TokenBudget, default_budget, pack_batches
-from evaluation.inference.partial_forward import LayerInput, resume_at, run_until
-from evaluation.inference.passes import logits_at
-from evaluation.inference.prefix_cache import Prefix, can_share, read_prefix
-from evaluation.models.device_memory import free_memory, out_of_memory
+from evaluation.inference.passes import LayerInput, Prefix, can_share, logits_at, read_prefix, resume_at, run_until
+from evaluation.models.devices import free_memory, out_of_memory
 from evaluation.models.hooks import replace_output
 from evaluation.models.language_model import LM
 from evaluation.models.packed_weights import packed_weights

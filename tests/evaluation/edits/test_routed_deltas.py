@@ -26,7 +26,7 @@ from evaluation.engines.simple import SimpleEngine
 from evaluation.inference.answering import ModelScorer, answer
 from evaluation.inference.batched_scoring import EditScorer
 from evaluation.inference.batching import TokenBudget
-from evaluation.inference.request import EditedProbes
+from evaluation.inference.passes import EditedProbes
 from evaluation.inference.scoring import score
 from evaluation.models.hooks import capture
 from evaluation.models.language_model import LM

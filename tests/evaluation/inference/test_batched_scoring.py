@@ -12,7 +12,7 @@ from evaluation.edits.per_row import PerRow
 from evaluation.edits.weight_deltas import DenseDelta
 from evaluation.inference.batched_scoring import EditScorer
 from evaluation.inference.batching import TokenBudget
-from evaluation.inference.request import EditedProbes
+from evaluation.inference.passes import EditedProbes
 from evaluation.inference.scoring import score
 from evaluation.models.language_model import LM
 from schemas.answers import Answer

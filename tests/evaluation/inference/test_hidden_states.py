@@ -5,7 +5,7 @@ from __future__ import annotations
 import torch
 
 from evaluation.inference.batched_scoring import EditScorer, HiddenStates
-from evaluation.inference.request import EditedProbes
+from evaluation.inference.passes import EditedProbes
 from evaluation.inference.token_tree import tree
 from tests.support.evaluation.batched_probes import changes, probes, same
 from tests.support.tiny import make

@@ -11,7 +11,7 @@ import torch
 from transformers import LogitsProcessor
 
 from evaluation.inference.answering import model_input, write, write_each
-from evaluation.inference.request import EditedProbes
+from evaluation.inference.passes import EditedProbes
 from evaluation.inference.text_ending import GrowingText
 from evaluation.models.language_model import LM
 from schemas.core.errors import UserError

@@ -9,7 +9,7 @@ import pytest
 import torch
 
 from evaluation.inference.batched_scoring import EditScorer
-from evaluation.inference.request import EditedProbes
+from evaluation.inference.passes import EditedProbes
 from evaluation.inference.token_tree import TokenTree, ancestors, build_trees, can_pack, to_tensors, tree
 from tests.support.evaluation.batched_probes import changes, probes, same, slowly
 from tests.support.tiny import CONFIGS, make

@@ -8,14 +8,14 @@ from typing import Any
 
 import pytest
 import torch
+from torch import nn
 from transformers import BertConfig, BertLMHeadModel, GPT2Config, GPT2LMHeadModel, MixtralConfig, MixtralForCausalLM
 from transformers.models.auto.configuration_auto import CONFIG_MAPPING_NAMES
 
 from evaluation.models.hooks import capture
 from evaluation.models.language_model import LM
-from evaluation.models.layout import layout_of
+from evaluation.models.layout import expert_modules, layout_of, linear_shape, maps_beside_experts
 from evaluation.models.layout_choice import LayoutChoice, families
-from evaluation.models.linear_maps import linear_shape
 from schemas.core.errors import ModelError
 from tests.support.evaluation.architectures import CASES
 from tests.support.evaluation.further_architectures import DENSE, EXPERTS, make_further
@@ -204,3 +204,33 @@ def test_a_layout_of_ones_own(tmp_path: Path) -> None:
 def test_a_wrong_layout_is_refused_by_field(given: dict[str, Any], message: str) -> None:
     with pytest.raises(ModelError, match=message):
         layout_of(make("gpt2").model, LayoutChoice(**given))
+
+
+def test_experts() -> None:
+    modules = nn.ModuleDict({"experts": nn.ModuleList([nn.Linear(4, 4), nn.Linear(4, 4)])})
+    assert expert_modules(modules, width=4) == ("experts",) and maps_beside_experts([modules], width=4) == [()]
+    stacked = nn.Module()
+    stacked.inside = nn.Module()
+    stacked.inside.weight = nn.Parameter(torch.zeros(2, 4, 4))
+    assert expert_modules(stacked, width=4) == ("inside",)
+    for plain in (nn.ModuleDict({"c": nn.Conv1d(4, 4, 3)}), nn.ModuleDict({"n": nn.ModuleList([nn.LayerNorm(4)] * 2)})):
+        assert expert_modules(plain, width=4) == ()
+
+
+@pytest.mark.parametrize("shape", [(1, 1, 4), (1, 4, 4), (4, 2, 2)])
+def test_other_weights_with_three_sizes_are_no_experts(shape: tuple[int, ...]) -> None:
+    """RWKV's mixtures of neighbouring positions, RecurrentGemma's block-diagonal gates."""
+    block = nn.Module()
+    block.inside = nn.Module()
+    block.inside.weight = nn.Parameter(torch.zeros(shape))
+    assert expert_modules(block, width=4) == ()
+
+
+@pytest.mark.parametrize("kind", ["opt", "lfm2", "mixtral", "qwen2_moe", "deepseek_v3"])
+def test_of_real_classes(kind: str) -> None:
+    lm = make_further(kind)
+    map_names = maps_beside_experts([lm.block(n) for n in range(lm.layout.depth)], width=32)
+    experts = [expert_modules(lm.block(n), width=32) for n in range(lm.layout.depth)]
+    assert any(experts) is (kind in EXPERTS) and all(map_names)
+    if kind in DENSE:
+        assert lm.layout.mlp_out in map_names[1]

@@ -8,7 +8,7 @@ import pytest
 import torch
 
 from evaluation.edits.weight_deltas import Delta, DenseDelta, LowRankDelta
-from evaluation.inference.request import EditedProbes
+from evaluation.inference.passes import EditedProbes
 from evaluation.models.language_model import LM
 from schemas.answers import Answer
 from schemas.probes import ScoreProbe

@@ -11,7 +11,7 @@ import torch
 from curation.case_sources.support import cases_from_facts
 from curation.files.artifact_cache import Cache
 from curation.loaders import load
-from evaluation.editors.gradient_step.ultraedit import NormalisedEdit
+from evaluation.editors.gradient_step.ultraedit import FeatureStatistics, NormalisedEdit
 from evaluation.editors.presets import make_editor
 from evaluation.inference.answering import ModelScorer
 from evaluation.models.language_model import LM
@@ -139,3 +139,24 @@ def test_a_chain_carries_sums_and_goes_on_as_if_it_kept_every_statistic(tiny: LM
                 assert torch.equal(mine.left, theirs.left) and torch.equal(mine.right, theirs.right)
         held = sum(tensor.numel() for tensor in tensors_in(chain.edits[:-1]))
     assert held == 0 and len(chain.edits) == 4, "of followed edits nothing is held"
+
+
+def test_parts_in_any_order_and_one_row_at_a_time_are_the_whole() -> None:
+    torch.manual_seed(3)
+    rows = torch.randn(23, 5, dtype=torch.float64) * torch.tensor([1.0, 1e-3, 50.0, 1e4, 1.0]) + 1e3
+    whole = FeatureStatistics.of(rows)
+    for parts in (rows.split(1), rows.split([2, 20, 1]), rows.split(7)[::-1]):
+        summed = FeatureStatistics.total(FeatureStatistics.of(part) for part in parts)
+        assert summed.n == 23
+        torch.testing.assert_close(summed.mean, rows.mean(0))
+        torch.testing.assert_close(summed.squares / 22, rows.var(0))
+    scores = whole.normalise(rows)
+    torch.testing.assert_close(scores.mean(0), torch.zeros(5, dtype=torch.float64), atol=1e-9, rtol=0)
+    torch.testing.assert_close(scores.std(0), torch.ones(5, dtype=torch.float64))
+
+
+def test_a_feature_that_never_varies_is_zero_and_not_nan() -> None:
+    known = FeatureStatistics.of(torch.tensor([[1.0, 2.0], [1.0, 4.0]]))
+    assert known.normalise(torch.tensor([[7.0, 3.0]])).tolist() == [[0.0, 0.0]]
+    single = FeatureStatistics.of(torch.tensor([[1.0, 2.0]]))
+    assert single.normalise(torch.tensor([[9.0, 9.0]])).tolist() == [[0.0, 0.0]], "one row has no variance"

@@ -8,7 +8,7 @@ from torch.nn import functional
 
 from evaluation.editors.layer_memory.side_training import SideSettings, SideTraining
 from evaluation.models.language_model import LM
-from evaluation.models.linear_maps import is_transposed
+from evaluation.models.layout import is_transposed
 from schemas.core.errors import UserError
 from tests.support.editors.edit_requests import PERU
 from tests.support.tiny import make

@@ -1,12 +1,18 @@
-"""Memory and faults of the device that a model computes on: what is free, and what an error says."""
+"""Devices: memory errors and free memory, copies without a wait, and activations that run as one operation on CUDA."""
 
 from __future__ import annotations
 
 import gc
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager
+from functools import partial
 from pathlib import Path
+from typing import Any
 
+import numpy as np
 import torch
+from torch import Tensor
+from torch.nn.functional import gelu
 
 _TEXTS = (
     "not enough memory",  # the CPU allocator
@@ -116,3 +122,45 @@ def free_memory() -> None:
     gc.collect()
     if torch.cuda.is_available():
         torch.cuda.empty_cache()
+
+
+def send(values: Sequence[Any] | Tensor, device: torch.device) -> Tensor:
+    """Whole numbers as a tensor on a device; on CUDA the host does not wait for the copy or for what runs before it.
+
+    ``torch.tensor(values, device="cuda")`` and indexing by a list wait until everything in the stream is done.
+
+    Args:
+        values: Nested lists of whole numbers, or a CPU tensor (of any type).
+        device: Where they are to lie.
+
+    Example:
+        >>> send([[1, 2], [3, 4]], torch.device("cpu")).shape
+        torch.Size([2, 2])
+    """
+    host = values if isinstance(values, Tensor) else torch.from_numpy(np.array(values, dtype=np.int64))
+    if device.type != "cuda":
+        return host.to(device)
+    return host.pin_memory().to(device, non_blocking=True)
+
+
+@contextmanager
+def fused_activations(lm: Any) -> Iterator[None]:
+    """GELUs in the tanh form (Hendrycks & Gimpel 2016, §4) are one operation in the block, in float32 on CUDA devices.
+
+    The modules of GPT-2 and its kin write it as eight operations, each of which reads and writes the widest tensor.
+    Narrow types keep the modules' way: it rounds after each of its operations, which one operation does not.
+    """
+    from transformers.activations import FastGELUActivation, NewGELUActivation
+
+    wanted = lm.dtype == torch.float32 and any(device.type == "cuda" for device in lm.devices)
+    placed = []
+    try:
+        for module in lm.model.modules() if wanted else ():
+            replaced = "forward" in module.__dict__  # by others: it stays
+            if type(module) in (NewGELUActivation, FastGELUActivation) and not replaced:
+                module.forward = partial(gelu, approximate="tanh")
+                placed.append(module)
+        yield
+    finally:
+        for module in placed:
+            module.__dict__.pop("forward", None)

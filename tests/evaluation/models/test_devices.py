@@ -1,17 +1,24 @@
+"""Memory errors and free memory, copies to a device, activations as one operation."""
+
 from __future__ import annotations
 
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 import torch
+from torch import Tensor, nn
+from transformers.activations import FastGELUActivation, NewGELUActivation
 
 from curation.files.artifact_cache import Cache
 from evaluation.editors.fine_tuning.training import most_edits
 from evaluation.editors.presets import make_editor
 from evaluation.inference.batching import SHARE, default_budget
 from evaluation.inference.generation import writing_budget
-from evaluation.models import device_memory
-from evaluation.models.device_memory import device_fault, free_bytes, out_of_memory
+from evaluation.models import devices
+from evaluation.models.devices import device_fault, free_bytes, fused_activations, out_of_memory, send
+from evaluation.models.language_model import LM
+from tests.support.fake_device import fake_gpu
 from tests.support.tiny import make
 
 SHORTAGES = [
@@ -116,23 +123,109 @@ def test_a_container_may_allow_less_than_the_machine_has(tmp_path: Path, monkeyp
             (folder / f"memory.{name}").write_text(f"{value}\n")
     (new / "memory.stat").write_text("anon 600\ninactive_file 50\nactive_file 50\n")
     (old / "memory" / "memory.stat").write_text("rss 600\ntotal_inactive_file 60\n")
-    assert device_memory._container_bytes(new) == 350 and device_memory._container_bytes(old) == 360
+    assert devices._container_bytes(new) == 350 and devices._container_bytes(old) == 360
     (new / "memory.current").write_text("1200\n")
-    assert device_memory._container_bytes(new) == 0, "above its limit for a moment"
+    assert devices._container_bytes(new) == 0, "above its limit for a moment"
     (new / "memory.max").write_text("max\n")
-    assert device_memory._container_bytes(new) is None and device_memory._container_bytes(none) is None
-    monkeypatch.setattr(device_memory, "_host_bytes", lambda: 5000)
+    assert devices._container_bytes(new) is None and devices._container_bytes(none) is None
+    monkeypatch.setattr(devices, "_host_bytes", lambda: 5000)
     for allowed, least in ((350, 350), (9000, 5000), (None, 5000), (0, 0)):
-        monkeypatch.setattr(device_memory, "_container_bytes", lambda allowed=allowed: allowed)
-        assert device_memory.available_bytes(torch.device("cpu")) == least
+        monkeypatch.setattr(devices, "_container_bytes", lambda allowed=allowed: allowed)
+        assert devices.available_bytes(torch.device("cpu")) == least
 
 
 def test_the_machines_own_memory_where_it_is_told(tmp_path: Path) -> None:
-    told = device_memory.available_bytes(torch.device("cpu"))
+    told = devices.available_bytes(torch.device("cpu"))
     assert told is None or told > 2**20
-    assert device_memory.available_bytes(torch.device("meta")) is None
+    assert devices.available_bytes(torch.device("meta")) is None
     (tmp_path / "good").write_text("MemTotal: 9 kB\nMemAvailable:    2048 kB\n")
     (tmp_path / "old").write_text("MemTotal: 9 kB\n")
     (tmp_path / "odd").write_text("MemAvailable: much\n")
-    assert device_memory._host_bytes(tmp_path / "good") == 2048 * 1024
-    assert all(device_memory._host_bytes(tmp_path / name) is None for name in ("old", "odd", "absent"))
+    assert devices._host_bytes(tmp_path / "good") == 2048 * 1024
+    assert all(devices._host_bytes(tmp_path / name) is None for name in ("old", "odd", "absent"))
+
+
+def test_values_and_type() -> None:
+    tensor = send([[1, 2], [3, 4]], torch.device("cpu"))
+    assert tensor.dtype == torch.long and tensor.tolist() == [[1, 2], [3, 4]]
+    assert send(torch.tensor([0.5]), torch.device("cpu")).dtype == torch.float32
+    assert send([], torch.device("cpu")).shape == (0,)
+
+
+def test_the_host_does_not_wait() -> None:
+    with fake_gpu() as machine:
+        tensor = send([1, 2], torch.device("cuda:0"))
+        assert tensor.is_cuda and machine.counts.to_device.total() == 1
+        assert machine.counts.waits == machine.counts.stalls.total() == 0
+        torch.tensor([1, 2], device="cuda:0")
+        assert machine.counts.stalls.total() == 1, "the usual way waits"
+        assert tensor.tolist() == [1, 2]
+
+
+def activations(lm: LM) -> list[nn.Module]:
+    return [module for module in lm.model.modules() if isinstance(module, (NewGELUActivation, FastGELUActivation))]
+
+
+def forth_and_back(run: Callable[[Tensor], Tensor], x: Tensor) -> tuple[Tensor, Tensor]:
+    x = x.clone().requires_grad_()
+    out = run(x)
+    (slope,) = torch.autograd.grad(out.square().sum(), x)
+    return out.detach(), slope
+
+
+@pytest.mark.parametrize("form", ["gelu_new", "gelu_fast"])
+def test_equal_to_the_modules_own(form: str) -> None:
+    with fake_gpu() as machine:
+        lm = make("gpt2", activation_function=form)
+        lm.model.to("cuda")
+        modules = activations(lm)
+        assert len(modules) == lm.layout.depth
+        x = torch.linspace(-9, 9, 4001, device="cuda")
+        machine.counts.clear()
+        want = forth_and_back(modules[0], x)
+        launches = machine.counts.launches.total()
+        machine.counts.clear()
+        with fused_activations(lm):
+            assert all("forward" in module.__dict__ for module in modules)
+            got = forth_and_back(modules[0], x)
+        fused = machine.counts.launches.total()
+        assert not any("forward" in module.__dict__ for module in modules)
+    for a, b in zip(got, want, strict=True):
+        assert torch.allclose(a.cpu(), b.cpu(), rtol=1e-5, atol=2e-6)
+    assert 2 * fused < launches, "one each way, beside those of this test's own sum"
+
+
+@pytest.mark.parametrize("broken", [RuntimeError, KeyboardInterrupt])
+def test_taken_off_whatever_happens(broken: type[BaseException]) -> None:
+    with fake_gpu():
+        lm = make("gpt2")
+        lm.model.to("cuda")
+        with pytest.raises(broken), fused_activations(lm):
+            raise broken
+        assert not any("forward" in module.__dict__ for module in activations(lm))
+
+
+def test_what_others_put_there_stays() -> None:
+    def own(x: Tensor) -> Tensor:
+        return x
+
+    with fake_gpu():
+        lm = make("gpt2")
+        lm.model.to("cuda")
+        first, *others = activations(lm)
+        first.forward = own
+        with fused_activations(lm):
+            assert first.forward is own and all("forward" in module.__dict__ for module in others)
+        assert first.forward is own
+
+
+def test_a_cpu_and_narrow_types_keep_the_modules_way() -> None:
+    lm = make("gpt2")
+    if lm.device.type == "cpu":
+        with fused_activations(lm):
+            assert not any("forward" in module.__dict__ for module in activations(lm))
+    with fake_gpu():
+        narrow = make("gpt2", dtype=torch.bfloat16)
+        narrow.model.to("cuda")
+        with fused_activations(narrow):
+            assert not any("forward" in module.__dict__ for module in activations(narrow))
