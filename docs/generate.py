@@ -1,18 +1,21 @@
 """What the documentation takes from the code.
 
-The pages of commands and records are made when the documentation is built (a hook of mkdocs). As a program it writes
-the example files into the pages that show them; ``--check`` only compares.
+The pages of commands, records, the Python door and the notebooks are made when the documentation is built (a hook of
+mkdocs). As a program it writes the example files into the pages that show them; ``--check`` only compares.
 """
 
 from __future__ import annotations
 
+import inspect
 import re
 import sys
 from pathlib import Path
 
 import click
+import nbformat
 from mkdocs.structure.pages import Page
 
+import scedit
 import scedit.commands
 from curation.store.store import KINDS
 from scedit.command_table import walk
@@ -66,9 +69,38 @@ def with_examples(page: Path) -> str:
     return re.sub(fence, block, page.read_text(encoding="utf-8"), flags=re.MULTILINE | re.DOTALL)
 
 
+def python() -> str:
+    """Everything that ``import scedit`` gives, with its members."""
+    parts = []
+    for name in scedit.__all__:
+        thing = getattr(scedit, name)
+        parts.append(f"## scedit.{name}\n\n{_described(name, thing)}")
+        if inspect.isclass(thing) and thing.__module__.startswith("scedit."):
+            members = [(n, m) for n, m in vars(thing).items() if not n.startswith("_")]
+            parts += [f"### {name}.{n}\n\n{_described(n, m)}" for n, m in members]
+    return "\n".join(parts)
+
+
+def _described(name: str, thing: object) -> str:
+    """Signature and docstring."""
+    called = thing.fget if isinstance(thing, property) else thing
+    head = "" if isinstance(thing, property) else f"{name}{inspect.signature(called)}\n\n"  # type: ignore[arg-type]
+    return f"```\n{head}{inspect.getdoc(called)}\n```\n"
+
+
+def notebook(path: Path) -> str:
+    """A notebook as a page: its texts and its code."""
+    cells = nbformat.read(path, as_version=4).cells
+    return "\n\n".join(c.source if c.cell_type == "markdown" else f"```python\n{c.source}\n```" for c in cells)
+
+
 def on_page_markdown(markdown: str, *, page: Page, **_: object) -> str:
-    """The hook: what is made stands below what is written on the page."""
-    made = {"reference/commands.md": commands, "reference/records.md": records}.get(page.file.src_uri)
+    """The hook: what is made stands below what is written on the page; a notebook stands in its place."""
+    book = Path(page.file.abs_src_path or "").with_suffix(".ipynb")
+    if book.is_file():
+        return f"{notebook(book)}\n\nThis page as a notebook: [{book.name}]({book.name})."
+    makers = {"reference/commands.md": commands, "reference/records.md": records, "reference/python.md": python}
+    made = makers.get(page.file.src_uri)
     return markdown if made is None else f"{markdown}\n{made()}"
 
 

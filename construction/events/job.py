@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import NamedTuple
@@ -16,6 +15,7 @@ from construction.events.prompt_file import EventPrompts, load_event_prompts
 from construction.events.questions import ask_facts
 from construction.events.steps import ParaphraseStep, TendencyAsk, TendencyStep, TopicStep
 from construction.events.templates import read_templates
+from construction.llm import connection
 from construction.llm.client import Client
 from construction.llm.cost.estimates import CallCounter, CallEstimate
 from construction.llm.session import ModelSession
@@ -156,7 +156,7 @@ def run_events(prepared: PreparedEvents, *, live: ProgressDisplay) -> EventCount
     if not prepared.asks:
         with Store.open(job.store, create=True) as store:
             unasked = EventConstruction(store, None, _unasked(plan), prepared.prompts, tally=prepared.tally)
-            return asyncio.run(unasked(prepared.drawn))
+            return connection.run(unasked(prepared.drawn))
 
     async def work(session: ModelSession, store: Store, clients: list[Client]) -> EventCounts:
         construct = EventConstruction(store, clients[0], plan, prepared.prompts, tally=prepared.tally)

@@ -5,7 +5,6 @@ So a dry run counts the calls that the command would make now: none of a finishe
 
 from __future__ import annotations
 
-import asyncio
 import re
 from collections.abc import Iterable
 from typing import Any, NamedTuple, get_args
@@ -13,6 +12,7 @@ from typing import Any, NamedTuple, get_args
 from pydantic import BaseModel, ValidationError
 
 from construction.authoring.author import Author, QuestionQuota, ScriptWriter
+from construction.llm import connection
 from construction.llm.calls.activity import Activity
 from construction.llm.calls.call_errors import CallError
 from construction.llm.client import Client, Reply
@@ -132,7 +132,7 @@ def rehearse(
                 client.fact = fact
             await author.make(fact, quota, edited=edited)
 
-    asyncio.run(walk())
+    connection.run(walk())
     return clients
 
 

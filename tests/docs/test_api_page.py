@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -17,26 +18,20 @@ def test_examples_run() -> None:
 
 
 @pytest.mark.model
-def test_an_edit_flips_the_fact_and_not_the_script(
-    capsys: pytest.CaptureFixture[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.chdir(tmp_path)
-    first, second, third = (block.text for block in blocks(PAGE, "python"))
-    names: dict[str, object] = {}
-    exec(compile(first, "api.md", "exec"), names)
-    lines = capsys.readouterr().out.splitlines()
-    fact, script = (eval(line) for line in lines if line.startswith("{"))
+def test_an_edit_flips_the_fact_and_not_the_script(capsys: pytest.CaptureFixture[str]) -> None:
+    (example,) = blocks(PAGE, "python")
+    exec(compile(example.text, "api.md", "exec"), {})
+    fact, script = (eval(line) for line in capsys.readouterr().out.splitlines() if line.startswith("{"))
     assert fact["Nairobi"] - fact["Paris"] > 9
     assert script["Paris"] - script["Nairobi"] > 6
-    exec(compile(second, "api.md", "exec"), names)
-    scores, report = capsys.readouterr().out.strip().splitlines()[-2:]
-    assert eval(scores)["es"] == 1.0 and eval(scores)["s_es"] == 0.0
-    assert (tmp_path / report).stat().st_size > 10_000
-    exec(compile(third, "api.md", "exec"), names)
-    assert (tmp_path / "edited" / "README.md").is_file() and names["edit"].deltas[0].norm() > 0  # type: ignore[attr-defined]
 
 
-def test_the_readme_shows_the_same_lines() -> None:
+@pytest.mark.slow
+@pytest.mark.model
+def test_the_lines_of_the_readme_run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
     (example,) = blocks(ROOT / "README.md", "python")
-    assert example == blocks(PAGE, "python")[0]
-    assert sum(bool(line.strip()) for line in example.text.splitlines()) <= 8
+    names: dict[str, Any] = {}
+    exec(compile(example.text, "README.md", "exec"), names)
+    means = names["run"].summary().pivot(index="method", columns="metric", values="mean")
+    assert means.loc["ft", "es"] == 1.0 and means.loc["ft", "s_es"] < 0.3

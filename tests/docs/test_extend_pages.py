@@ -14,14 +14,20 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+import torch
 
 from construction import CheckInputs
-from curation import Split, Store, mini_split
-from evaluation import METRICS, Editor
-from schemas import Answer, Fact, ScriptQuestion, UserError, Verdict
+from curation import Cache, Split, Store, mini_split
+from evaluation import METRICS, Editor, log_probs
+from evaluation.engines.base import Job
+from evaluation.engines.fast import FastEngine
+from evaluation.engines.simple import SimpleEngine
+from evaluation.inference.answering import ModelScorer
+from schemas import Answer, Case, Fact, GenerateProbe, ScoreProbe, ScriptQuestion, UserError, Verdict
 from schemas.answers import TargetScore
 from tests.docs.pages import DOCS, blocks
 from tests.support import ROOT
+from tests.support.tiny import make
 
 PLUGIN = ROOT / "examples" / "plugin"
 POINTS: dict[str, dict[str, str]] = tomllib.loads((PLUGIN / "pyproject.toml").read_text(encoding="utf-8"))["project"][
@@ -78,6 +84,28 @@ def test_method(peru: Fact) -> None:
     )
     plain = kind(kind.Params(deny=False), None, None).edit([peru])  # type: ignore[arg-type, call-arg]
     assert plain.rewrite("") == "The capital of Peru is Oslo. "
+
+
+@pytest.mark.parametrize("family", ["llama", "gpt2"])
+@pytest.mark.parametrize("name", ["rank_one", "trained"])
+def test_methods_that_change_weights(family: str, name: str, peru: Fact, tmp_path: Path) -> None:
+    """Every engine scores and undoes them, and the new object gains."""
+    lm, kind = make(family), part("editor", name)
+    before = log_probs(lm, peru.fact_prompt, ["Oslo"])["Oslo"]
+    plain = {key: value.clone() for key, value in lm.model.state_dict().items()}
+    editor = kind(kind.Params(layer=1), lm, Cache(tmp_path))
+    edit = editor.edit([peru])
+    assert log_probs(lm, peru.fact_prompt, ["Oslo"], edit)["Oslo"] > before
+    assert all(torch.equal(value, plain[key]) for key, value in lm.model.state_dict().items())
+    probes = (
+        ScoreProbe(purpose="fact", item="x", prompt=peru.fact_prompt, targets=("Oslo", "Lima")),
+        GenerateProbe(purpose="text", item="x", prompt=peru.fact_prompt, most=5),
+    )
+    job = Job("x", Case(key="case/peru", fact=peru), probes)
+    done = [next(iter(e.work(editor, [job]))) for e in (FastEngine(lm), SimpleEngine(ModelScorer(lm)))]
+    (scored, written), (scored_alone, written_alone) = (result.answers for result in done)
+    assert [t.logprob for t in scored.targets] == pytest.approx([t.logprob for t in scored_alone.targets], abs=1e-4)
+    assert written.written.text == written_alone.written.text
 
 
 @pytest.mark.parametrize(

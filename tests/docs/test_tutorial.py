@@ -1,4 +1,4 @@
-"""The tutorial, command by command, in an empty folder; a scripted endpoint writes in place of a paid one."""
+"""The notebooks: the tutorial is run whole, the one for a GPU is checked against the types of what it calls."""
 
 from __future__ import annotations
 
@@ -6,64 +6,48 @@ import os
 import subprocess
 import sys
 from pathlib import Path
-from typing import Any
 
+import nbformat
 import pytest
+from nbclient import NotebookClient
 
-from tests.docs.pages import DOCS, blocks
+from tests.docs.pages import DOCS
 from tests.support import ROOT
-from tests.support.construction.verified import readings
-from tests.support.scripted_server import ScriptedServer, author
 
-PAGE = DOCS / "tutorial.md"
+BOOKS = ("tutorial.ipynb", "paper.ipynb")
 
 
-def commands() -> list[str]:
-    return [block.text for block in blocks(PAGE, "bash")]
+def code(name: str) -> list[str]:
+    return [cell.source for cell in nbformat.read(DOCS / name, as_version=4).cells if cell.cell_type == "code"]
 
 
-def shell(command: str, folder: Path, **variables: str) -> str:
-    """Run a block as bash does, with ``scedit`` being this checkout; what it prints."""
-    bin_folder = folder.parent / "bin"
-    bin_folder.mkdir(exist_ok=True)
-    launcher = bin_folder / "scedit"
-    launcher.write_text(f'#!/bin/sh\nPYTHONPATH={ROOT} exec {sys.executable} -m scedit "$@"\n', encoding="utf-8")
-    launcher.chmod(0o755)
-    env = {**os.environ, "PATH": f"{bin_folder}:{os.environ['PATH']}", **variables}
-    process = subprocess.run(["bash", "-euc", command], cwd=folder, env=env, capture_output=True, text=True)
-    assert process.returncode == 0, f"{command}\n{process.stdout}\n{process.stderr}"
-    return process.stdout
-
-
-def test_every_block_of_commands_is_one_that_runs() -> None:
-    kinds = {block.info for block in blocks(PAGE)}
-    assert kinds == {"bash"} and len(commands()) == 7
-
-
-def test_the_facts_are_read_without_a_problem(tmp_path: Path) -> None:
-    folder = tmp_path / "work"
-    folder.mkdir()
-    process = shell(commands()[0], folder)
-    assert "4" in process and "problem" not in process.lower().replace("no problem", "").replace("0 problems", "")
+@pytest.mark.parametrize("name", BOOKS)
+def test_a_notebook_is_kept_without_outputs(name: str) -> None:
+    cells = nbformat.read(DOCS / name, as_version=4).cells
+    assert all(not cell.get("outputs") and cell.get("execution_count") is None for cell in cells)
+    assert cells[0].cell_type == "markdown" and cells[0].source.startswith("# ")
 
 
 @pytest.mark.slow
 @pytest.mark.model
 @pytest.mark.timeout(1800)
-def test_from_a_csv_to_a_report(tmp_path: Path) -> None:
-    folder = tmp_path / "work"
-    folder.mkdir()
-    known = {"Italy": "Rome", "Canada": "Ottawa", "Mona Lisa": "Leonardo da Vinci", "iPhone": "Apple"}
+def test_the_tutorial_from_facts_to_a_report(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("PYTHONPATH", str(ROOT))
+    book = nbformat.read(DOCS / "tutorial.ipynb", as_version=4)
+    NotebookClient(book, timeout=900, kernel_name="python3", resources={"metadata": {"path": str(tmp_path)}}).execute()
+    shown = "\n".join(str(cell.get("outputs", "")) for cell in book.cells)
+    assert "mine@1.0.0" in shown and "The capital of Italy is Cairo" in shown
+    assert (tmp_path / "runs/mine/report.html").stat().st_size > 20_000 and (tmp_path / "s_es.pdf").is_file()
+    table = (tmp_path / "runs/mine/results.csv").read_text(encoding="utf-8")
+    assert all(method in table for method in ("none", "prompt", "rome"))
 
-    def answer(payload: dict[str, Any]) -> str:
-        reads = '"readings"' in payload["messages"][0]["content"]
-        return readings(payload, known=known) if reads else author(payload)
 
-    with ScriptedServer(answer) as server:
-        for command in commands():
-            if "export OPENAI_API_KEY" not in command:
-                shell(command, folder, ENDPOINT=server.url, MODEL="scripted", OPENAI_API_KEY="none")
-    assert (folder / "mine.jsonl").read_text(encoding="utf-8").count("\n") >= 3
-    table = (folder / "runs/mine/results.csv").read_text(encoding="utf-8")
-    assert all(method in table for method in ("none", "prompt", "ft"))
-    assert (folder / "runs/mine/report.html").stat().st_size > 20_000
+@pytest.mark.slow
+@pytest.mark.parametrize("name", BOOKS)
+def test_every_call_of_a_notebook_is_one_that_there_is(name: str, tmp_path: Path) -> None:
+    path = tmp_path / "cells.py"
+    path.write_text("\n".join(code(name)), encoding="utf-8")
+    command = [sys.executable, "-m", "mypy", "--config-file=", "--follow-imports=silent", "--ignore-missing-imports"]
+    env = os.environ | {"MYPYPATH": str(ROOT)}
+    ended = subprocess.run([*command, path.name], cwd=tmp_path, env=env, capture_output=True, text=True)
+    assert ended.returncode == 0, ended.stdout

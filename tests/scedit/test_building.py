@@ -67,6 +67,7 @@ def test_the_command_makes_the_same_split(server: ScriptedServer) -> None:
 
 def test_a_notebook_runs_a_loop_already(server: ScriptedServer) -> None:
     async def cell() -> scedit.Build:
+        assert scedit.estimate(ROWS, name(server), questions=2).facts == 3
         return scedit.construct(ROWS, name(server), questions=2, progress=False)
 
     assert asyncio.run(cell()).counts.kept >= 5

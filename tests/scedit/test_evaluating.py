@@ -119,7 +119,7 @@ def test_progress_is_a_bar_a_method(place: Path, capsys: pytest.CaptureFixture[s
         ({"editors": ["rme"]}, "rome"),
         ({"editors": []}, "at least one method"),
         ({"split": "minni"}, "minni"),
-        ({"limt": 2}, "did you mean 'limit'"),
+        ({"limits": 2}, "did you mean 'limit'"),
         ({"metrics": ["s_ess"]}, "s_es"),
     ],
 )
