@@ -138,7 +138,7 @@ COMMANDS: dict[str, Command | Group] = {
     "results reproduce": Command("evaluation.cli.reproduce:reproduce", "Compare runs with published tables."),
     "model": Group("Inspect models and editing methods, and prepare them.", "model doctor embedded"),
     "model fetch": Command("curation.cli.model_files:fetch", "Fetch a language model's file, once, and check it."),
-    "model doctor": Command("evaluation.cli.doctor:doctor", "Report what works with a model, and what cannot and why."),
+    "model doctor": Command("evaluation.cli.model:doctor", "Report what works with a model, and what cannot and why."),
     "model editors": Command("evaluation.cli.run:editors", "List the editing methods and their settings."),
     "model metrics": Command("evaluation.cli.run:metrics", "List the metrics and what each measures."),
     "model push": Command("evaluation.cli.results:push_model", "Send a saved edit or a pack to a hub."),
@@ -151,11 +151,11 @@ COMMANDS: dict[str, Command | Group] = {
     "model covariance load": Command("evaluation.cli.covariance:load", "Load such a file into this machine's cache."),
     "model covariance show": Command("evaluation.cli.covariance:show", "Show what a file or the cache holds."),
     "model train": Command(
-        "evaluation.cli.train:train", "Train a method that needs training, on cases never evaluated."
+        "evaluation.cli.model:train", "Train a method that needs training, on cases never evaluated."
     ),
-    "model tune": Command("evaluation.cli.tune:tune", "Search a method's settings at a fixed budget."),
+    "model tune": Command("evaluation.cli.model:tune", "Search a method's settings at a fixed budget."),
     "model general-ability": Command(
-        "evaluation.cli.general_ability:general_ability", "Run general benchmarks before and after editing."
+        "evaluation.cli.model:general_ability", "Run general benchmarks before and after editing."
     ),
 }
 STAGES = {

@@ -165,7 +165,7 @@ def push_results(
     HF_TOKEN.
     """
     from curation.export.hub import check_repository, push_files
-    from evaluation.report.hub.results_card import results_files
+    from evaluation.report.results_card import results_files
     from evaluation.runs.results import load_run
 
     check_repository(repository)

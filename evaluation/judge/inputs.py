@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from evaluation.metrics.events import open_probe
 from evaluation.metrics.generation import EventChoice, Generation
 from evaluation.metrics.script_parser import declines
-from evaluation.runs.generated_scripts import generation_of, scripts_of_run, store_scripts
+from evaluation.runs.generated_scripts import generation_of, scripts_of_run, store_scripts, written_by
 from evaluation.runs.results import RUN_FILE, EditorRun, Run, answers_by_probe, cases_by_key, load_run
 from schemas.answers import GeneratedText
 from schemas.cases import FACT, Case, EventCase
@@ -274,13 +274,10 @@ def _of_editor(
             if answer is None or answer.written is None:
                 continue
             record = OpenAnswer(
-                key=f"{editor.manifest.key[:10]}/{question.key}",
+                **written_by(run, editor, question.key),
                 case=case.key,
                 event=case.event.key,
                 question=question.key,
-                model=f"{editor.manifest.model}@{editor.manifest.model_revision}",
-                editor=editor.label,
-                edited=editor.label != run.baseline.label,
                 text=answer.written.text,
                 refused=declines(answer.written.text),
             )

@@ -24,8 +24,18 @@ from construction.llm.session import ModelSession, model_session
 from curation.store.store import Store
 from evaluation.judge.inputs import JudgeInput
 from evaluation.judge.ratings import JUDGE_STAGE
-from evaluation.judge.replies import JudgeReply, is_refusal, ratings_alone, reply_type, weighted_rating
-from evaluation.judge.steps import JudgeStep, evidence_fault, judge_name, prompt_folder, quoted_spans
+from evaluation.judge.steps import (
+    JudgeReply,
+    JudgeStep,
+    evidence_fault,
+    is_refusal,
+    judge_name,
+    prompt_folder,
+    quoted_spans,
+    ratings_alone,
+    reply_type,
+    weighted_rating,
+)
 from schemas.core.clock import now
 from schemas.core.config import Options, read_toml, validate
 from schemas.core.ids import content_id, seed, slug

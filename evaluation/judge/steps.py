@@ -1,26 +1,321 @@
-"""What a judge is asked about a text, one call a prompt file, and the ratings that it makes; no network.
+"""What a judge is asked about a text, one call a prompt file; how its reply is read, and the ratings that it makes.
 
 The judge sees the inputs of ScEdit's Figures 8 to 11, or of ELKEN's Table 14, and nothing else: never the method, the
-model or other ratings. A reply can become a rating, or an unscored one with its reason; nothing is imputed.
+model or other ratings. ``5``, ``"5"``, ``"5/7"``, ``5.0`` and keys that nobody asked for are read, and what was read is
+kept; ``true``, ``"4 or 5"`` and ``"5/10"`` are not. A reply that lacks an aspect or breaks the rubric's rule goes back
+to the judge once, with what is wrong; after that it is unscored. Nothing is imputed.
 """
 
 from __future__ import annotations
 
+import json
+import math
 import re
 from collections.abc import Mapping, Sequence
-from typing import Literal
+from functools import lru_cache
+from typing import Any, ClassVar, Literal, NamedTuple, Self
 
-from pydantic import model_validator
+from pydantic import (
+    BaseModel,
+    ConfigDict,
+    ModelWrapValidatorHandler,
+    PrivateAttr,
+    ValidationError,
+    create_model,
+    model_validator,
+)
 
 from construction.llm.prompt_file import PromptFile, PromptFolder
 from construction.llm.prompt_text import LONGEST, fence_text, find_quote, places, tidy
 from construction.llm.step import Message, PromptStep, Request
 from evaluation.judge.inputs import JudgeInput
-from evaluation.judge.replies import JudgeReply, ReplyShape, reply_type
 from schemas.raters import Rater
 from schemas.ratings import RUBRICS, SCRIPT, Aspect, Rating, Rubric
 from schemas.text.escaping import escape_line
 from schemas.verdicts import Span
+
+ReplyShape = Literal["reason", "evidence", "rating"]
+LEAST_MASS = 0.5  # of the probability must lie on the scale, or the token was not what we take it for
+_SCALES: dict[str, Any] = {"likert7": Literal[1, 2, 3, 4, 5, 6, 7], "likert5": Literal[1, 2, 3, 4, 5]}
+_POINTS = re.compile(r"\s*([1-9])(?:\.0+)?(?:\s*(?:/|out of|of)\s*([1-9]))?\s*")
+_REFUSAL = re.compile(
+    r"\b(?:i(?:'m| am) (?:sorry|unable|not able|not comfortable)|i (?:cannot|can't|can not|won't|will not|refuse)|"
+    r"i (?:must |have to )?(?:decline|refuse)|i(?:'d| would) rather not|i apologi[sz]e|my apologies|"
+    r"as an? (?:ai|(?:large )?language model)\b|unable to (?:rate|assist|help|comply))",
+    re.IGNORECASE,
+)
+_QUOTED = re.compile(r'"(?:[^"\\]|\\.)*"', re.DOTALL)
+_CUT_OFF = re.compile(
+    r'\{((?:\s*"\w+"\s*:\s*(?:[^,{}\[\]"]+|"[^",{}\[\]]*")\s*,)+)'  # whole fields
+    r'\s*(?:"(?:[^"\\]|\\.)*(?:"\s*:?\s*(?:"(?:[^"\\]|\\.)*\\?)?)?)?',  # and one that breaks off
+    re.DOTALL,
+)
+_THOUGHT = re.compile(r"\A\s*<think>.*?</think>", re.DOTALL)
+
+
+class JudgeReply(BaseModel):
+    """What every judge's reply says: a rating of each aspect that was asked about.
+
+    Attributes:
+        rubric: Under which it rates.
+        rated: The aspect of each field that holds a rating.
+    """
+
+    model_config = ConfigDict(extra="forbid")
+    rubric: ClassVar[Rubric]
+    rated: ClassVar[Mapping[str, Aspect]]
+
+    _read: str = PrivateAttr(default="")
+
+    @model_validator(mode="wrap")
+    @classmethod
+    def _read_plainly(cls, data: Any, handler: ModelWrapValidatorHandler[Self]) -> Self:
+        plain = plain_reply(data, tuple(cls.model_fields), cls.rated, highest=cls.rubric.points[1])
+        reply = handler(plain.data)
+        if fault := cls.rubric.fault(reply.ratings):
+            raise ValueError(fault)
+        reply._read = plain.read
+        return reply
+
+    @property
+    def ratings(self) -> dict[Aspect, int]:
+        """The ratings by aspect."""
+        return {aspect: int(getattr(self, field)) for field, aspect in self.rated.items()}
+
+    @property
+    def read_as(self) -> str:
+        """What was read into a reply of another shape; empty where it was as asked for."""
+        return self._read
+
+    @property
+    def explanation(self) -> str:
+        """The sentence that explains the ratings; empty where none is asked for."""
+        return str(getattr(self, "reason", ""))
+
+    @property
+    def evidence(self) -> list[str] | None:
+        """Quotes from the text; None where none are asked for."""
+        return getattr(self, "quotes", None)
+
+
+@lru_cache
+def reply_type(rubric: Rubric, aspects: tuple[Aspect, ...], shape: ReplyShape) -> type[JudgeReply]:
+    """The reply's type; its fields stand in the order in which they are asked for.
+
+    Args:
+        rubric: Under which texts are rated.
+        aspects: Those of one call. A script is rated on one, and the field is called ``rating``.
+        shape: ``reason`` (ratings, then one sentence), ``evidence`` (quotes first) or ``rating`` (ratings alone).
+
+    Example:
+        >>> list(reply_type(SCRIPT, ("coherence",), "evidence").model_fields)
+        ['quotes', 'rating', 'reason']
+    """
+    rated = {"rating" if rubric is SCRIPT else aspect: aspect for aspect in aspects}
+    fields: dict[str, Any] = {"quotes": (list[str], ...)} if shape == "evidence" else {}
+    fields |= {name: (_SCALES[rubric.scale], ...) for name in rated}
+    fields |= {} if shape == "rating" else {"reason": (str, ...)}
+    reply = create_model("JudgeReply", __base__=JudgeReply, __doc__="", **fields)
+    reply.rubric, reply.rated = rubric, rated
+    return reply
+
+
+class PlainReply(NamedTuple):
+    """A reply in the shape that was asked for, and what was read into it (empty: nothing)."""
+
+    data: Any
+    read: str
+
+
+def points(value: Any, *, highest: int = 7) -> int | None:
+    """A rating from 1 to the highest one; None for anything that does not plainly say one.
+
+    Example:
+        >>> [points(v) for v in (5, 5.0, "5", "5/7", " 5 out of 7 ", True, "5/10", "4 or 5", 8, 4.5)]
+        [5, 5, 5, 5, 5, None, None, None, None, None]
+    """
+    if isinstance(value, bool):
+        return None
+    if isinstance(value, int | float):
+        is_whole = 1 <= value <= highest and value == int(value)  # infinite and NaN are no integers
+        return int(value) if is_whole else None
+    match = _POINTS.fullmatch(value) if isinstance(value, str) else None
+    if match is None or int(match[1]) > highest or match[2] not in (None, str(highest)):
+        return None
+    return int(match[1])
+
+
+def plain_reply(data: Any, fields: Sequence[str], rated: Mapping[str, Aspect], *, highest: int) -> PlainReply:
+    """A decoded reply with its ratings as numbers and without keys that were not asked for.
+
+    Args:
+        data: The decoded JSON.
+        fields: Names of the fields that were asked for.
+        rated: Those of them that hold ratings.
+        highest: End of the scale.
+    """
+    if not isinstance(data, dict):
+        value = points(data, highest=highest)
+        if len(fields) == 1 and value is not None:
+            return PlainReply({fields[0]: value}, f"the bare rating {data!r}")
+        return PlainReply(data, "")
+    notes = []
+    if extra := [name for name in data if name not in fields]:
+        notes.append(f"passed over: {', '.join(map(str, extra))[:80]}")
+    clean = {name: value for name, value in data.items() if name in fields}
+    for name in [name for name in clean if name in rated]:
+        given = clean[name]
+        value = points(given, highest=highest)
+        if isinstance(given, bool):
+            clean[name] = str(given).casefold()  # a truth value is no 1
+        elif value is not None and type(given) is not int:
+            notes.append(f"{name} {given!r} read as {value}")
+            clean[name] = value
+    return PlainReply(clean, "; ".join(notes))
+
+
+def is_refusal(text: str) -> bool:
+    """Whether a reply without a usable object declines in words.
+
+    Example:
+        >>> is_refusal("I'm sorry, but I can't rate this script."), is_refusal("The rating is five.")
+        (True, False)
+    """
+    return bool(_REFUSAL.search(_THOUGHT.sub("", text)[:400].replace("\N{RIGHT SINGLE QUOTATION MARK}", "'")))
+
+
+def ratings_alone(text: str, reply: type[JudgeReply]) -> JudgeReply | None:
+    """A reply that is its ratings and nothing else, bare or in an object, or breaks off in the reason after them.
+
+    A judge that leaves the reason out, or does not get to its end, and does so again when told has still rated.
+
+    Args:
+        text: The reply.
+        reply: Type of a reply without a reason.
+
+    Example:
+        >>> only = reply_type(SCRIPT, ("coherence",), "rating")
+        >>> read = [ratings_alone(t, only) for t in ("5/7", '{"rating": 5}', "5 or 6", '{"rating": 5, "reason": "The')]
+        >>> [None if r is None else r.ratings["coherence"] for r in read]
+        [5, 5, None, 5]
+    """
+    bare = _THOUGHT.sub("", text).strip()
+    cut = _CUT_OFF.fullmatch(bare)
+    try:
+        data = json.loads("{" + cut[1].strip().removesuffix(",") + "}" if cut else bare)
+    except (ValueError, RecursionError):
+        data = bare
+    if isinstance(data, dict) and set(data) != set(reply.rated):
+        return None
+    try:
+        value = reply.model_validate(data)
+    except ValidationError:
+        return None
+    note = (
+        "the rating of a reply that breaks off in its reason" if cut else f"the rating {bare[:80]!r} without a reason"
+    )
+    value._read = note
+    return value
+
+
+class WeightedRating(NamedTuple):
+    """The mean rating under the judge's probabilities, and how much of the probability lies on the scale."""
+
+    score: float
+    mass: float
+
+
+def weighted_rating(
+    logprobs: Sequence[dict[str, Any]] | None, field: str, rating: int, reply: type[JudgeReply]
+) -> WeightedRating | None:
+    """The rating weighted by log-probabilities (G-Eval, Liu et al. 2023, section 2), or None without usable ones.
+
+    A judge that wavers between 4 and 5 says so in the probabilities of the two digits; the digit it prints does not.
+
+    Args:
+        logprobs: The reply's tokens as the endpoint gives them: ``token``, ``logprob``, ``top_logprobs``.
+        field: Field of the rating.
+        rating: The rating that was read from the reply: the object that has it decides the score, too.
+        reply: Type of the reply: an object that is no such reply does not decide.
+
+    Example:
+        >>> likely = [{"token": "5", "logprob": math.log(0.6)}, {"token": "4", "logprob": math.log(0.2)}]
+        >>> tokens = [{"token": '{"rating": '}, {"token": "5", "logprob": math.log(0.6), "top_logprobs": likely}]
+        >>> only = reply_type(SCRIPT, ("coherence",), "rating")
+        >>> round(weighted_rating([*tokens, {"token": "}"}], "rating", 5, only).score, 2)
+        4.75
+    """
+    if not logprobs:
+        return None
+    digit = rating_position("".join(str(t.get("token", "")) for t in logprobs), field, rating, reply)
+    if digit is None:
+        return None
+    at = 0
+    for token in logprobs:
+        piece = str(token.get("token", ""))
+        if at <= digit < at + len(piece):
+            return _mean(piece, digit - at, token, highest=reply.rubric.points[1])
+        at += len(piece)
+    return None
+
+
+def rating_position(text: str, field: str, rating: int, reply: type[JudgeReply]) -> int | None:
+    """Where the digit of a rating is in a reply: in the first JSON object that can be read as one and has it.
+
+    So the object that decides the rating decides the score, too; one that a judge quotes or thinks about does not.
+
+    Example:
+        >>> only = reply_type(SCRIPT, ("coherence",), "rating")
+        >>> rating_position('first {"rating": 2}, no: {"rating": 5}', "rating", 5, only)
+        36
+    """
+    decoder = json.JSONDecoder()
+    thought = _THOUGHT.match(text)
+    start = text.find("{", thought.end() if thought else 0)
+    while start >= 0:
+        try:
+            value, end = decoder.raw_decode(text, start)
+        except (ValueError, RecursionError):
+            start = text.find("{", start + 1)
+            continue
+        if points(value.get(field)) == rating and _is_reply(value, reply):
+            digits = re.compile(rf'"{field}"\s*:\s*"?\s*([1-9])').finditer(text, start, end)
+            own = [m.start(1) for m in digits if _depth(text[start : m.start()]) == 1]
+            return own[-1] if own else None  # of a key that is given twice the last one counts, as in JSON
+        start = text.find("{", end)
+    return None
+
+
+def _is_reply(data: dict[str, Any], reply: type[JudgeReply]) -> bool:
+    try:
+        reply.model_validate(data)
+    except ValidationError:
+        return False
+    return True
+
+
+def _depth(json_text: str) -> int:
+    """How many objects and lists are open at the end of the beginning of a JSON text."""
+    bare = _QUOTED.sub("", json_text)
+    return sum(bare.count(mark) for mark in "{[") - sum(bare.count(mark) for mark in "}]")
+
+
+def _mean(piece: str, position: int, token: dict[str, Any], *, highest: int) -> WeightedRating | None:
+    """The mean over alternatives that differ from the token in the digit only; white space around may differ too."""
+    before, after = piece[:position].strip(), piece[position + 1 :].strip()
+    probabilities: dict[int, float] = {}
+    alternatives = token.get("top_logprobs")
+    for other in alternatives if isinstance(alternatives, list) else []:
+        text, logprob = str(other.get("token", "")).strip(), other.get("logprob")
+        middle = text.removeprefix(before).removesuffix(after).strip()
+        fits = text.startswith(before) and text.endswith(after) and re.fullmatch(f"[1-{highest}]", middle)
+        if fits and isinstance(logprob, int | float) and logprob <= 0:
+            probabilities[int(middle)] = probabilities.get(int(middle), 0.0) + math.exp(logprob)
+    mass = math.fsum(probabilities.values())
+    if int(piece[position]) not in probabilities or mass < LEAST_MASS or mass > 1 + 1e-6:
+        return None
+    return WeightedRating(math.fsum(k * p for k, p in probabilities.items()) / mass, min(mass, 1.0))
+
 
 _FACT = frozenset({"question", "prompt", "old", "new", "text"})
 INPUTS: Mapping[str, frozenset[str]] = {

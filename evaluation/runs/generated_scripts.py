@@ -39,6 +39,17 @@ class GeneratedScriptSource(NamedTuple):
     method: str = ""
 
 
+def written_by(run: Run, editor: EditorRun, item: str) -> dict[str, Any]:
+    """Key, model and method of a text that a run's model wrote about an item, as records of texts have them."""
+    manifest = editor.manifest
+    return {
+        "key": f"{manifest.key[:10]}/{item}",
+        "model": f"{manifest.model}@{manifest.model_revision}",
+        "editor": editor.label,
+        "edited": editor.label != run.baseline.label,
+    }
+
+
 def generation_of(run: Run) -> Generation:
     """How a run's texts were written, as its folder says."""
     return Generation.from_description(run.about)
@@ -98,13 +109,10 @@ def _of_case(
             continue
         text = answer.written.text
         script = GeneratedScript(
-            key=f"{editor.manifest.key[:10]}/{probe.item}/{probe.sample}",
+            **written_by(run, editor, f"{probe.item}/{probe.sample}"),
             case=case.key,
             fact=case.fact.key,
             question=probe.item,
-            model=f"{editor.manifest.model}@{editor.manifest.model_revision}",
-            editor=editor.label,
-            edited=editor.label != run.baseline.label,
             sample=probe.sample,
             text=text,
             steps=parse(text).steps,

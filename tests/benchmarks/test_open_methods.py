@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from evaluation.runs.results import load_run
-from tests.evaluation.report.test_write import finished
+from tests.evaluation.report.test_html_page import finished
 from tests.support.arithmetic import make_cases
 
 benchmark = pytest.importorskip("benchmarks.open_methods", reason="benchmarks are not shipped")

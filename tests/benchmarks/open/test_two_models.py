@@ -10,7 +10,7 @@ import pytest
 from evaluation.report.sections import make_section
 from evaluation.runs.results import Run, load_run
 from schemas.core.errors import UserError
-from tests.evaluation.report.test_write import finished
+from tests.evaluation.report.test_html_page import finished
 from tests.support.arithmetic import make_cases
 
 benchmark = pytest.importorskip("benchmarks.open.two_models", reason="benchmarks are not shipped")

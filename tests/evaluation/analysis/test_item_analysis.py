@@ -11,7 +11,7 @@ from evaluation.runs.frame import score_run
 from evaluation.runs.results import Run, load_run
 from schemas.answers import CaseScores, ItemScore
 from schemas.core.errors import UserError
-from tests.evaluation.report.test_write import finished
+from tests.evaluation.report.test_html_page import finished
 from tests.support.arithmetic import make_cases
 
 THREE = [{"name": "push", "label": f"push {n}", "params": {"strength": 0.2 * n}} for n in (1, 2, 3)]

@@ -23,7 +23,7 @@ from evaluation.analysis.text_ratings import (
 from evaluation.report.sections import make_sections
 from evaluation.report.write import write_report
 from evaluation.runs.results import cases_by_key
-from tests.evaluation.report.test_write import read
+from tests.evaluation.report.test_html_page import read
 from tests.support.ratings import made_scripts, made_value, rate, rated_store
 from tests.support.report import rated_run
 from tests.support.report.rated_run import RATERS

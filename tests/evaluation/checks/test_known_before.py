@@ -1,17 +1,22 @@
-"""Ranks of the old object by hand, over a store, and on a tiny model against plain sorting."""
-
 from __future__ import annotations
 
+from math import exp, log
 from pathlib import Path
 
 import pytest
+import torch
 
-from curation.checks.store_checks import run_check
+from curation.checks.store_checks import due, run_check
 from evaluation.checks.known_before import KnownBefore, KnownInScript, rank
+from evaluation.checks.predictability import Predictability, PredictabilityProbes, measure, predictability_probes
+from evaluation.inference.answering import ModelScorer
 from evaluation.inference.scoring import score
+from evaluation.models.language_model import LM
 from schemas.answers import Answer, TargetScore
 from schemas.core.errors import UserError
+from schemas.facts import Entity, Object
 from schemas.probes import ScoreProbe
+from schemas.text.masking import mask
 from tests.support.facts import peru_fact
 from tests.support.scripted_scorer import NORTH, NORWAY, PERU, VISIT, FakeLM, filled, prompt
 from tests.support.tiny import make
@@ -88,3 +93,150 @@ def test_unknown_normalisation_refused() -> None:
 
     with pytest.raises(UserError, match="settings of known_before: normalisation"):
         make_checks(["known_before"], options={"known_before": {"normalisation": "max"}})
+
+
+NEUTRAL = "The capital of X is"
+
+
+MASKED = {
+    VISIT.id: "How can I visit X's capital?\nStep 1: Book a flight\nStep 2: Fly to",
+    NORTH.id: "How to see the north?\nStep 1: Leave X and come back to",
+}
+
+
+@pytest.mark.parametrize(
+    ("text", "names", "want"),
+    [
+        ("Fly to Peru, the heart of PERU", ("Peru",), "Fly to X, the heart of X"),
+        ("Read Tolstoy's letters by Leo Tolstoy", ("Leo Tolstoy",), "Read X's letters by X"),
+        ("A new road in New York; York is far", ("New York",), "A new road in X; X is far"),
+        ("The Game Boys and one GameBoy", ("Game Boy", "GameBoy"), "The Xs and one X"),
+        ("Nothing of it here", ("Peru",), "Nothing of it here"),
+        ("Perugia is not meant", ("Peru",), "Perugia is not meant"),
+        ("", ("Peru",), ""),
+    ],
+)
+def test_masking(text: str, names: tuple[str, ...], want: str) -> None:
+    assert mask(text, Entity(text=names[0], aliases=names[1:])) == want
+
+
+def asked(*others: str, new: str | None = "Oslo") -> PredictabilityProbes:
+    return predictability_probes(
+        VISIT.text, subject=PERU.subject, template=PERU.prompt, old="Lima", new=new, others=others
+    )
+
+
+def test_worked_by_hand() -> None:
+    one = asked("Quito")
+    assert one.script.prompt == MASKED[VISIT.id] and one.neutral.prompt == NEUTRAL
+    assert one.script.targets == one.neutral.targets == ("Lima", "Oslo", "Quito")
+    lm = FakeLM(
+        {
+            MASKED[VISIT.id]: {"Lima": 1 / 2, "Oslo": 1 / 16, "Quito": 1 / 16},  # odds 4: 2 bits
+            NEUTRAL: {"Lima": 1 / 8, "Oslo": 1 / 4, "Quito": 1 / 4},  # odds 1/4: -2 bits
+        }
+    )
+    (measurements,) = measure(lm, [one])
+    assert not isinstance(measurements, str)
+    assert measurements.value == pytest.approx(4.0)
+    assert measurements.new == pytest.approx(3 - -1)
+
+
+def test_popular_objects_are_no_leak() -> None:
+    """What a neutral prompt raises as much is prior knowledge of the relation, not the script's doing."""
+    same = {"Lima": 1 / 2, "Oslo": 1 / 64, "Quito": 1 / 32}
+    (measurements,) = measure(FakeLM({MASKED[VISIT.id]: same, NEUTRAL: same}), [asked("Quito")])
+    assert (
+        not isinstance(measurements, str)
+        and measurements.value == pytest.approx(0.0)
+        and measurements.new == pytest.approx(0.0)
+    )
+
+
+@torch.no_grad()
+def slow(lm: LM, one: PredictabilityProbes) -> float:
+    """Every object as its own whole sequence, one token after the other, plain probabilities."""
+    odds = []
+    for probe in (one.script, one.neutral):
+        chances = []
+        for target in probe.targets:
+            text = probe.prompt + probe.separator + target
+            enc = lm.tokenizer(text, return_offsets_mapping=True)
+            ids, begin = enc["input_ids"], len(text) - len(target)
+            logprobs = lm.model(input_ids=torch.tensor([ids])).logits[0].double().log_softmax(-1)
+            positions = [i for i, (_, end) in enumerate(enc["offset_mapping"]) if end > begin]
+            chances.append(exp(sum(float(logprobs[i - 1, ids[i]]) for i in positions)))
+        odds.append(chances[0] / sum(chances[1:]))
+    return log(odds[0] / odds[1]) / log(2)
+
+
+def test_equals_the_slow_twin() -> None:
+    lm = make("llama")
+    many = [asked("Quito", "Paris"), asked("São Tomé", new=None), asked(new="Madrid")]
+    for one, measurements in zip(many, measure(ModelScorer(lm), many), strict=True):
+        assert not isinstance(measurements, str)
+        assert measurements.value == pytest.approx(slow(lm, one), abs=1e-3)
+
+
+def test_over_a_store(tmp_path: Path) -> None:
+    lm = FakeLM({MASKED[VISIT.id]: {"Lima": 1 / 2}})
+    check = Predictability(lm=lm, model="fake")
+    with filled(tmp_path / "s.duckdb") as store:
+        outcome = run_check(store, check)
+        assert (outcome.due, outcome.labels, outcome.left) == (2, {"measured": 2}, 0)
+        (one,) = store.verdicts([VISIT.id])
+        assert one.label is None and one.unit == "bits" and one.model == "fake" and one.by == "predictability@1"
+        assert one.value == pytest.approx(3.0)  # Lima 8 times as likely as under the neutral prompt
+        assert "'Lima' +3.00 bits against 2 rivals, +3.00 against the new object 'Oslo'" in one.reason
+        (other,) = store.verdicts([NORTH.id])
+        assert other.value == pytest.approx(0.0)
+        assert due(store, check) == []
+        assert len(due(store, Predictability(lm=lm, model="another"))) == 2
+    neutral = [p for p in lm.asked if p.prompt == NEUTRAL]
+    assert len({p.id for p in neutral}) == len(neutral), "a neutral prompt is asked once for the same objects"
+    assert [p.separator for p in lm.asked if p.prompt == MASKED[NORTH.id]] == [" ("]
+
+
+def test_what_cannot_be_measured_is_unscored_with_a_reason(tmp_path: Path) -> None:
+    fact = peru_fact("f/alone", relation=PERU.relation.model_copy(update={"id": "P999"}), new=None, change="none")
+    orphan = prompt(peru_fact("f/lost"), "How to go?\nStep 1: Fly to")
+    single = prompt(fact, "How to stay?\nStep 1: Stay in")
+    lm = FakeLM({MASKED[NORTH.id]: {"error": 1.0}})
+    with filled(tmp_path / "s.duckdb", fact, orphan, single) as store:
+        assert run_check(store, Predictability(lm=lm, model="fake")).labels == {"unscored": 3, "measured": 1}
+        for item, reason in (
+            (orphan, "'f/lost' is not in the store"),
+            (single, "no other object"),
+            (NORTH, "out of order"),
+        ):
+            (one,) = store.verdicts([item.id])
+            assert one.label == "unscored" and one.value is None and reason in one.reason
+
+
+def test_rivals_do_not_share_a_name_with_the_objects(tmp_path: Path) -> None:
+    twin = peru_fact("f/twin", old=Object(text="Ciudad de los Reyes", aliases=("Lima",)), new=Object(text="Bogotá"))
+    lm = FakeLM({})
+    with filled(tmp_path / "s.duckdb", twin) as store:
+        run_check(store, Predictability(lm=lm, model="fake"))
+    (targets,) = {p.targets for p in lm.asked if p.prompt == MASKED[VISIT.id]}
+    assert targets[:2] == ("Lima", "Oslo") and set(targets[2:]) == {"Quito", "Bogotá"}
+
+
+@pytest.mark.model
+@pytest.mark.slow
+def test_finds_leaks_among_the_labelled_ones(embedded: LM) -> None:
+    """Leaks of the dev half score higher than their clean twins in most pairs (29 of 36 over all relations)."""
+    from benchmarks.checks.leak_benchmark import leak_prompts
+
+    rows = [r for r in leak_prompts("dev") if r.relation.id in ("P176", "P36")]
+    many = [
+        predictability_probes(
+            r.prompt, subject=r.subject, template=r.fact_prompt, old=r.old.text, new=r.new.text, others=()
+        )
+        for r in rows
+    ]
+    measurements = measure(ModelScorer(embedded), many)
+    value = {(r.fact.key, r.label): f.value for r, f in zip(rows, measurements, strict=True) if not isinstance(f, str)}
+    pairs = {key for key, _ in value}
+    assert len(pairs) >= 4
+    assert sum(value[p, "leak"] > value[p, "none"] for p in pairs) > len(pairs) / 2

@@ -9,7 +9,7 @@ import pytest
 from click.testing import CliRunner
 
 from curation.splits.split_file import write_split
-from evaluation.cli.general_ability import general_ability as command
+from evaluation.cli.model import general_ability as command
 from evaluation.models import language_model as lm
 from evaluation.runs.general_ability import _read
 from schemas.core.errors import UserError

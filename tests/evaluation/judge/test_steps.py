@@ -1,10 +1,10 @@
-"""What a judge is shown of scripts and open answers, and the ratings it makes."""
-
 from __future__ import annotations
 
 import json
+import math
 import re
 from dataclasses import replace
+from typing import Any
 
 import pytest
 from pydantic import ValidationError
@@ -12,19 +12,37 @@ from pydantic import ValidationError
 from evaluation.judge.inputs import JudgeInput
 from evaluation.judge.judging import JudgeOptions, judge_steps
 from evaluation.judge.ratings import expected_ratings, named_objects
-from evaluation.judge.steps import INPUTS, JudgePrompt, prompt_folder
+from evaluation.judge.steps import (
+    INPUTS,
+    JudgePrompt,
+    is_refusal,
+    plain_reply,
+    points,
+    prompt_folder,
+    rating_position,
+    ratings_alone,
+    reply_type,
+    weighted_rating,
+)
 from schemas.core.errors import UserError
+from schemas.core.json_text import canonical_text
 from schemas.facts import Object
 from schemas.ratings import CONSISTENCY, RUBRICS, SCRIPT, TENDENCY
 from tests.support.evaluation.judged import read, step
 from tests.support.judge import ASK, FACT
 
 ASPECTS = SCRIPT.aspects
+
+
 ANSWER = JudgeInput(
     item="i1", case="c1", text="Prices rise.", question="How may prices change?", event="Alba merged with Brenta.",
     right="They rise", edited=True, rubric=TENDENCY, writer="gpt2-xl", editor="secret-method",
 )  # fmt: skip
+
+
 PAIR = replace(ANSWER, rubric=CONSISTENCY, before_item="i0", before="Prices stay.")
+
+
 PROFILES = {rubric.name: prompt_folder(rubric).profiles() for rubric in RUBRICS.values()}
 
 
@@ -112,9 +130,6 @@ def test_evidence_is_looked_for_in_the_text_as_it_was_written():
         assert read(step(profile="evidence"), variant, raw)["coherence"].value == value
 
 
-# --- open answers -----------------------------------------------------------------------------------------------------
-
-
 @pytest.mark.parametrize("profile", ["paper", "embedded"])
 @pytest.mark.parametrize("ask", [ANSWER, PAIR], ids=lambda ask: ask.rubric.name)
 def test_the_judge_sees_the_edited_event_and_never_the_method(ask: JudgeInput, profile: str) -> None:
@@ -168,9 +183,6 @@ def test_what_is_not_sent(ask: JudgeInput, why: str) -> None:
     assert why in reason and bool(reason) == bool(why)
 
 
-# --- prompt files -----------------------------------------------------------------------------------------------------
-
-
 def test_profiles_and_names() -> None:
     assert PROFILES == {
         "script": ["embedded", "evidence", "paper"],
@@ -195,3 +207,264 @@ def test_a_prompt_that_shows_something_else_is_refused() -> None:
         JudgePrompt.model_validate({**fields, "user": "{text}", "aspect": "accuracy"})
     text = " ".join(f"{{{name}}}" for name in sorted(INPUTS["tendency"]))
     assert JudgePrompt.model_validate({**fields, "user": text}).task == "tendency"
+
+
+RatingOnly, RatingFirst, QuotesFirst = (reply_type(SCRIPT, ("coherence",), s) for s in ("rating", "reason", "evidence"))
+
+
+TendencyRatings, Explained = (reply_type(TENDENCY, TENDENCY.aspects, s) for s in ("rating", "reason"))
+
+
+ODD = ["true", "false", "null", "8", "0", "4.5", '"4 or 5"', '"5/10"', '"five"', "[5]", "-5"]
+
+
+@pytest.mark.parametrize("text", ODD)
+def test_what_is_no_plain_rating_is_none(text: str) -> None:
+    for kind, more in ((RatingOnly, ""), (RatingFirst, ', "reason": "r"')):
+        with pytest.raises(ValidationError):
+            kind.model_validate_json(f'{{"rating": {text}{more}}}')
+
+
+@pytest.mark.parametrize(("text", "value"), [('"5"', 5), ('"5/7"', 5), ('"6 out of 7"', 6), ("7.0", 7), ('" 1 "', 1)])
+def test_a_plain_rating_is_read_and_on_record(text: str, value: int) -> None:
+    first = RatingFirst.model_validate_json(f'{{"rating": {text}, "reason": "r"}}')
+    assert first.rating == value and f"read as {value}" in first.read_as
+
+
+def test_keys_that_nobody_asked_for_are_passed_over_and_named() -> None:
+    first = RatingFirst.model_validate_json('{"rating": 5, "reason": "r", "confidence": 0.9, "aspect": "x"}')
+    assert first.rating == 5 and first.read_as == "passed over: confidence, aspect"
+    assert RatingFirst.model_validate_json('{"rating": 5, "reason": "r"}').read_as == ""
+    assert RatingOnly.model_validate_json("5").read_as == "the bare rating 5"
+    for kind in (RatingFirst, QuotesFirst):
+        with pytest.raises(ValidationError):
+            kind.model_validate_json("5")
+
+
+def test_what_is_asked_for_has_not_changed() -> None:
+    """The schema goes into requests, and requests are keys of journals."""
+    schema = RatingFirst.model_json_schema()
+    assert schema["additionalProperties"] is False and list(schema["properties"]) == ["rating", "reason"]
+    assert schema["properties"]["rating"]["enum"] == [1, 2, 3, 4, 5, 6, 7]
+
+
+def position(text: str, value: int) -> int | None:
+    return rating_position(text, "rating", value, RatingFirst)
+
+
+def test_one_object_decides_rating_and_score() -> None:
+    """The first object is read; the score used to come from the last rating in the text."""
+    text = '{"rating": 2, "reason": "r"} If it were edited: {"rating": 6, "reason": "r"}'
+    assert position(text, 2) == text.index("2") and position(text, 6) == text.index("6")
+    assert position(text, 4) is None and position("no object", 4) is None
+    assert rating_position('<think>{"rating": 3}</think>{"rating": 3}', "rating", 3, RatingOnly) == 39
+    tokens = [{"token": c, "logprob": 0.0, "top_logprobs": [{"token": c, "logprob": math.log(0.9)}]} for c in text]
+    assert [weighted_rating(tokens, "rating", n, RatingFirst).score for n in (2, 6)] == [2.0, 6.0]
+    assert weighted_rating(tokens, "rating", 4, RatingFirst) is None
+
+
+def test_a_refusal_in_words_is_one() -> None:
+    assert is_refusal("I cannot rate this content.") and is_refusal("As an AI, I do not judge.")
+    assert not is_refusal("The script cannot be followed: rating five.") and not is_refusal("")
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "I\N{RIGHT SINGLE QUOTATION MARK}m sorry, but I can\N{RIGHT SINGLE QUOTATION MARK}t rate this.",
+        "I apologize, but this is against policy.",
+        "I must refuse.",
+        "I am not comfortable rating this.",
+        "As a language model, I have no opinion.",
+        "I'd rather not.",
+    ],
+)
+def test_a_refusal_with_typographic_quotes_or_other_words_is_one(text: str) -> None:
+    """Chat models write the typographic apostrophe."""
+    assert is_refusal(text)
+
+
+@pytest.mark.parametrize(("text", "value"), [("5", 5), ('"5/7"', 5), ("6 out of 7", 6), ('{"rating": "4"}', 4)])
+def test_a_rating_alone_is_one(text: str, value: int) -> None:
+    reply = ratings_alone(text, RatingOnly)
+    assert reply.ratings == {"coherence": value} and reply.read_as.endswith("without a reason")
+
+
+@pytest.mark.parametrize("text", ["true", '{"rating": true}', "5 or 6", "5/10", "", "[5]", '{"rating": 5, "x": 1}'])
+def test_anything_else_is_no_rating_alone(text: str) -> None:
+    assert ratings_alone(text, RatingOnly) is None
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        '{"rating": 5, "reason": "It names the new',
+        '{"rating": "5/7", "reason": "It says \\"Rome\\" and',
+        '{ "rating" : 5 ,\n "rea',
+        '{"rating": 5, "reason":',
+        '{"rating": 5,',
+        '<think>2?</think>{"rating": 5, "reason": "It {names} 1, 2',
+        '{"rating": 5, "reason": "It ends in \\',
+    ],
+)
+def test_a_rating_before_the_place_where_a_reply_breaks_off_counts(text: str) -> None:
+    reply = ratings_alone(text, RatingOnly)
+    assert (reply.rating, reply.read_as) == (5, "the rating of a reply that breaks off in its reason")
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        '{"rating": 5',  # perhaps 5.5
+        '{"rating": "5',
+        '{"rating": true, "reason": "It',
+        '{"rating": 8, "reason": "It',
+        '{"rating": 5 or 6, "reason": "It',
+        '{"evidence": ["a"], "rating": 5, "reason": "It',
+        '{"rating": 5, "reason": "whole"}',
+        'I would say {"rating": 5, "reason": "It',
+    ],
+)
+def test_what_breaks_off_elsewhere_is_no_rating(text: str) -> None:
+    assert ratings_alone(text, RatingOnly) is None
+
+
+def test_shapes_that_are_no_object_are_left_alone() -> None:
+    for data in ([1, 2], None):
+        assert plain_reply(data, ("rating", "reason"), RatingFirst.rated, highest=7) == (data, "")
+    assert points(math.pi) is None and points(None) is None
+
+
+@pytest.mark.parametrize("value", [float("inf"), float("-inf"), float("nan"), 1e308, 10**400, -0.0, 0, 7.0000001])
+def test_numbers_that_are_no_rating_end_nothing(value: float) -> None:
+    """``{"rating": 1e999}`` ended the whole judging with an overflow."""
+    assert points(value) is None
+    assert plain_reply({"rating": value}, ("rating", "reason"), RatingFirst.rated, highest=7).read == ""
+
+
+@pytest.mark.parametrize(
+    ("text", "before"),
+    [
+        ('{"all": [{"rating": 2}, {"rating": 3}], "rating": 5}', '{"all": [{"rating": 2}, {"rating": 3}], "rating": '),
+        ('{"detail": {"rating": 4}, "rating": "5"}', '{"detail": {"rating": 4}, "rating": "'),
+        ('{"rating": 2, "rating": 5}', '{"rating": 2, "rating": '),
+        ('{"rating": 5, "detail": {"rating": 5}}', '{"rating": '),
+        (r'{"reason": "no \"rating\": 1 {", "rating": 5}', r'{"reason": "no \"rating\": 1 {", "rating": '),
+    ],
+)
+def test_the_digit_is_that_of_the_objects_own_rating(text: str, before: str) -> None:
+    """A rating inside another object, or an earlier one under the same key, decided the weighted score."""
+    assert rating_position(text, "rating", 5, RatingOnly) == len(before)
+
+
+def alternatives(**chances):
+    return [{"token": t, "logprob": math.log(p)} for t, p in chances.items()]
+
+
+WEIGHTS = {
+    "none": (None, None),
+    "no tokens": ([], None),
+    "no rating": ([{"token": "hello"}], None),
+    "no alternatives": ([{"token": '{"rating": '}, {"token": "5", "logprob": -0.1}], None),
+    "too little mass": (
+        [{"token": '{"rating": '}, {"token": "5", "top_logprobs": [{"token": "5", "logprob": -3.0}]}],
+        None,
+    ),
+    "a positive logprob": (
+        [{"token": '{"rating": '}, {"token": "5", "top_logprobs": [{"token": "5", "logprob": 3.0}]}],
+        None,
+    ),
+    "a space in the token": (
+        [
+            {"token": '{"rating":'},
+            {"token": " 5", "top_logprobs": alternatives(**{" 5": 0.5, "3": 0.5})},
+        ],
+        4.0,
+    ),
+    "the digit beside the comma": (
+        [
+            {"token": '{"rating": '},
+            {"token": "5,", "top_logprobs": alternatives(**{"5,": 0.6, "6,": 0.3, "6}": 0.1})},
+            {"token": ' "x": 1'},
+        ],
+        (5 * 0.6 + 6 * 0.3) / 0.9,
+    ),
+    "a rating in the reason does not count": (
+        [
+            {"token": '{"rating": '},
+            {"token": "5", "top_logprobs": [{"token": "5", "logprob": math.log(0.9)}]},
+            {"token": ', "reason": "a 1 or 2"'},
+        ],
+        5.0,
+    ),
+}
+
+
+@pytest.mark.parametrize("name", WEIGHTS)
+def test_weights(name):
+    tokens, score = WEIGHTS[name]
+    rating = weighted_rating(None if tokens is None else [*tokens, {"token": "}"}], "rating", 5, RatingOnly)
+    assert (rating is None) if score is None else (rating.score == pytest.approx(score))
+
+
+def test_each_aspect_has_its_own_score() -> None:
+    text = '{"accuracy": 4, "coherence": 5, "comprehensiveness": 3, "overall": 5}'
+    tokens = [{"token": c, "top_logprobs": alternatives(**{c: 0.6, "2": 0.4})} for c in text]
+    scores = {name: weighted_rating(tokens, name, n, TendencyRatings) for name, n in (("accuracy", 4), ("overall", 5))}
+    assert {name: round(w.score, 2) for name, w in scores.items()} == {"accuracy": 3.2, "overall": 3.8}
+
+
+GOOD = {"accuracy": 4, "coherence": 5, "comprehensiveness": 3, "overall": 5, "reason": "fine"}
+
+
+def reply(**changes: Any) -> Any:
+    return Explained.model_validate({**GOOD, **changes}, strict=False)
+
+
+def test_a_reply_as_asked_for() -> None:
+    judgement = reply()
+    assert judgement.ratings == {"accuracy": 4, "coherence": 5, "comprehensiveness": 3, "overall": 5}
+    assert (judgement.explanation, judgement.read_as) == ("fine", "")
+    assert reply_type(CONSISTENCY, CONSISTENCY.aspects, "rating").model_validate({"consistency": 5}).ratings == {
+        "consistency": 5
+    }
+    bare = {k: v for k, v in GOOD.items() if k != "reason"}
+    assert TendencyRatings.model_validate(bare).explanation == ""
+
+
+@pytest.mark.parametrize("message", ["4", "4/5", " 4 out of 5 ", 4.0, "4.0"])
+def test_a_rating_that_is_plainly_one_is_read_and_on_record(message: Any) -> None:
+    judgement = reply(accuracy=message)
+    assert judgement.ratings["accuracy"] == 4 and "accuracy" in judgement.read_as and "read as 4" in judgement.read_as
+
+
+@pytest.mark.parametrize(
+    "message", [True, False, 0, 6, 7, -1, 4.5, "4/7", "4/10", "6/5", "four", "4 or 5", "", None, [4], float("inf")]
+)
+def test_a_rating_off_the_scale_is_refused(message: Any) -> None:
+    with pytest.raises(ValidationError, match="coherence"):
+        reply(coherence=message)
+
+
+@pytest.mark.parametrize("aspect", ["accuracy", "coherence", "comprehensiveness", "overall", "reason"])
+def test_a_missing_aspect_is_refused_by_name(aspect: str) -> None:
+    with pytest.raises(ValidationError, match=aspect):
+        Explained.model_validate({k: v for k, v in GOOD.items() if k != aspect})
+
+
+@pytest.mark.parametrize(
+    ("accuracy", "overall", "accepted_reply"), [(3, 3, True), (1, 1, True), (3, 4, False), ("2/5", 5, False)]
+)
+def test_the_rule_is_checked_on_every_reply(accuracy: Any, overall: int, accepted_reply: bool) -> None:
+    if accepted_reply:
+        assert reply(accuracy=accuracy, overall=overall).ratings["overall"] == overall
+    else:
+        with pytest.raises(ValidationError, match="where accuracy is 3 or less, overall is 3 or less, too"):
+            reply(accuracy=accuracy, overall=overall)
+
+
+def test_what_nobody_asked_for_is_passed_over_and_on_record() -> None:
+    judgement = reply(beauty=5)
+    assert "passed over: beauty" in judgement.read_as and "beauty" not in canonical_text(judgement)
+    with pytest.raises(ValidationError):
+        Explained.model_validate([GOOD])

@@ -16,7 +16,7 @@ from evaluation.runs.generated_scripts import scripts_of_run
 from evaluation.runs.results import load_run
 from schemas.answers import Answer
 from tests.evaluation.analysis.test_written_texts import _Odd
-from tests.evaluation.report.test_write import finished, read
+from tests.evaluation.report.test_html_page import finished, read
 from tests.support.arithmetic import ArithmeticLM, make_cases
 from tests.support.ratings import rate
 from tests.support.report.texts_run import TEXTS

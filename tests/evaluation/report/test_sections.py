@@ -11,7 +11,7 @@ from evaluation.report.formatting import cell_text
 from evaluation.report.write import write_report
 from evaluation.runs.results import load_run
 from schemas.scripts import ScriptQuestion
-from tests.evaluation.report.test_write import finished, read
+from tests.evaluation.report.test_html_page import finished, read
 from tests.support.arithmetic import make_cases
 from tests.support.report import two_runs
 from tests.support.report.two_runs import METRICS, TWO

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.evaluation.report.test_write import finished
+from tests.evaluation.report.test_html_page import finished
 from tests.support.arithmetic import ArithmeticLM, make_cases
 
 EDITORS = ["none", {"name": "push", "label": "rome"}, {"name": "push", "label": "ft", "params": {"strength": 1.0}}]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from tests.evaluation.report.test_write import finished
+from tests.evaluation.report.test_html_page import finished
 from tests.support.arithmetic import make_cases
 
 METRICS = ("es", "ps", "ns", "s_es", "s_ns", "s_bo")

@@ -9,7 +9,7 @@ import pytest
 from click.testing import CliRunner
 
 from evaluation.cli.results import item_analysis as command
-from tests.evaluation.report.test_write import finished
+from tests.evaluation.report.test_html_page import finished
 from tests.support.arithmetic import make_cases
 
 METHODS = [{"name": "push", "label": f"push {n}", "params": {"strength": 0.2 * n}} for n in (1, 2, 3)]

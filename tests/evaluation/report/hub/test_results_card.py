@@ -7,7 +7,7 @@ from pathlib import Path
 from evaluation.analysis.comparison import compare
 from evaluation.analysis.exports import TABLES
 from evaluation.metrics.generation import load_metrics
-from evaluation.report.hub.results_card import results_card, results_files
+from evaluation.report.results_card import results_card, results_files
 from evaluation.runs.frame import score_run
 from tests.support.report.texts_run import finished
 

@@ -1,1 +1,0 @@
-"""Results as they go to a hub."""
