@@ -5,20 +5,16 @@ from __future__ import annotations
 import contextlib
 import resource
 import sys
-import weakref
 from pathlib import Path
 
 _CLEAR = Path("/proc/self/clear_refs")
 _STATUS = Path("/proc/self/status")
 
-_COUNTING: weakref.WeakSet[PeakMemory] = weakref.WeakSet()
-
 
 class PeakMemory:
     """Begins at its making; ``read`` gives the peak since then in bytes.
 
-    Counts may be nested or overlap: the system keeps one peak, so each new count first hands the peak so far to those
-    that are running.
+    The system keeps one peak, so a new count ends those before it.
 
     On CUDA it is what PyTorch allocated on the device, weights included; of several devices, the sum of their peaks.
     On Linux it is the resident set of the whole process, program and weights included. Elsewhere it is the one peak
@@ -30,10 +26,7 @@ class PeakMemory:
     """
 
     def __init__(self, *devices: str) -> None:
-        self._cards, self._before = [d for d in devices if d.startswith("cuda")], 0
-        for running in list(_COUNTING):
-            running._before = running.read()
-        _COUNTING.add(self)
+        self._cards = [device for device in devices if device.startswith("cuda")]
         if self._cards:
             import torch
 
@@ -45,10 +38,6 @@ class PeakMemory:
 
     def read(self) -> int:
         """Peak in bytes."""
-        return max(self._before, self._since_reset())
-
-    def _since_reset(self) -> int:
-        """What the system says: the peak since any count began last."""
         if self._cards:
             import torch
 

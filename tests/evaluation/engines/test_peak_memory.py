@@ -31,22 +31,6 @@ def test_it_sees_what_was_given_back_and_forgets_what_was_before() -> None:
     assert peak - PeakMemory("cpu").read() > 64 * MIB, "a new count begins with what is held now"
 
 
-@pytest.mark.skipif(not Path("/proc/self/clear_refs").exists(), reason="only Linux tells the peak since a moment")
-def test_counts_inside_a_count_and_across_its_end_take_nothing_from_it() -> None:
-    outer = PeakMemory("cpu")
-    base = outer.read()
-    hold(128 * MIB)
-    inner = PeakMemory("cpu")
-    assert inner.read() - base < 64 * MIB < 100 * MIB < outer.read() - base, "the outer one keeps what it saw before"
-    hold(96 * MIB)
-    last = PeakMemory("cpu")
-    assert last.read() - base < 64 * MIB < inner.read() - base < 112 * MIB < outer.read() - base
-    del outer
-    hold(96 * MIB)
-    PeakMemory("cpu")
-    assert last.read() - base > 64 * MIB, "though the outermost is gone"
-
-
 def test_without_the_kernels_files_the_peak_of_the_process_stands_in(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
