@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import doctest
+import os
 import re
+import subprocess
+import sys
 from pathlib import Path
 from typing import NamedTuple
 
@@ -32,3 +35,16 @@ def run_doctests(page: Path) -> int:
     runner = doctest.DocTestRunner()
     assert runner.run(test).failed == 0
     return len(test.examples)
+
+
+def shell(command: str, folder: Path, **variables: str) -> str:
+    """Run a block as bash does, with ``scedit`` being this checkout; what it prints."""
+    bin_folder = folder.parent / "bin"
+    bin_folder.mkdir(exist_ok=True)
+    launcher = bin_folder / "scedit"
+    launcher.write_text(f'#!/bin/sh\nPYTHONPATH={ROOT} exec {sys.executable} -m scedit "$@"\n', encoding="utf-8")
+    launcher.chmod(0o755)
+    env = {**os.environ, "PATH": f"{bin_folder}:{os.environ['PATH']}", **variables}
+    process = subprocess.run(["bash", "-euc", command], cwd=folder, env=env, capture_output=True, text=True)
+    assert process.returncode == 0, f"{command}\n{process.stdout}\n{process.stderr}"
+    return process.stdout

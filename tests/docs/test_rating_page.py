@@ -9,8 +9,7 @@ import pytest
 from annotation_ui.campaigns.campaign import form_task
 from annotation_ui.ratings.database import RatingsDB
 from annotation_ui.ratings.open_items import next_item
-from tests.docs.pages import DOCS, blocks
-from tests.docs.test_tutorial import shell
+from tests.docs.pages import DOCS, blocks, shell
 
 PAGE = DOCS / "rating-a-run.md"
 
