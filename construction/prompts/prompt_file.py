@@ -11,7 +11,6 @@ from pydantic import Field, model_validator
 from construction.llm.prompt_file import ProfilePrompt, PromptFolder
 from construction.llm.prompt_text import places, refuse_unknown_places, require_places
 from construction.llm.step import Message
-from schemas.core.ids import content_id
 
 TASKS: Mapping[str, frozenset[str]] = {
     "questions": frozenset({"subject", "statement", "relation", "old", "new", "count", "situation"}),
@@ -85,15 +84,6 @@ class WriterPrompt(ProfilePrompt):
     def together(self) -> int:
         """Questions whose scripts are asked for in one request, at most."""
         return TOGETHER if self.shape == "scripts" else 1
-
-    @property
-    def digest(self) -> str:
-        """Hash of everything in the file; what version 1 did not know counts only where it is set."""
-        data = self.model_dump(mode="json")
-        unset = {
-            name for name in ("questions", "candidates", "again") if data[name] == type(self).model_fields[name].default
-        }
-        return content_id("wording", {k: v for k, v in data.items() if k not in unset})
 
     def messages(self, values: Mapping[str, str], *, edited: bool = True) -> list[Message]:
         """The chat: system, examples, then the filled-in question.

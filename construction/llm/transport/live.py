@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import AsyncIterator
-from contextlib import AbstractAsyncContextManager, asynccontextmanager
+from contextlib import AbstractAsyncContextManager
 from typing import Any, Protocol
 
 import openai
@@ -66,11 +65,9 @@ class LiveTransport:
         self._client, self._throttle, self._mask, self._timeout = client, throttle, mask, timeout
         self.calls = 0
 
-    @asynccontextmanager
-    async def slot(self) -> AsyncIterator[None]:
+    def slot(self) -> AbstractAsyncContextManager[None]:
         """A place among the calls in flight."""
-        async with self._throttle.slot():
-            yield
+        return self._throttle.slot
 
     @property
     def pause(self) -> float:
@@ -88,7 +85,6 @@ class LiveTransport:
         self.calls += 1
         outcome = await self._post(body)
         if isinstance(outcome, StoredOutcome):
-            self._throttle.fine()
             counted = (outcome.tokens_in or 0) + (outcome.tokens_out or 0)
             self._throttle.used(expected, counted or expected)
             return outcome

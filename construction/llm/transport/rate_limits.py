@@ -1,12 +1,10 @@
-"""How fast to ask: token buckets for requests and tokens a minute, and giving way when the endpoint says so."""
+"""How fast to ask: token buckets for requests and tokens a minute, and a pause when the endpoint asks for one."""
 
 from __future__ import annotations
 
 import asyncio
 import time
-from collections import deque
-from collections.abc import AsyncIterator, Callable
-from contextlib import asynccontextmanager
+from collections.abc import Callable
 
 
 class Bucket:
@@ -50,8 +48,6 @@ class Bucket:
 class Throttle:
     """Shared by all live calls: how many at once, how fast, and a common pause when the endpoint asks for one.
 
-    After a 429 the number of calls at once is halved; it grows back by one for every that many good replies.
-
     Args:
         max_in_flight: Calls in flight at once.
         rpm: Requests a minute at most.
@@ -59,48 +55,15 @@ class Throttle:
     """
 
     def __init__(self, max_in_flight: int, *, rpm: float | None = None, tpm: float | None = None) -> None:
-        self._max_in_flight, self._limit, self._flying = max_in_flight, float(max_in_flight), 0
+        self.slot = asyncio.Semaphore(max_in_flight)
         self._requests = Bucket(rpm) if rpm else None
         self._tokens = Bucket(tpm) if tpm else None
-        self._waiting: deque[asyncio.Future[None]] = deque()
-        self._pause_until = self._halved = float("-inf")
-
-    @property
-    def limit(self) -> int:
-        """Calls at once, as things stand."""
-        return max(1, int(self._limit))
+        self._pause_until = float("-inf")
 
     @property
     def pause(self) -> float:
         """Seconds for which all calls still pause; 0 where they do not."""
         return max(0.0, self._pause_until - time.monotonic())
-
-    @asynccontextmanager
-    async def slot(self) -> AsyncIterator[None]:
-        """A place among the calls in flight."""
-        while self._flying >= self.limit:
-            turn = asyncio.get_running_loop().create_future()
-            self._waiting.append(turn)
-            try:
-                await turn
-            except asyncio.CancelledError:
-                if turn.done() and not turn.cancelled():
-                    self._wake()
-                raise
-        self._flying += 1
-        try:
-            yield
-        finally:
-            self._flying -= 1
-            self._wake()
-
-    def _wake(self) -> None:
-        free = self.limit - self._flying
-        while free > 0 and self._waiting:
-            turn = self._waiting.popleft()
-            if not turn.done():
-                turn.set_result(None)
-                free -= 1
 
     async def may_send(self, tokens: float) -> None:
         """Wait for the buckets and for a common pause; called once before each attempt."""
@@ -118,15 +81,6 @@ class Throttle:
             self._tokens.give(expected - tokens)
 
     def limited(self, wait: float | None) -> None:
-        """The endpoint said 429: all calls pause as long as it asks, and fewer go at once."""
-        now = time.monotonic()
+        """The endpoint said 429: all calls pause as long as it asks."""
         if wait:
-            self._pause_until = max(self._pause_until, now + wait)
-        if now - self._halved > 1.0:  # the replies of one burst count once
-            self._halved, self._limit = now, max(1.0, self._limit / 2)
-
-    def fine(self) -> None:
-        """A good reply came."""
-        if self._limit < self._max_in_flight:
-            self._limit = min(float(self._max_in_flight), self._limit + 1.0 / self._limit)
-            self._wake()
+            self._pause_until = max(self._pause_until, time.monotonic() + wait)

@@ -35,9 +35,6 @@ class Counted(Throttle):
     def limited(self, wait):
         self.told.append(("limited", wait))
 
-    def fine(self):
-        self.told.append(("fine",))
-
 
 def send(url, *, body=BODY, timeout=5.0, throttle=None):
     async def main():
@@ -54,7 +51,7 @@ def test_a_reply_is_an_outcome_and_the_tokens_are_corrected():
     with ScriptedServer(lambda p: "yes") as server:
         wire, outcome = send(server.url, throttle=throttle)
     assert (outcome.raw, outcome.tokens_in, outcome.tokens_out) == ("yes", 11, 7) and wire.calls == 1
-    assert throttle.told == [("may send", 300.0), ("fine",), ("used", 300.0, 18)]
+    assert throttle.told == [("may send", 300.0), ("used", 300.0, 18)]
     assert wire.repeats and not wire.waiting("llm/1")
 
 
