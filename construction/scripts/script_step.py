@@ -13,7 +13,7 @@ from construction.llm.prompt_text import fill, tidy
 from construction.llm.step import Message, Request
 from construction.prompts.prompt_file import WriterPrompt
 from construction.scripts.cleaning import clean_steps
-from construction.scripts.object_last import LEADING, ObjectLast, object_last
+from construction.scripts.object_last import LEADING, ObjectLast, object_last, usual_step
 from construction.scripts.prompt_file_step import PromptFileStep
 from schemas.core.ids import content_id
 from schemas.facts import Object
@@ -135,6 +135,24 @@ class ScriptStep(PromptFileStep[ScriptAsk, Draft | None, WriterPrompt]):
         if self.wording.shape == "object_last":
             request = request._replace(reply=object_last(tidy(item.old.text), LEADING.get(item.relation_id, ())))
         return request
+
+    def usual(self, item: ScriptAsk) -> BaseModel:
+        """Scripts that every check lets pass."""
+        old = item.old.text
+        before, after = ["Look for some help", "Pack a bag"], ["Agree on a date", "Come back in the evening"]
+        steps = [*before, f"Ask for {old}", *after]
+        if self.wording.shape == "scripts":
+            numbers = range(1, len(item.questions) + 1)
+            return ScriptList.model_construct(
+                scripts=[NumberedSteps.model_construct(n=n, steps=steps) for n in numbers]
+            )
+        if self.wording.shape == "steps":
+            return StepList.model_construct(steps=steps)
+        if self.wording.shape == "slots":
+            key_step = f"Ask for {old}"
+            return StepSlots.model_construct(word=old, key_step=key_step, before=before, after=after[:1])
+        form = object_last(tidy(old), LEADING.get(item.relation_id, ()))
+        return form.model_construct(key_step=usual_step(form, old), before=before, after=after[:1])
 
     def prompt(self, item: ScriptAsk) -> list[Message]:
         """The messages; after rejected scripts with their steps and the reasons, where the wording has it."""

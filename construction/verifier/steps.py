@@ -11,6 +11,7 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from importlib.resources import files
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar, Generic, Literal, TypeVar
@@ -176,7 +177,17 @@ class VerifyStep(PromptStep[Sequence[VerifyAsk], Verdict]):
         """The request, seeded from the first judged record where the wording asks for it."""
         parameters = self.wording.sampling(asks[0].item.id)
         longest = self.wording.reply_tokens * len(asks)
-        return Request(tuple(self.prompt(asks)), self.reply, parameters, longest=longest)
+        usual = partial(self.usual, asks)
+        return Request(tuple(self.prompt(asks)), self.reply, parameters, longest=longest, usual=usual)
+
+    def usual(self, asks: Sequence[VerifyAsk]) -> BaseModel:
+        """Readings of good texts."""
+        said = [self.good(ask.fact, n) for n, ask in enumerate(asks, 1)]
+        return self.reply.model_validate({"readings": [reading.model_dump() for reading in said]})
+
+    def good(self, fact: Fact, n: int) -> Reading:
+        """What a reader says of a good text."""
+        raise NotImplementedError
 
     def parse(self, item: Sequence[VerifyAsk], reply: BaseModel) -> list[Verdict]:
         """A verdict on each item; one that the reply does not read, or reads twice, is ``unscored``."""
@@ -219,6 +230,10 @@ class DependsStep(VerifyStep):
         "unsure": ("unsure", "the model cannot say whether the script depends on the object"),
     }
 
+    def good(self, fact: Fact, n: int) -> Depends:
+        """The script depends on the object."""
+        return Depends(n=n, why="one has to travel there", same="no")
+
     def read(self, ask: VerifyAsk, reading: Depends) -> Verdict:
         """The verdict that the word stands for, with the model's reason."""
         label, reason = self.labels[reading.same]
@@ -235,6 +250,10 @@ class ReadStep(VerifyStep):
     check: ClassVar[str] = "verify_prompt"
     task: ClassVar[str] = "prompt"
     reply = PromptReply
+
+    def good(self, fact: Fact, n: int) -> PromptReading:
+        """The step needs the fact, and the object comes next."""
+        return PromptReading(n=n, why="the step needs the fact", needed="yes", same="yes", quotes=[])
 
     def read(self, ask: VerifyAsk, reading: PromptReading) -> Verdict:
         """``drop`` with all that is wrong, and with the places of quoted words.
@@ -270,6 +289,10 @@ class NextStep(VerifyStep):
     check: ClassVar[str] = "verify_next"
     task: ClassVar[str] = "next"
     reply = NextReply
+
+    def good(self, fact: Fact, n: int) -> NextWords:
+        """The object comes next."""
+        return NextWords(n=n, next=fact.old.text)
 
     def read(self, ask: VerifyAsk, reading: NextWords) -> Verdict:
         """``keep`` where the object is named first, else ``unsure``: whether a reader knows the fact is not said.

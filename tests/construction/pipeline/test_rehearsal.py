@@ -8,16 +8,15 @@ import time
 import pytest
 
 from construction.llm.reply_cache import ReplyCache
-from construction.llm.step import PlainText
 from construction.pipeline.cost_estimate import models_of
 from construction.pipeline.pipeline import ConstructionPlan
-from construction.pipeline.rehearsal import _stand_in, rehearse
-from construction.scripts.object_last import object_last
-from construction.scripts.question_step import OneQuestion, QuestionList, ReasonedQuestions
-from construction.scripts.script_step import ScriptList, StepList, StepSlots
-from construction.verifier.steps import DependsReply, NextReply, PromptReply
+from construction.pipeline.rehearsal import rehearse
+from construction.prompts.prompt_file import load_prompt, profiles
+from construction.scripts.question_step import QuestionStep
+from construction.scripts.script_step import ScriptAsk, ScriptStep
+from construction.verifier.steps import STEPS, VerifyAsk
 from tests.support.construction.authored import run
-from tests.support.construction.verified import readings
+from tests.support.construction.verified import FACT, PROMPT, readings
 from tests.support.facts import make_fact
 from tests.support.scripted_server import Raw, ScriptedServer, completion, field
 
@@ -126,31 +125,24 @@ def test_nothing_is_written_while_it_is_rehearsed(tmp_path, facts):
     assert {p.name: p.read_bytes() for p in (tmp_path / "o").iterdir()} == before
 
 
-@pytest.mark.parametrize(
-    "reply",
-    [
-        *(QuestionList, ReasonedQuestions, OneQuestion, StepList, ScriptList, StepSlots),
-        *(PromptReply, DependsReply, NextReply),
-    ],
-)
-@pytest.mark.parametrize("old", ["Lima", "x" * 300, "a very long name of nine words in all here"])
-def test_a_reply_of_every_type_can_be_made_up(reply, old):
-    model = _stand_in(reply, make_fact("Peru", old, "Oslo"))
-    assert isinstance(model, reply)
+@pytest.mark.parametrize("profile", profiles())
+@pytest.mark.parametrize("old", ["Lima", "C++", "x" * 300, "a very long name of nine words in all here"])
+def test_every_step_knows_a_usual_reply_of_its_own_form(profile, old):
+    fact = make_fact("Peru", old, "Oslo")
+    asking, writing = QuestionStep(load_prompt("questions", profile)), ScriptStep(load_prompt("scripts", profile))
+    (call, *_) = asking.calls(fact, count=4, edited=True)
+    questions = asking.parse(call, asking.usual(call))
+    assert len(questions) == call.count
+    for relation in ("P36", "P1412"):
+        ask = ScriptAsk(questions=tuple(questions), old=fact.old, relation_id=relation)
+        drafts = writing.parse(ask, writing.usual(ask))
+        assert all(draft is not None and any(old in step for step in draft) for draft in drafts)
 
 
-@pytest.mark.parametrize("leading", [(), ("to", "in"), ("with",)])
-@pytest.mark.parametrize("old", ["Lima", "C++", "a very long name of nine words in all here"])
-def test_a_reply_in_a_fixed_form_can_be_made_up(leading, old):
-    model = _stand_in(object_last(old, leading), make_fact("Peru", old, "Oslo"))
-    assert model is not None and model.key_step.endswith(f" {old}")
-
-
-def test_a_type_that_nobody_knows_is_left_unanswered():
-    class Odd(PlainText):
-        odd: int
-
-    assert _stand_in(Odd, make_fact()) is None and _stand_in(StepList, None) is None
+@pytest.mark.parametrize("task", STEPS)
+def test_a_usual_reading_keeps_a_prompt(task):
+    step, asks = STEPS[task].load(model="m"), [VerifyAsk(FACT, PROMPT)] * 3
+    assert [v.label for v in step.parse(asks, step.usual(asks))] == ["keep"] * 3
 
 
 def test_two_hundred_facts_are_counted_in_seconds():
