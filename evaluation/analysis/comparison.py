@@ -208,7 +208,7 @@ def _summaries_of_common_cases(
     metric: Metric, labels: Sequence[str], keys: Sequence[str], scores: Scores
 ) -> tuple[dict[str, float | None], int | None]:
     """Each editor's value over the cases that all have one for, and how many these are where some have more."""
-    valued = {label: {k for k in keys if k in scores.means(label, metric.name)} for label in labels}
+    valued = {label: set(scores.means(label, metric.name)).intersection(keys) for label in labels}
     if not any(valued.values()):  # a metric that is no mean over cases: those that were scored
         valued = {label: {k for k in keys if k in scores.by_editor[label][metric.name]} for label in labels}
     common = set.intersection(*valued.values()) if valued else set()
