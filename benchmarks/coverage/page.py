@@ -1,4 +1,4 @@
-"""The page docs/coverage.md, made from the rows, and the check that every row keeps its promise."""
+"""The page benchmarks/results/coverage.md, made from the rows, and the check that every row keeps its promise."""
 
 from __future__ import annotations
 

@@ -139,7 +139,7 @@ def student_ends_of_draws(
     """Interval of a coefficient: the spread of its draws on a transformed scale, Student's t, taken back.
 
     A percentile interval is too narrow for few cases (correlations of 8 cases: 78 to 94 % instead of 95, alpha of 8: 77
-    to 88 %); this one holds the truth in 93 % and more (docs/coverage.md).
+    to 88 %); this one holds the truth in 93 % and more (benchmarks/results/coverage.md).
 
     Args:
         value: The coefficient.

@@ -51,7 +51,7 @@ def ceiling(table: RatingTable, *, k: int | None = None, resampling: Resampling 
 
     A judge that knew the true value of every unit would still miss the people's own noise. The true value is what the
     panel would say on average, not the truth. The interval is Student's t on Fisher's scale over resampled cases; there
-    is none where the resamples do not differ, and where most ratings are equal (docs/coverage.md).
+    is none where the resamples do not differ, and where most ratings are equal (benchmarks/results/coverage.md).
 
     Args:
         table: Ratings on a scale of numbers.

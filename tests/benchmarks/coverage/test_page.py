@@ -1,4 +1,4 @@
-"""The table of docs/coverage.md: rows keep their promises (slow), and a row that does not is seen."""
+"""The table of benchmarks/results/coverage.md: rows keep their promises (slow), and a row that does not is seen."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from evaluation.analysis.pairwise_tests import NO_SCALE
 
 ROWS = {row.name: row for row in all_rows()}
 PROMISED = [name for name, row in ROWS.items() if row.promise is not None]
-STORED = Path(__file__).parents[3] / "docs" / "coverage.md"
+STORED = Path(__file__).parents[3] / "benchmarks" / "results" / "coverage.md"
 
 
 @pytest.mark.slow
