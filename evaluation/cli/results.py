@@ -76,8 +76,7 @@ def table(folders: tuple[Path, ...], out: Path, metrics: tuple[str, ...], normal
 
     answers.parquet has one row an answer of a method (prompt, targets, log-probabilities, text), scores.parquet one row
     a metric and prompt, figures.parquet one row a metric and method with its interval and its gain over no edit. Read
-    them with pandas, polars, DuckDB or R; in Python, load_run(FOLDER).frame() is the
-    data frame of all scores.
+    them with pandas, polars, DuckDB or R; in Python, scedit.load_run(FOLDER).frame() has all scores.
     """
     from curation.files.atomic import atomic_folder
     from evaluation.analysis.exports import write_run_tables

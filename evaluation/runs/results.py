@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from importlib import import_module
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 from curation.files.atomic import write_json, write_text
 from curation.files.journal import Journal, JournalSum
@@ -21,9 +20,6 @@ from schemas.core.errors import DataError, UserError
 from schemas.core.ids import slug
 from schemas.runs import CaseResult, RunManifest
 from schemas.text.counting import counted
-
-if TYPE_CHECKING:
-    from pandas import DataFrame
 
 
 FORMAT = 1
@@ -148,17 +144,6 @@ class Run(NamedTuple):
     def regimes(self) -> tuple[str, ...]:
         """The regimes of its methods: one, or several where runs were merged."""
         return tuple(str(self.about["regime"]).split(", "))
-
-    def frame(self, **options: Any) -> DataFrame:
-        """All scores and ratings as one long table; options as for ``evaluation.runs.frame.answers_frame``.
-
-        Example:
-            >>> run = load_run("runs/mine")  # doctest: +SKIP
-            >>> run.frame(metrics=["s_es"]).groupby("method")["after"].mean()  # doctest: +SKIP
-        """
-        module = import_module("evaluation.runs.frame")  # it reads runs, so it is looked up when it is needed
-        frame: DataFrame = module.answers_frame(self, **options)
-        return frame
 
 
 def write_run(out: Path, description: Mapping[str, Any], split: Split) -> None:

@@ -13,7 +13,7 @@ from curation.store.store import Store
 from evaluation.analysis.comparison import compare
 from evaluation.analysis.exports import WrittenLog, write_inspect_logs, write_run_tables
 from evaluation.metrics.generation import load_metrics
-from evaluation.runs.frame import COLUMNS, score_run
+from evaluation.runs.frame import COLUMNS, answers_frame, score_run
 from evaluation.runs.generated_scripts import scripts_of_run
 from evaluation.runs.results import Run, load_run
 from schemas.answers import Answer
@@ -247,12 +247,12 @@ def test_scores_and_figures_are_those_of_the_tables_run_tables(run: Run, tmp_pat
 
 def test_the_frame_of_a_run_has_the_same_scores(run: Run, tmp_path: Path) -> None:
     write_run_tables([run], tmp_path)
-    frame, scores = run.frame(), read(tmp_path, "scores")
+    frame, scores = answers_frame(run), read(tmp_path, "scores")
     assert list(frame.columns) == list(COLUMNS) and len(frame) == len(scores)
     assert frame["after"].fillna(-1).tolist() == [-1 if r["after"] is None else r["after"] for r in scores]
     means = frame[frame["metric"] == "es"].groupby("method")["after"].mean()
     assert means["none"] == frame[(frame["metric"] == "es") & (frame["method"] == "none")]["before"].mean()
-    assert set(run.frame(metrics=["ns"])["metric"]) == {"ns"}
+    assert set(answers_frame(run, metrics=["ns"])["metric"]) == {"ns"}
 
 
 def test_ratings_are_rows_of_the_frame(tmp_path: Path) -> None:
@@ -262,7 +262,7 @@ def test_ratings_are_rows_of_the_frame(tmp_path: Path) -> None:
     with Store.open(path, create=True) as store:
         store.put(scripts)
         store.put(rate(scripts, ("judge:m",)))
-    frame = rated.frame(store=path)
+    frame = answers_frame(rated, store=path)
     ratings = frame[frame["source"].notna()]
     assert set(ratings["source"]) == {"judge:m"} and set(ratings["method"]) == {"none", "push"}
     assert set(ratings["metric"]) == {"executability", "coherence", "consistency", "completeness"}
