@@ -21,7 +21,6 @@ from schemas.core.ids import slug
 from schemas.runs import CaseResult, RunManifest
 from schemas.text.counting import counted
 
-
 FORMAT = 1
 RUN_FILE = "run.json"
 CONFIG_FILE = "run.toml"
