@@ -11,16 +11,15 @@ from construction.documents.funnel import ProbeCounts, ProbeTally
 from construction.documents.pipeline import ProbeConstruction, ProbePlan, ProbeWork
 from construction.documents.prompt_file import ProbePrompts, load_probe_prompts
 from construction.documents.sources import ReadDocuments, read_documents
-from construction.documents.steps import ProbesAsk, ProbeStep
 from construction.llm.client import Client
-from construction.llm.cost.estimates import CallCounter, CallEstimate
+from construction.llm.connection import Access
+from construction.llm.cost.estimates import CallEstimate
 from construction.llm.session import ModelSession
 from construction.pipeline.author_models import ScriptAuthor, profile_of, verifier
 from construction.pipeline.progress import ProgressDisplay
+from construction.pipeline.rehearsal import NoStore, RehearsalClient, estimate_job
 from construction.pipeline.runner import WritingJob, run_job
 from curation.store.store import Store
-
-_PROBE_TOKENS, _ANSWER_TOKENS = 55, 15
 
 
 class ProbeJob(ProbeWork, WritingJob):
@@ -64,18 +63,20 @@ class PreparedProbes(NamedTuple):
     prompts: ProbePrompts
     reader: ScriptAuthor | None
 
+    @property
+    def others(self) -> list[Access]:
+        """The reader, where there is one."""
+        return [self.reader.access] if self.reader else []
+
     def estimate(self) -> CallEstimate:
-        """First attempts of all calls; replies on record are counted, too, and no probe is dropped by a check."""
-        counter, job = CallCounter(), self.job
-        step = ProbeStep(self.prompts.write_probes)
-        average = (job.fewest + job.most) // 2
-        for document in self.read.documents:
-            turns = step.prompt(ProbesAsk(document, job.fewest, job.most))
-            counter.add(turns, reply_tokens=_PROBE_TOKENS * average, times=job.samples)
-            if self.reader is not None:
-                answer = self.prompts.answer_probe.chat({"document": document.text, "query": "x" * 70})
-                counter.add(answer, reply_tokens=_ANSWER_TOKENS, times=2 * average * job.samples)
-        return counter.estimate(job.access.price())
+        """What it will ask: calls that are not on record; of what nobody wrote yet, no probe is dropped by a check."""
+
+        async def work(clients: list[RehearsalClient]) -> ProbeCounts:
+            plan, reader = self.job.plan, clients[-1]
+            construct = ProbeConstruction(NoStore(), clients[0], plan, self.prompts, tally=ProbeTally(), reader=reader)
+            return await construct(self.read.documents)
+
+        return estimate_job(self.job, work, self.others)
 
 
 def prepare_probes(job: ProbeJob) -> PreparedProbes:
@@ -110,4 +111,4 @@ def run_probes(prepared: PreparedProbes, *, live: ProgressDisplay) -> ProbeCount
         construct = ProbeConstruction(store, clients[0], job.plan, prepared.prompts, tally=tally, reader=clients[-1])
         return await construct(prepared.read.documents)
 
-    return run_job(job, work, live=live, others=[prepared.reader.access] if prepared.reader else [])
+    return run_job(job, work, live=live, others=prepared.others)

@@ -14,6 +14,7 @@ from construction.documents.prompt_file import ProbePrompts
 from construction.documents.steps import ProbesAsk, ProbeStep, ReaderAsk, ReaderStep, TaggedProbe
 from construction.llm.call_lineage import lineage_of_call
 from construction.llm.client import Client, Reply, gather_all
+from construction.pipeline.rehearsal import NoStore
 from construction.pipeline.runner import Outcome, run_in_batches, store_outcomes
 from curation.store.store import Store
 from schemas.core.clock import now
@@ -70,7 +71,7 @@ class ProbeConstruction:
 
     def __init__(
         self,
-        store: Store,
+        store: Store | NoStore,
         client: Client,
         plan: ProbePlan,
         prompts: ProbePrompts,

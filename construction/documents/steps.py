@@ -89,6 +89,17 @@ class ProbeStep(PromptFileStep[ProbesAsk, TaggedProbe, ProbePrompt]):
         text = fence_text(item.document.text)
         return self.wording.chat({"document": text, "fewest": str(item.fewest), "most": str(item.most)})
 
+    def usual(self, item: ProbesAsk) -> BaseModel:
+        """Probes that every check lets pass, as many as lie halfway between fewest and most."""
+        words = [word for word in plain_words(item.document.text).split() if len(word) > 2] or ["word"]
+        probes = [
+            WrittenProbe.model_construct(
+                query=f"Which answer belongs to question number {n}?", answer=words[n % len(words)], level=2, tags=[]
+            )
+            for n in range((item.fewest + item.most) // 2)
+        ]
+        return ProbesReply.model_construct(probes=probes)
+
     def parse(self, item: ProbesAsk, reply: BaseModel) -> list[TaggedProbe]:
         """The probes, each query and answer once, at most as many as asked for; any run of underscores is a blank."""
         assert isinstance(reply, ProbesReply)
@@ -137,6 +148,10 @@ class ReaderStep(PromptFileStep[ReaderAsk, Verdict, ProbePrompt]):
         """The messages about one probe."""
         shown = fence_text(item.document.text) if item.shown else NO_DOCUMENT
         return self.wording.chat({"document": shown, "query": item.probe.query})
+
+    def usual(self, item: ReaderAsk) -> BaseModel:
+        """The answer, where the document is shown."""
+        return ReaderReply.model_construct(answer=item.probe.answer if item.shown else "unknown")
 
     def parse(self, item: ReaderAsk, reply: BaseModel) -> list[Verdict]:
         """The verdict on the probe."""

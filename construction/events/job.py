@@ -13,22 +13,20 @@ from construction.events.funnel import EventCounts, EventTally
 from construction.events.pipeline import DrawnEvent, EventConstruction, EventPlan, EventWork
 from construction.events.prompt_file import EventPrompts, load_event_prompts
 from construction.events.questions import ask_facts
-from construction.events.steps import ParaphraseStep, TendencyAsk, TendencyStep, TopicStep
 from construction.events.templates import read_templates
 from construction.llm import connection
 from construction.llm.client import Client
-from construction.llm.cost.estimates import CallCounter, CallEstimate
+from construction.llm.cost.estimates import CallEstimate
 from construction.llm.session import ModelSession
 from construction.pipeline.author_models import profile_of
 from construction.pipeline.progress import ProgressDisplay
+from construction.pipeline.rehearsal import NoStore, RehearsalClient, estimate_job
 from construction.pipeline.runner import WritingJob, run_job
 from curation.loaders import load
 from curation.store.store import Store
 from schemas.core.errors import UserError
 from schemas.core.ids import slug
 from schemas.facts import Fact, Source
-
-_REPLY_TOKENS = {"paraphrase": 90, "topic_events": 350, "tendency_questions": 700}
 
 
 class EventJob(EventWork, WritingJob):
@@ -77,23 +75,15 @@ class PreparedEvents(NamedTuple):
         return self.plan.asks(templates=bool(self.drawn))
 
     def estimate(self) -> CallEstimate:
-        """First attempts of all calls; replies on record are counted, too, and every event of a topic stays."""
-        counter, plan = CallCounter(), self.plan
-        paraphrase, tendency = ParaphraseStep(self.prompts.paraphrase), TendencyStep(self.prompts.tendency_questions)
-        topics = TopicStep(self.prompts.topic_events, plan.source)
-        asks_tendencies = bool(plan.inside + plan.outside)
-        for one in self.drawn:
-            if plan.paraphrase:
-                counter.add(paraphrase.prompt(one.event), reply_tokens=_REPLY_TOKENS["paraphrase"])
-            if asks_tendencies:
-                ask = TendencyAsk(one.event, plan.inside, plan.outside)
-                counter.add(tendency.prompt(ask), reply_tokens=_REPLY_TOKENS["tendency_questions"])
-        for topic in plan.topic_asks:
-            counter.add(topics.prompt(topic), reply_tokens=_REPLY_TOKENS["topic_events"])
-            if asks_tendencies:
-                turns = tendency.wording.chat({"event": "x" * 100, "inside": "6", "outside": "2"})
-                counter.add(turns, reply_tokens=_REPLY_TOKENS["tendency_questions"], times=topic.events)
-        return counter.estimate(self.job.access.price())
+        """What it will ask: calls that are not on record; of what nobody wrote yet, every event stays."""
+        if not self.asks:
+            return CallEstimate(0, 0, 0, None)
+
+        async def work(clients: list[RehearsalClient]) -> EventCounts:
+            construct = EventConstruction(NoStore(), clients[0], self.plan, self.prompts, tally=EventTally())
+            return await construct(self.drawn)
+
+        return estimate_job(self.job, work)
 
 
 def prepare_events(job: EventJob) -> PreparedEvents:

@@ -17,6 +17,7 @@ from construction.events.questions import AskedFacts
 from construction.events.steps import ParaphraseStep, TendencyAsk, TendencyStep, TopicAsk, TopicStep
 from construction.llm.call_lineage import lineage_of_call
 from construction.llm.client import Client, gather_all
+from construction.pipeline.rehearsal import NoStore
 from construction.pipeline.runner import Outcome, run_in_batches, store_outcomes
 from curation.store.store import Store
 from schemas.core.clock import now
@@ -105,7 +106,13 @@ class EventConstruction:
     """
 
     def __init__(
-        self, store: Store, client: Client | None, plan: EventPlan, prompts: EventPrompts, *, tally: EventTally
+        self,
+        store: Store | NoStore,
+        client: Client | None,
+        plan: EventPlan,
+        prompts: EventPrompts,
+        *,
+        tally: EventTally,
     ) -> None:
         self._store, self._client, self._plan, self._tally = store, client, plan, tally
         self._paraphrase = ParaphraseStep(prompts.paraphrase)

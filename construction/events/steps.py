@@ -21,6 +21,24 @@ from schemas.facts import Entity, Source
 LONGEST = 2000  # characters of a text in a reply; a longer one is no event and no question
 
 
+_WORDS = [
+    "Company",
+    "opens",
+    "plant",
+    "in",
+    "town",
+    "after",
+    "vote",
+    "of",
+    "council",
+    "on",
+    "new",
+    "rule",
+    "for",
+    "power",
+    "and",
+    "water",
+]
 ReplyText = Annotated[str, AfterValidator(line_up_to(LONGEST))]
 """One line of text that is neither empty nor endless; the limits are not in the JSON schema."""
 
@@ -96,6 +114,10 @@ class ParaphraseStep(PromptFileStep[Event, Event, EventPrompt]):
         named = "; ".join(r.entity.text for r in item.roles if r.entity.text in item.text)
         return self.wording.chat({"event": item.text, "names": named or "none"})
 
+    def usual(self, item: Event) -> BaseModel:
+        """The event in the template's words."""
+        return ParaphraseReply.model_construct(text=item.text)
+
     def parse(self, item: Event, reply: BaseModel) -> list[Event]:
         """The event in the model's words."""
         assert isinstance(reply, ParaphraseReply)
@@ -127,6 +149,14 @@ class TopicStep(PromptFileStep[TopicAsk, Event, EventPrompt]):
     def prompt(self, item: TopicAsk) -> list[Message]:
         """The messages for one call."""
         return self.wording.chat({"topic": item.topic, "count": str(item.events)})
+
+    def usual(self, item: TopicAsk) -> BaseModel:
+        """Events that are not like each other."""
+        first = item.call * item.events
+        texts = [" ".join(f"{word}{n}" for word in _WORDS) for n in range(first, first + item.events)]
+        return TopicReply.model_construct(
+            events=[WrittenEvent.model_construct(event=f"{text}.", subject=item.topic) for text in texts]
+        )
 
     def parse(self, item: TopicAsk, reply: BaseModel) -> list[Event]:
         """The events, at most as many as asked for."""
@@ -167,6 +197,25 @@ class TendencyStep(PromptFileStep[TendencyAsk, WrittenTendencies, EventPrompt]):
     def prompt(self, item: TendencyAsk) -> list[Message]:
         """The messages about one event."""
         return self.wording.chat({"event": item.event.text, "inside": str(item.inside), "outside": str(item.outside)})
+
+    def usual(self, item: TendencyAsk) -> BaseModel:
+        """As many questions as are asked for."""
+
+        def questions(count: int, scope: str) -> list[WrittenQuestion]:
+            options = ["It becomes more likely", "It becomes less likely", "Nothing changes at all"]
+            return [
+                WrittenQuestion.model_construct(
+                    question=f"What is likely to happen next in the field number {n} ({scope})?",
+                    options=options,
+                    answer="A",
+                    about_subject=False,
+                )
+                for n in range(count)
+            ]
+
+        return TendencyReply.model_construct(
+            in_scope=questions(item.inside, "in scope"), out_of_scope=questions(item.outside, "out of scope")
+        )
 
     def parse(self, item: TendencyAsk, reply: BaseModel) -> list[WrittenTendencies]:
         """The questions, each text once, at most as many of a scope as asked for."""

@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import NamedTuple
 
@@ -26,9 +25,8 @@ from construction.pipeline.pipeline import (
     plan_work,
 )
 from construction.pipeline.progress import ConstructionProgress, ProgressDisplay
-from construction.pipeline.runner import WritingJob, run_job
+from construction.pipeline.runner import WritingJob, recorded_replies, run_job
 from construction.prompts.custom import load_prompts
-from curation.files.journal import Journal
 from curation.files.local_models import LOCAL, names_a_file
 from curation.files.model_packages import EMBEDDED
 from curation.loaders.base import LoadResult
@@ -242,16 +240,6 @@ def _with_snapshots(
             last = time.monotonic()
 
     return report
-
-
-@contextmanager
-def recorded_replies(path: Path, *, retry_failed: bool = False) -> Iterator[ReplyCache | None]:
-    """The replies of a journal, to be read; None where there is no journal yet."""
-    if not path.exists():
-        yield None
-        return
-    with Journal(path) as journal:
-        yield ReplyCache(journal, retry_failed=retry_failed)
 
 
 def prepare(job: ConstructionJob, *, on_progress: Callable[[str], object]) -> PreparedJob | None:

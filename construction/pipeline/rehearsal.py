@@ -5,19 +5,22 @@ So a dry run counts the calls that the command would make now: none of a finishe
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-from typing import NamedTuple
+from collections.abc import Callable, Coroutine, Iterable, Sequence
+from typing import Any, NamedTuple
 
 from construction.authoring.author import Author, QuestionQuota, ScriptWriter
 from construction.llm import connection
+from construction.llm.attempts import attempts_of
 from construction.llm.calls.activity import Activity
 from construction.llm.calls.call_errors import CallError
 from construction.llm.client import Client, Reply
+from construction.llm.connection import Access
 from construction.llm.cost.budget import Budget
-from construction.llm.cost.estimates import CHARACTERS_PER_TOKEN, CallCounter
+from construction.llm.cost.estimates import CHARACTERS_PER_TOKEN, CallCounter, CallEstimate
 from construction.llm.endpoint import Endpoint
 from construction.llm.reply_cache import ReplyCache, StoredOutcome, request_key
 from construction.llm.step import Request
+from construction.pipeline.runner import WritingJob, recorded_replies
 from construction.prompts.prompt_file import WriterPrompts
 from construction.scripts.question_step import QuestionStep
 from construction.scripts.script_step import ScriptStep
@@ -74,6 +77,38 @@ class RehearsalClient(Client):
         if stored is None:
             raise _NotOnRecord
         return stored, 0
+
+
+class NoStore:
+    """Takes what a rehearsal would store, and keeps nothing."""
+
+    def put(self, *_: object, **__: object) -> None:
+        """Keep nothing."""
+
+
+def estimate_job(
+    job: WritingJob, work: Callable[[list[RehearsalClient]], Coroutine[Any, Any, Any]], others: Sequence[Access] = ()
+) -> CallEstimate:
+    """What a job would ask: its work, done with clients that ask nobody.
+
+    Args:
+        job: What is to be written, with the journal of what is on record.
+        work: The work, of a client for the job's model and for each other one.
+        others: Further models that are asked.
+    """
+    accesses = [job.access, *others]
+    with recorded_replies(job.journal) as cache:
+        attempts = attempts_of(cache, job.access.attempts)
+        clients = [RehearsalClient(access.label, cache, attempts=attempts) for access in accesses]
+        connection.run(work(clients))
+    parts = [client.missing.estimate(access.price()) for client, access in zip(clients, accesses, strict=True)]
+    costs = [part.cost for part in parts if part.cost is not None]
+    return CallEstimate(
+        calls=sum(part.calls for part in parts),
+        tokens_in=sum(part.tokens_in for part in parts),
+        tokens_out=sum(part.tokens_out for part in parts),
+        cost=sum(costs) if len(costs) == len(parts) else None,
+    )
 
 
 class RehearsedModels(NamedTuple):

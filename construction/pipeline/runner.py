@@ -8,8 +8,8 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import Callable, Coroutine, Sequence
-from contextlib import AsyncExitStack, aclosing
+from collections.abc import Callable, Coroutine, Iterator, Sequence
+from contextlib import AsyncExitStack, aclosing, contextmanager
 from functools import partial
 from pathlib import Path
 from typing import Any, NamedTuple, TypeVar
@@ -19,9 +19,11 @@ from construction.llm.cli_options import journal_of
 from construction.llm.client import Client
 from construction.llm.connection import Access
 from construction.llm.cost.budget import Budget
+from construction.llm.reply_cache import ReplyCache
 from construction.llm.session import ModelSession, model_session
 from construction.pipeline.progress import ProgressDisplay
 from construction.tally import Tally
+from curation.files.journal import Journal
 from curation.store.store import Store
 from schemas.core.config import Options
 from schemas.core.records import Record
@@ -81,7 +83,7 @@ class Outcome(NamedTuple):
     unfinished: int = 0
 
 
-def store_outcomes(store: Store, tally: Tally, outcomes: Sequence[Outcome]) -> None:
+def store_outcomes(store: Any, tally: Tally, outcomes: Sequence[Outcome]) -> None:
     """Count some outcomes and put them into the store in one transaction; what waits for an answer comes later."""
     records: list[Record] = []
     lineage: list[Lineage] = []
@@ -133,6 +135,16 @@ class WritingJob(Options):
     def batch(self) -> int:
         """Records whose calls are under way together: all for the Batch API, few for a model on this machine."""
         return 1_000_000 if self.access.batch else 2 if self.access.on_this_machine else 20
+
+
+@contextmanager
+def recorded_replies(path: Path, *, retry_failed: bool = False) -> Iterator[ReplyCache]:
+    """The replies of a journal, to be read; of none where there is no journal yet."""
+    if not path.exists():
+        yield ReplyCache(None)
+        return
+    with Journal(path) as journal:
+        yield ReplyCache(journal, retry_failed=retry_failed)
 
 
 def run_job(
