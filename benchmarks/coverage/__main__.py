@@ -1,4 +1,4 @@
-"""How often the 95 % intervals hold the truth, and how often tests find what is not there: benchmarks/results/coverage.md.
+"""How often 95 % intervals hold the truth and tests find what is not there: benchmarks/results/coverage.md.
 
     python -m benchmarks.coverage --write            the page, made anew (some 5 minutes on one idle core)
     python -m benchmarks.coverage --check --runs 200 the promises only; ends with 1 where one is broken

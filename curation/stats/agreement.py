@@ -6,8 +6,8 @@ coefficient tells the story (with nearly all ratings equal, alpha is about 0 bes
 
 Intervals of alpha and Gwet's coefficients come from the spread over resampled cases, to which two that were not seen
 are added: one in which raters differ as far as the scale allows, one in which they agree on what is rare. Few cases
-that agree say little of how cases vary, and near a ceiling the few that differ decide (benchmarks/results/coverage.md). Shares have
-the intervals of rates.
+that agree say little of how cases vary, and near a ceiling the few that differ decide
+(benchmarks/results/coverage.md). Shares have the intervals of rates.
 """
 
 from __future__ import annotations
