@@ -72,7 +72,7 @@ def with_examples(page: Path) -> str:
 def python() -> str:
     """Everything that ``import scedit`` gives, with its members."""
     parts = []
-    for name in scedit.__all__:
+    for name in sorted(scedit.__all__, key=lambda n: inspect.isclass(getattr(scedit, n))):  # functions first
         thing = getattr(scedit, name)
         parts.append(f"## scedit.{name}\n\n{_described(name, thing)}")
         if inspect.isclass(thing) and thing.__module__.startswith("scedit."):
@@ -82,10 +82,10 @@ def python() -> str:
 
 
 def _described(name: str, thing: object) -> str:
-    """Signature and docstring."""
-    called = thing.fget if isinstance(thing, property) else thing
-    head = "" if isinstance(thing, property) else f"{name}{inspect.signature(called)}\n\n"  # type: ignore[arg-type]
-    return f"```\n{head}{inspect.getdoc(called)}\n```\n"
+    """Docstring, and the signature of what is called."""
+    called = inspect.isroutine(thing)
+    head = str(inspect.signature(thing)).replace("'", "") if called else ""  # type: ignore[arg-type]
+    return f"```\n{name + head}\n\n{inspect.getdoc(thing)}\n```\n"
 
 
 def notebook(path: Path) -> str:
