@@ -84,7 +84,8 @@ def python() -> str:
 def _described(name: str, thing: object) -> str:
     """Docstring, and the signature of what is called."""
     called = inspect.isroutine(thing)
-    head = str(inspect.signature(thing)).replace("'", "") if called else ""  # type: ignore[arg-type]
+    head = str(inspect.signature(thing)) if called else ""  # type: ignore[arg-type]
+    head = re.sub(r"(: |-> )'([^']*)'", r"\1\2", head)  # types, which are texts
     return f"```\n{name + head}\n\n{inspect.getdoc(thing)}\n```\n"
 
 
