@@ -20,12 +20,10 @@ from functools import cache
 from types import SimpleNamespace
 from typing import Any
 from unittest.mock import patch
-from weakref import WeakSet
 
 import torch
 
 from evaluation.editors.in_context import retrieval
-from evaluation.engines import peak_memory
 from tests.support.fake_device.memory import DeviceMemory, Memory
 from tests.support.fake_device.modes import DeviceMode, Machine, OperationMode, full_name
 from tests.support.fake_device.places import place
@@ -50,7 +48,6 @@ def fake_gpu(*, memory: int = 16 * GIB, devices: int = 1) -> Iterator[Machine]:
         stack.enter_context(
             patch.object(torch.optim.Optimizer, "_group_tensors_by_device_and_dtype", _grouped(machine))
         )
-        stack.enter_context(patch.object(peak_memory, "_COUNTING", WeakSet()))  # counts of a device end with it
         encoders = cache(retrieval._embedder.__wrapped__)  # encoders too
         stack.enter_context(patch.object(retrieval, "_embedder", encoders))
         stack.enter_context(OperationMode(machine))
