@@ -16,6 +16,7 @@ from torch import Tensor
 from evaluation.inference.passes import LayerInput, logits_at, resume_at, run_until
 from evaluation.models.devices import send
 from evaluation.models.language_model import LM
+from evaluation.models.packed_weights import without_padding
 from schemas.core.errors import UserError
 from schemas.facts import Fact
 
@@ -105,7 +106,7 @@ class TargetBatch:
     def log_probs(self) -> Tensor:
         """Log-probabilities before every goal, float32 [goals, vocabulary]."""
         resumed = nullcontext() if self.start is None else resume_at(self.lm, self.start)
-        with resumed:
+        with resumed, without_padding(self.mask):
             return logits_at(self.lm, self.ids, self.mask, self.rows, self.positions).log_softmax(-1)
 
     def means(self, values: Tensor) -> Tensor:

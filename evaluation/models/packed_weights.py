@@ -8,8 +8,9 @@ module's own product is the reference; results differ by rounding only. GPUs hav
 from __future__ import annotations
 
 import platform
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
+from contextvars import ContextVar
 from functools import cache
 from typing import TYPE_CHECKING, Any
 from weakref import WeakKeyDictionary
@@ -27,6 +28,8 @@ if TYPE_CHECKING:
 MAX_BYTES = 2**31
 """Most bytes of packed copies, two of every weight. A larger model uses the modules' own products."""
 
+_MASK: ContextVar[Tensor | None] = ContextVar("mask of the pass", default=None)
+
 
 @contextmanager
 def packed_weights(lm: LM) -> Iterator[None]:
@@ -43,6 +46,22 @@ def packed_weights(lm: LM) -> Iterator[None]:
                 module.forward = PackedMap(module)
         undo.enter_context(fused_activations(lm))
         yield
+
+
+@contextmanager
+def without_padding(mask: Tensor) -> Iterator[None]:
+    """Inside the block, packed maps multiply the tokens of a pass only, and return zeros at its padding.
+
+    It pays where texts of very different lengths are trained together.
+
+    Args:
+        mask: The attention mask of the pass, [rows, positions].
+    """
+    token = _MASK.set(mask)
+    try:
+        yield
+    finally:
+        _MASK.reset(token)
 
 
 def packable_maps(lm: LM) -> list[Any]:
@@ -84,7 +103,9 @@ class PackedMap:
         module = self.module
         if states.dtype != torch.float32 or module.weight.requires_grad or not states.numel():
             return type(module).forward(module, states)  # type: ignore[no-any-return]
-        return _PackedProduct.apply(states, self)  # type: ignore[no-any-return,no-untyped-call]
+        mask = _MASK.get()
+        tokens = mask.flatten().nonzero()[:, 0] if mask is not None and states.shape[:-1] == mask.shape else None
+        return _PackedProduct.apply(states, self, tokens)  # type: ignore[no-any-return,no-untyped-call]
 
     def product(self, states: Tensor) -> Tensor:
         """[..., in] to [..., out], bias included."""
@@ -125,16 +146,26 @@ _COPIES: WeakKeyDictionary[nn.Module, _PackedCopies] = WeakKeyDictionary()
 
 
 class _PackedProduct(torch.autograd.Function):
-    """The product of a frozen linear map."""
+    """The product of a frozen linear map; ``tokens`` are the flat positions where it is needed, None: everywhere."""
 
     @staticmethod
-    def forward(ctx: Any, states: Tensor, packed_map: PackedMap) -> Tensor:
-        ctx.packed_map = packed_map
-        return packed_map.product(states)
+    def forward(ctx: Any, states: Tensor, packed_map: PackedMap, tokens: Tensor | None) -> Tensor:
+        ctx.packed_map, ctx.tokens = packed_map, tokens
+        return _at_tokens(packed_map.product, states, tokens)
 
     @staticmethod
-    def backward(ctx: Any, *gradients: Tensor) -> tuple[Tensor, None]:
-        return ctx.packed_map.input_gradient(gradients[0]), None
+    def backward(ctx: Any, *gradients: Tensor) -> tuple[Tensor, None, None]:
+        return _at_tokens(ctx.packed_map.input_gradient, gradients[0], ctx.tokens), None, None
+
+
+def _at_tokens(multiply: Callable[[Tensor], Tensor], states: Tensor, tokens: Tensor | None) -> Tensor:
+    """The product of the states at tokens, and zeros elsewhere."""
+    if tokens is None:
+        return multiply(states)
+    product = multiply(states.flatten(0, 1)[tokens])
+    everywhere = product.new_zeros(states.shape[0] * states.shape[1], product.shape[1])
+    everywhere[tokens] = product
+    return everywhere.reshape(*states.shape[:2], -1)
 
 
 def _pack(matrix: Tensor) -> Tensor:

@@ -9,7 +9,7 @@ import logging
 from collections.abc import Callable, Sequence
 from contextlib import ExitStack
 from functools import partial
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import torch
 from torch import Tensor
@@ -54,11 +54,33 @@ class DenseChange:
 
     def added(self, keys: Tensor) -> Tensor:
         """What the changes add to the map's output: [edits, positions, in] -> [edits, positions, out]."""
-        return torch.bmm(keys, self.factors[0].transpose(1, 2))
+        added: Tensor = _DenseProduct.apply(keys, self.factors[0])  # type: ignore[no-untyped-call]
+        return added
 
     def delta(self, n: int) -> WeightDelta:
         """The change of one edit as data."""
         return DenseDelta(f"{self.map}.weight", self.factors[0].detach()[n].clone())
+
+
+class _DenseProduct(torch.autograd.Function):
+    """Keys [edits, positions, in] times changes [edits, out, in].
+
+    The gradient of the changes is added to their ``grad`` in place: on a CPU a new tensor of that size takes several
+    times as long as the product.
+    """
+
+    @staticmethod
+    def forward(ctx: Any, keys: Tensor, factor: Tensor) -> Tensor:
+        ctx.keys, ctx.factor = keys, factor
+        return torch.bmm(keys, factor.transpose(1, 2))
+
+    @staticmethod
+    def backward(ctx: Any, *gradients: Tensor) -> tuple[Tensor, None]:
+        (gradient,), factor = gradients, ctx.factor
+        if factor.grad is None:
+            factor.grad = torch.zeros_like(factor)
+        factor.grad.baddbmm_(gradient.transpose(1, 2), ctx.keys)
+        return torch.bmm(gradient, factor), None
 
 
 class LowRankChange:
@@ -179,7 +201,7 @@ def train(
             break
         losses.sum().backward()  # type: ignore[no-untyped-call]
         optimiser.step()
-        optimiser.zero_grad()
+        optimiser.zero_grad(set_to_none=False)  # the gradients' memory is used again
         if bound is not None:
             with torch.no_grad():
                 for factor in factors_of(changes):

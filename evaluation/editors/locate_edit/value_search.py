@@ -16,6 +16,7 @@ from typing import Any, Literal, NamedTuple
 
 import torch
 from torch import Tensor
+from torch.nn.functional import cross_entropy
 
 from evaluation.editors.locate_edit.context_templates import fill
 from evaluation.editors.locate_edit.readings import subject_position
@@ -173,21 +174,19 @@ class _Batch:
         self._index(rows)
 
     def _index(self, rows: list[SearchRow]) -> None:
-        """Where δ is added and what is scored: one token after every goal's position, and the essence prompts."""
+        """Where δ is added and what is scored: one token after every goal's position, then the essence prompts."""
         self.rows = rows
-        scored = [
-            (r, position - self._begins[r], token)
-            for r, row in enumerate(rows)
-            for position, token in row.goals or ((row.subject, -1),)
-        ]
+        goals = [(r, position, token) for r, row in enumerate(rows) for position, token in row.goals]
+        essence = [r for r, row in enumerate(rows) if not row.goals]
         self.requests = self._tensor([row.request for row in rows])
         self.subjects = self._tensor([row.subject - begin for row, begin in zip(rows, self._begins, strict=True)])
         self.bare = self._tensor([r for r, row in enumerate(rows) if row.bare])
-        self.scored_rows, self.scored_positions = [r for r, _, _ in scored], [p for _, p, _ in scored]
-        self.tokens = self._tensor([token for _, _, token in scored])
-        self.owners = self.requests[self._tensor(self.scored_rows)]
-        self.essence = self._tensor([n for n, (_, _, token) in enumerate(scored) if token < 0])
-        self.goals = self._tensor([n for n, (_, _, token) in enumerate(scored) if token >= 0])
+        self.scored_rows = [r for r, _, _ in goals] + essence
+        positions = [position for _, position, _ in goals] + [rows[r].subject for r in essence]
+        self.scored_positions = [p - self._begins[r] for r, p in zip(self.scored_rows, positions, strict=True)]
+        self.tokens = self._tensor([token for _, _, token in goals])
+        self.goal_owners = self._tensor([rows[r].request for r, _, _ in goals])
+        self.essence_owners = self._tensor([rows[r].request for r in essence])
 
     def _tensor(self, numbers: Sequence[int]) -> Tensor:
         return torch.tensor(numbers, dtype=torch.long, device=self._device)
@@ -293,11 +292,10 @@ class _ValueSearch:
         positions = batch.scored_rows, batch.scored_positions
         with resume_at(self.lm, batch.start), replace_output(self.module, change):
             logits = logits_at(self.lm, batch.ids, batch.mask, *positions, after=batch.prefix)
-        logprobs = logits.log_softmax(-1)
-        owners = batch.owners[batch.goals]
-        picked = logprobs[batch.goals, batch.tokens[batch.goals]] / self.goals_of[owners]
-        nll = picked.new_zeros(self.count).index_add(0, owners, -picked)
-        now, owners = logprobs[batch.essence], batch.owners[batch.essence]
+        goal_logits, essence_logits = logits.tensor_split([len(batch.goal_owners)])
+        parts = cross_entropy(goal_logits, batch.tokens, reduction="none") / self.goals_of[batch.goal_owners]
+        nll = parts.new_zeros(self.count).index_add(0, batch.goal_owners, parts)
+        now, owners = essence_logits.log_softmax(-1), batch.essence_owners
         if first:
             if self.before is None:
                 self.before = now.new_zeros(self.count, now.shape[1])

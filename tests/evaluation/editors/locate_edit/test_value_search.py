@@ -14,10 +14,10 @@ import torch
 from benchmarks.support import naive_reference as reference_loop
 from curation.files.artifact_cache import Cache
 from evaluation.covariance.covariance import Corpus, key_covariances
-from evaluation.editors.locate_edit.value_search import SearchSettings, search_values
+from evaluation.editors.locate_edit.value_search import SearchSettings, _rows_of, search_values
 from evaluation.editors.presets import make_editor
 from evaluation.edits.weight_deltas import Delta, applied
-from evaluation.inference.batching import TokenBudget
+from evaluation.inference.batching import CPU_PADDING, TokenBudget
 from evaluation.inference.passes import logits_at
 from evaluation.models.language_model import LM
 from schemas.facts import Entity, Fact, Object
@@ -81,6 +81,27 @@ def test_the_order_and_the_company_do_not_matter(kind: str) -> None:
         for other in (b, single_search):
             assert (a.updates, a.loss) == (other.updates, pytest.approx(other.loss, abs=1e-3))
             assert torch.allclose(a.target, other.target, atol=2e-3)
+
+
+def test_a_step_runs_what_an_edit_changes_and_logits_that_are_read() -> None:
+    lm, some = make("llama"), requests()
+    rows = [row for fact in some for row in _rows_of(lm, fact, CONTEXTS)]
+    read = {"below": list[int](), "layer": list[int](), "head": list[int]()}
+    modules = {"below": lm.projection(0), "layer": lm.projection(1), "head": lm.module(lm.layout.head)}
+    handles = [
+        module.register_forward_pre_hook(lambda m, args, n=name: read[n].append(args[0][..., 0].numel()))
+        for name, module in modules.items()
+    ]
+    search_values(lm, 1, some, CONTEXTS, settings=replace(HOW, steps=4), budget=TokenBudget(10_000))
+    for handle in handles:
+        handle.remove()
+    scored = sum(max(1, len(row.goals)) for row in rows)
+    passes = len(read["head"]) // 4
+    assert len(read["below"]) == 2 * passes, "stored beginnings, and what follows them: once a batch"
+    assert sum(read["head"]) == 4 * scored
+    tokens, padding = sum(len(row.ids) - row.subject for row in rows), CPU_PADDING * passes
+    assert 4 * tokens <= sum(read["layer"][passes:]) <= 4 * (tokens + padding)
+    assert tokens < sum(len(row.ids) for row in rows) / 2, "most tokens stand before the subject's last"
 
 
 @pytest.mark.parametrize("kind", ["llama", "gpt2"])
