@@ -30,7 +30,7 @@ TOML
 "$work/venv/bin/scedit" report runs
 test -s runs/report.html && echo "  construct, run and report work outside the clone"
 "$work/venv/bin/python" -c 'import scedit; print(scedit.load_run("runs").summary().to_string())' &&
-  echo "  import scedit works outside the clone"
+  echo "  the Python door works outside the clone"
 cp -r "$root/examples/plugin" "$work/plugin"
 $pip --no-deps "$work/plugin"
 $more -c "$root/constraints.txt" "scedit[annotate] @ file://$(ls "$work"/dist/*.whl)"
