@@ -143,7 +143,7 @@ def separate(
         UserError: the shares are not shares, a key comes twice, or a part stays empty because too much is connected.
 
     Example:
-        >>> from schemas.facts import Object, Relation, Source
+        >>> from schemas.facts import Entity, Object, Relation, Source
         >>> more = {"relation": Relation(id="P36"), "source": Source(name="me", licence="CC0-1.0"), "change": "none"}
         >>> def capital(country, city):
         ...     return Fact(key=city, subject=Entity(text=country), prompt="{}:", old=Object(text=city), **more)
