@@ -159,7 +159,7 @@ def test_several_samples_and_a_second_look(tmp_path):
     replies = iter([6, 2, 0, 5])  # the third is sent back once and stays unusable
 
     def answer(payload):
-        sent_back = len(payload["messages"]) > 2
+        sent_back = "cannot be used" in payload["messages"][-1]["content"]
         return json.dumps({"rating": 0 if sent_back else next(replies), "reason": "x"})
 
     options = JudgeOptions(samples=3, retest=1.0, logprobs=False)
