@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 MAX_BYTES = 2**31
 """Most bytes of packed copies, two of every weight. A larger model uses the modules' own products."""
 
-_MASK: ContextVar[Tensor | None] = ContextVar("mask of the pass", default=None)
+_TOKENS: ContextVar[tuple[torch.Size, Tensor] | None] = ContextVar("shape and tokens of a padded pass", default=None)
 
 
 @contextmanager
@@ -57,11 +57,12 @@ def without_padding(mask: Tensor) -> Iterator[None]:
     Args:
         mask: The attention mask of the pass, [rows, positions].
     """
-    token = _MASK.set(mask)
+    padded = mask.device.type == "cpu" and not bool(mask.all())
+    before = _TOKENS.set((mask.shape, mask.flatten().nonzero()[:, 0]) if padded else None)
     try:
         yield
     finally:
-        _MASK.reset(token)
+        _TOKENS.reset(before)
 
 
 def packable_maps(lm: LM) -> list[Any]:
@@ -103,8 +104,9 @@ class PackedMap:
         module = self.module
         if states.dtype != torch.float32 or module.weight.requires_grad or not states.numel():
             return type(module).forward(module, states)  # type: ignore[no-any-return]
-        mask = _MASK.get()
-        tokens = mask.flatten().nonzero()[:, 0] if mask is not None and states.shape[:-1] == mask.shape else None
+        shape, tokens = _TOKENS.get() or (None, None)
+        if states.shape[:-1] != shape:
+            tokens = None
         return _PackedProduct.apply(states, self, tokens)  # type: ignore[no-any-return,no-untyped-call]
 
     def product(self, states: Tensor) -> Tensor:
