@@ -35,5 +35,5 @@ def test_the_rule_cuts_where_the_author_names_the_object(judged: list[Judged]) -
 
 
 def test_the_results_show_the_table() -> None:
-    page = Path(__file__).parents[2] / "benchmarks/results/leaks.md"
+    page = Path(__file__).parents[2] / "benchmarks/results/tables/leaks.md"
     assert table() in page.read_text(encoding="utf-8"), "python -m benchmarks.natural"

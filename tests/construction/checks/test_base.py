@@ -118,7 +118,7 @@ def test_the_rule_checks_find_nothing_in_the_labelled_prompts_and_cut_them_where
 
 
 def test_the_rule_checks_recall_no_related_knowledge():
-    """The score that benchmarks/results/leaks.md gives for them: nothing flagged, so no precision and a recall of 0."""
+    """As benchmarks/results/tables/leaks.md has it: nothing flagged, so no precision and a recall of 0."""
     flagged = {}
     for p in LEAKS:
         material = CheckInputs(fact=p.fact, question=p.script_question, prompt=p.script_prompt)
