@@ -5,6 +5,8 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from scedit.facts import Facts, frame_of, read
+from scedit.progress import ConstructionBar
 from schemas.core.errors import UserError
 
 if TYPE_CHECKING:
@@ -14,7 +16,6 @@ if TYPE_CHECKING:
     from construction.pipeline.cost_estimate import ConstructionEstimate
     from construction.pipeline.job import PreparedJob
     from curation.splits.split_file import Split
-    from scedit.facts import Facts
 
 
 class Build:
@@ -35,8 +36,6 @@ class Build:
 
     def reasons(self) -> DataFrame:
         """Why questions came to nothing or wait for people: a row for every check and reason, with an example."""
-        from scedit.facts import frame_of
-
         names = ("count", "label", "check", "stage", "reason", "example")
         return frame_of([tuple(getattr(r, name) for name in names) for r in self.counts.reasons], names)
 
@@ -98,9 +97,6 @@ def construct(
         UserError: unusable facts, an unknown option, no key, an endpoint that does not answer, the budget is used up;
             what is finished is kept.
     """
-    from scedit.facts import read
-    from scedit.progress import ConstructionBar
-
     there = read(facts)  # a table's file lives as long as this
     prepared = _prepare(there, author, store=store, verify=verify, **options)
     prepared.import_facts()
@@ -124,8 +120,6 @@ def estimate(
     Raises:
         UserError: as ``construct``.
     """
-    from scedit.facts import read
-
     there = read(facts)
     return _prepare(there, author, store=store, verify=verify, **options).estimate()
 

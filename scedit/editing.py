@@ -7,6 +7,8 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
+from scedit.facts import read
+from scedit.models import language_model
 from schemas.core.errors import UserError
 
 if TYPE_CHECKING:
@@ -93,9 +95,7 @@ class ModelEdit:
         config = LoraConfig(
             r=found.rank, lora_alpha=found.rank, target_modules=list(found.down), fan_in_fan_out=found.transposed
         )
-        weights = {f"base_model.model.{name}.lora_A.weight": down for name, down in found.down.items()}
-        weights |= {f"base_model.model.{name}.lora_B.weight": up for name, up in found.up.items()}
-        return LoraAdapter(config, weights)
+        return LoraAdapter(config, found.tensors())
 
 
 def edit(model: Any, tokenizer: Any, facts: Any, method: str = "rome", **settings: Any) -> ModelEdit:
@@ -119,8 +119,6 @@ def edit(model: Any, tokenizer: Any, facts: Any, method: str = "rome", **setting
     from curation.case_sources.support import cases_from_facts
     from evaluation.editors.presets import make_editor
     from evaluation.saved_edits.save import cases_to_edit
-    from scedit.facts import read
-    from scedit.models import language_model
 
     cases = cases_to_edit(cases_from_facts(read(facts).loaded.require()), where="the facts")
     editor = make_editor(method, language_model(model, tokenizer), overrides=settings)

@@ -6,6 +6,9 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from scedit.facts import frame_of
+from scedit.models import language_model
+from scedit.progress import RunBars
 from schemas.core.errors import UserError
 
 if TYPE_CHECKING:
@@ -52,8 +55,6 @@ class Evaluation:
         Shares are fractions from 0 to 1. ``low`` and ``high`` are missing where there are too few cases for an
         interval, the mean where nothing was asked or a metric has its value by definition.
         """
-        from scedit.facts import frame_of
-
         table, metrics = self._table()
         rows = []
         for row in table.rows:
@@ -149,9 +150,7 @@ def evaluate(
     from evaluation.editors import EDITORS
     from evaluation.metrics import METRICS
     from evaluation.runs.config import config_of
-    from evaluation.runs.runner import execute
-    from scedit.models import language_model
-    from scedit.progress import RunBars
+    from evaluation.runs.runner import execute, refuse_stopped
 
     lm = None if isinstance(model, str) else language_model(model, tokenizer)
     data: dict[str, Any] = {"model": model if lm is None else lm.name, "out": None if out is None else str(out)}
@@ -161,11 +160,7 @@ def evaluate(
     data |= _named_split(split) if isinstance(split, str | Path) else _written(split, data["model"], out)
     config = config_of({**data, **options})
     outcomes = execute(config, on_event=RunBars(shown=progress), retry_failed=retry_failed, lm=lm)
-    if stopped := [f"{o.label}: {o.stopped}" for o in outcomes if o.stopped]:
-        raise UserError(f"stopped early ({'; '.join(stopped)})", fix="mend the cause, then evaluate(retry_failed=True)")
-    if fruitless := [o.label for o in outcomes if o.failed and o.failed == o.computed + o.resumed]:
-        where, fix = str(config.out), "mend the cause, then evaluate(retry_failed=True)"
-        raise UserError(f"no case was finished by {', '.join(fruitless)}", where=where, fix=fix)
+    refuse_stopped(outcomes, fix="mend the cause, then evaluate(retry_failed=True)")
     return load_run(config.out)
 
 

@@ -88,13 +88,11 @@ def run(
     if dry_run:
         _tell_size(size(wanted), wanted, as_json=as_json)
         return
+    from evaluation.runs.runner import refuse_stopped
+
     outcomes = _execute(wanted, trackers, retry_failed=retry_failed)
     _tell_outcomes(outcomes, wanted, as_json=as_json)
-    if stopped := [o for o in outcomes if o.stopped]:
-        names = "; ".join(f"{o.label}: {o.stopped}" for o in stopped)
-        raise UserError(f"stopped early ({names})", fix=f"mend the cause, then {RETRY}")
-    if fruitless := [o.label for o in outcomes if o.failed and o.failed == o.computed + o.resumed]:
-        raise UserError(f"no case was finished by {', '.join(fruitless)}", fix=f"mend the cause, then {RETRY}")
+    refuse_stopped(outcomes, fix=f"mend the cause, then {RETRY}")
 
 
 def _wanted(

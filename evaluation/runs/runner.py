@@ -40,6 +40,7 @@ from evaluation.simplify.editor import with_simplification
 from schemas.answers import Answer
 from schemas.cases import AnyCase, DocumentCase
 from schemas.core.clock import now
+from schemas.core.errors import UserError
 from schemas.probes import Probe
 from schemas.runs import CaseResult, RunManifest
 
@@ -57,6 +58,22 @@ class EditorOutcome(NamedTuple):
     resumed: int
     failed: int
     stopped: str | None = None
+
+
+def refuse_stopped(outcomes: Sequence[EditorOutcome], *, fix: str) -> None:
+    """Refuse to call a run finished in which a method stopped early, or finished no case.
+
+    Args:
+        outcomes: How every method's part ended.
+        fix: The next step.
+
+    Raises:
+        UserError: names the methods.
+    """
+    if stopped := [f"{o.label}: {o.stopped}" for o in outcomes if o.stopped]:
+        raise UserError(f"stopped early ({'; '.join(stopped)})", fix=fix)
+    if fruitless := [o.label for o in outcomes if o.failed and o.failed == o.computed + o.resumed]:
+        raise UserError(f"no case was finished by {', '.join(fruitless)}", fix=fix)
 
 
 def execute(

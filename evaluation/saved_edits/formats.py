@@ -168,6 +168,11 @@ class AdapterFactors(NamedTuple):
     up: dict[str, Tensor]
     transposed: bool
 
+    def tensors(self) -> dict[str, Tensor]:
+        """The factors under the names of PEFT's checkpoints."""
+        named = {f"base_model.model.{name}.lora_A.weight": down for name, down in self.down.items()}
+        return named | {f"base_model.model.{name}.lora_B.weight": up for name, up in self.up.items()}
+
 
 def adapter_factors(model: nn.Module, deltas: Sequence[Delta]) -> AdapterFactors:
     """The changes as the factors of one adapter; several changes of one weight stand side by side in them.
@@ -247,9 +252,7 @@ def write_adapter(lm: LM, deltas: Sequence[Delta], folder: Path) -> AdapterFacto
         UserError: as ``adapter_factors``, or the files cannot be written.
     """
     factors = adapter_factors(lm.model, deltas)
-    tensors = {f"base_model.model.{name}.lora_A.weight": down for name, down in factors.down.items()}
-    tensors |= {f"base_model.model.{name}.lora_B.weight": up for name, up in factors.up.items()}
-    save_file(tensors, folder / "adapter_model.safetensors", metadata={"format": "pt"})
+    save_file(factors.tensors(), folder / "adapter_model.safetensors", metadata={"format": "pt"})
     write_json(folder / "adapter_config.json", _config(lm, factors))
     return factors
 
