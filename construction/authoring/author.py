@@ -20,7 +20,13 @@ from construction.scripts.prompt_file_step import PromptFileStep
 from construction.scripts.question_step import QuestionAsk, QuestionStep, relation_words
 from construction.scripts.script_step import Draft, RejectedScript, ScriptAsk, ScriptStep, script_of
 from construction.scripts.truncation import cut_script
-from construction.verifier.prompt_verifier import PromptVerifier, UnansweredCall, read_verdict
+from construction.verifier.prompt_verifier import (
+    ON_PROMPTS,
+    ON_QUESTIONS,
+    UnansweredCall,
+    Verifier,
+    read_verdict,
+)
 from schemas.core.records import Record
 from schemas.facts import Fact
 from schemas.lineage import Lineage
@@ -87,7 +93,7 @@ class Author:
         *,
         questions: QuestionStep,
         writers: Sequence[ScriptWriter],
-        reader: PromptVerifier | None = None,
+        reader: Verifier | None = None,
         unread: bool = False,
         dropped: Mapping[str, Verdict] | None = None,
     ) -> None:
@@ -113,6 +119,7 @@ class Author:
             parts = await gather_all([self._slots(call, trace) for call in calls])
             slots = _drop_repeats([slot for part in parts for slot in part], quota.candidates)
             slots = [self._screened(slot) for slot in slots]
+            slots = await self._read_questions(fact, slots, trace)
             if quota.scripts:
                 slots = await self._filled(fact, slots, quota, trace)
             else:
@@ -150,9 +157,15 @@ class Author:
         """The slot with what people said of its question, where they dropped it."""
         if not slot.questions or slot.questions[-1].question.id not in self._dropped:
             return slot
-        *earlier, last = slot.questions
-        verdict = self._dropped[last.question.id]
-        return replace(slot, questions=(*earlier, replace(last, verdicts=(*last.verdicts, verdict))))
+        return slot.with_verdicts([self._dropped[slot.questions[-1].question.id]])
+
+    async def _read_questions(self, fact: Fact, slots: list[Slot], trace: list[Lineage]) -> list[Slot]:
+        """The slots with what the verifier says of their questions that stand, before scripts are paid for."""
+        if self._reader is None:
+            return slots
+        questions = [slot.questions[-1].question for slot in slots if slot.passes]
+        said = await self._reader.read(ON_QUESTIONS, fact, questions, trace)
+        return [slot.with_verdicts(said[slot.questions[-1].question.id]) if slot.passes else slot for slot in slots]
 
     async def _filled(self, fact: Fact, slots: list[Slot], quota: QuestionQuota, trace: list[Lineage]) -> list[Slot]:
         """Slots with scripts for as many questions as are wanted; one whose scripts all fail is replaced."""
@@ -283,7 +296,7 @@ class Author:
         if self._reader is None:
             said = {key: [read_verdict(key)] for key in prompts}
         else:
-            said = await self._reader.read(fact, list(prompts.values()), trace) if prompts else {}
+            said = await self._reader.read(ON_PROMPTS, fact, list(prompts.values()), trace)
 
         def with_verdicts(one: ScriptOutcome) -> ScriptOutcome:
             more = said.get(one.prompt.id, ()) if one.prompt is not None else ()

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator
-from dataclasses import dataclass
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, replace
 
 from construction.authoring.standing import Standing, overall_label
 from schemas.core.records import Record
@@ -96,6 +96,11 @@ class Slot:
     def passes(self) -> bool:
         """Whether its last question is not dropped."""
         return bool(self.questions) and overall_label(self.questions[-1].verdicts) != "drop"
+
+    def with_verdicts(self, verdicts: Iterable[Verdict]) -> Slot:
+        """The slot with more verdicts on its last question."""
+        *earlier, last = self.questions
+        return replace(self, questions=(*earlier, replace(last, verdicts=(*last.verdicts, *verdicts))))
 
     @property
     def standing(self) -> Standing:

@@ -30,7 +30,7 @@ from construction.prompts.custom import load_prompts
 from construction.prompts.prompt_file import WriterPrompts
 from construction.scripts.question_step import QuestionStep
 from construction.scripts.script_step import ScriptStep
-from construction.verifier.prompt_verifier import PromptVerifier
+from construction.verifier.prompt_verifier import Verifier
 from curation.store.store import Store
 from schemas.core.clock import now
 from schemas.core.config import Options
@@ -186,7 +186,7 @@ class Construction:
             client,
             questions=QuestionStep(wording.questions),
             writers=[ScriptWriter(who, ScriptStep(prompt)) for who, prompt in written],
-            reader=PromptVerifier(reader.client) if reader else None,
+            reader=Verifier(reader.client) if reader else None,
             unread=plan.unread,
             dropped=dropped_by_people(store.verdicts()),
         )

@@ -53,7 +53,7 @@ def render_messages(fact: Fact, profile: str | None = None, folder: Path | None 
     cut = ScriptPrompt(key="example/p", fact=fact.key, text=text, offset=len(text) + 1, targets=(fact.old.text,))
     for task in _verifier_tasks(profile, folder):
         step = STEPS[task].load(model="example")
-        for message in step.prompt([VerifyAsk(fact, question if task == "depends" else cut)]):
+        for message in step.prompt([VerifyAsk(fact, question if task == "question" else cut)]):
             yield {"label": step.label, "role": message.role, "content": message.content}
 
 

@@ -24,7 +24,7 @@ from construction.pipeline.runner import WritingJob, recorded_replies
 from construction.prompts.prompt_file import WriterPrompts
 from construction.scripts.question_step import QuestionStep
 from construction.scripts.script_step import ScriptStep
-from construction.verifier.prompt_verifier import PromptVerifier
+from construction.verifier.prompt_verifier import Verifier
 from schemas.facts import Fact
 
 
@@ -149,7 +149,7 @@ def rehearse(
         first,
         questions=QuestionStep(models.wording.questions),
         writers=[ScriptWriter(who, step) for who, (_, step) in zip(others, models.writers, strict=False)],
-        reader=PromptVerifier(others[-1]) if models.reader else None,
+        reader=Verifier(others[-1]) if models.reader else None,
     )
 
     async def walk() -> None:

@@ -1,4 +1,4 @@
-"""The verifier inside a construction: a model reads every prompt that the checks let pass."""
+"""The verifier inside a construction: a model reads every question and prompt that the checks let pass."""
 
 from __future__ import annotations
 
@@ -8,11 +8,14 @@ from construction.llm.client import Client, gather_all
 from construction.verifier.steps import STEPS, VerifyAsk, verify
 from schemas.facts import Fact
 from schemas.lineage import Lineage
-from schemas.scripts import ScriptPrompt
+from schemas.scripts import ScriptPrompt, ScriptQuestion
 from schemas.text.escaping import escape_line
 from schemas.verdicts import Label, Verdict, verdict_key
 
-TASKS = ("prompt", "next")
+ON_QUESTIONS = ("question",)
+"""What is asked of every question: would a person ask it, and does a script need the object?"""
+
+ON_PROMPTS = ("prompt", "next")
 """What is asked of every prompt: is it cut where it should be and does it leak; how does a reader continue?"""
 
 READ = "read@1"
@@ -37,8 +40,8 @@ class UnansweredCall(Exception):
     """The endpoint left a call unanswered; the fact is finished by a later run."""
 
 
-class PromptVerifier:
-    """Asks the verifier's questions about prompts of a fact, each about all prompts in one request.
+class Verifier:
+    """Asks the verifier's questions about the texts of a fact, each about all texts in one request.
 
     Args:
         client: Asks the model that reads.
@@ -46,17 +49,21 @@ class PromptVerifier:
 
     def __init__(self, client: Client) -> None:
         self.client = client
-        self._steps = [STEPS[task].load(model=client.endpoint.model) for task in TASKS]
+        self._steps = {task: STEPS[task].load(model=client.endpoint.model) for task in (*ON_QUESTIONS, *ON_PROMPTS)}
 
-    async def read(self, fact: Fact, prompts: Sequence[ScriptPrompt], trace: list[Lineage]) -> dict[str, list[Verdict]]:
-        """What it says of each prompt, by the prompt's content id.
+    async def read(
+        self, tasks: Sequence[str], fact: Fact, items: Sequence[ScriptPrompt | ScriptQuestion], trace: list[Lineage]
+    ) -> dict[str, list[Verdict]]:
+        """What it says of each text, by the text's content id.
 
         Raises:
             UnansweredCall: a call has no answer.
         """
-        asks = [VerifyAsk(fact, prompt) for prompt in prompts]
-        said: dict[str, list[Verdict]] = {prompt.id: [] for prompt in prompts}
-        answers = await gather_all([verify(step, asks, self.client) for step in self._steps])
+        asks = [VerifyAsk(fact, item) for item in items]
+        said: dict[str, list[Verdict]] = {item.id: [] for item in items}
+        if not asks:
+            return said
+        answers = await gather_all([verify(self._steps[task], asks, self.client) for task in tasks])
         for verdicts, lines in answers:
             if len(verdicts) < len(asks):
                 raise UnansweredCall(f"no verdict from {self.client.endpoint.model}")

@@ -1,4 +1,4 @@
-"""A language model reads: does a script depend on its fact, is its prompt cut at the object, and does it leak?
+"""A language model reads: would a person ask this, is a prompt cut at the object, and does it leak?
 
 All items of a fact go in one request, and the reply has one reading for each. Leaking words must be quoted: the quoted
 words have to stand in the prompt, and whatever a reply does not say of an item is ``unscored``, never a verdict for or
@@ -51,7 +51,7 @@ class VerifierPrompt(PromptFile):
 
 
 def verify_file(task: str) -> Path:
-    """The prompt file of a task: ``prompt``, ``next`` or ``depends``."""
+    """The prompt file of a task: ``question``, ``prompt`` or ``next``."""
     return Path(str(files("construction.verifier").joinpath("prompts", f"verify_{task}.toml")))
 
 
@@ -87,11 +87,17 @@ Answered = Literal["yes", "no", "unsure"]
 R = TypeVar("R", bound=Reading)
 
 
-class Depends(Reading):
-    """Whether the script would be the same whatever the object is."""
+class QuestionReading(Reading):
+    """What a reader who knows the object says of one question.
+
+    Attributes:
+        asked: Whether an ordinary person would ask an assistant this.
+        needed: Whether who does this task has to know the object.
+    """
 
     why: str
-    same: Answered
+    asked: Answered
+    needed: Answered
 
 
 class PromptReading(Reading):
@@ -122,8 +128,8 @@ class Readings(BaseModel, Generic[R]):
     readings: list[R]
 
 
-class DependsReply(Readings[Depends]):
-    """Whether the script depends on the object, question by question."""
+class QuestionReply(Readings[QuestionReading]):
+    """A reading of every question."""
 
 
 class PromptReply(Readings[PromptReading]):
@@ -218,26 +224,27 @@ class VerifyStep(PromptStep[Sequence[VerifyAsk], Verdict]):
         )
 
 
-class DependsStep(VerifyStep):
-    """Asks whether the answer to a question would be the same whatever the object of the fact is."""
+class QuestionReadStep(VerifyStep):
+    """Asks a reader who sees the object: would a person ask this, and does a script for it need the object?"""
 
-    check: ClassVar[str] = "verify_depends"
-    task: ClassVar[str] = "depends"
-    reply = DependsReply
-    labels: ClassVar[Mapping[str, tuple[Label, str]]] = {
-        "yes": ("drop", "the script would be the same whatever the object is"),
-        "no": ("keep", "the script depends on the object"),
-        "unsure": ("unsure", "the model cannot say whether the script depends on the object"),
-    }
+    check: ClassVar[str] = "verify_question"
+    task: ClassVar[str] = "question"
+    reply = QuestionReply
 
-    def good(self, fact: Fact, n: int) -> Depends:
-        """The script depends on the object."""
-        return Depends(n=n, why="one has to travel there", same="no")
+    def good(self, fact: Fact, n: int) -> QuestionReading:
+        """A person would ask it, and needs the object."""
+        return QuestionReading(n=n, why="one has to travel there", asked="yes", needed="yes")
 
-    def read(self, ask: VerifyAsk, reading: Depends) -> Verdict:
-        """The verdict that the word stands for, with the model's reason."""
-        label, reason = self.labels[reading.same]
-        return self.verdict(ask, label, _with_reason(reason, reading.why))
+    def read(self, ask: VerifyAsk, reading: QuestionReading) -> Verdict:
+        """``drop`` with what is wrong, ``unsure`` where the model cannot say, else ``keep``."""
+        faults = ["hardly anybody would ask this"] if reading.asked == "no" else []
+        faults += ["a script does not need the object"] if reading.needed == "no" else []
+        if faults:
+            return self.verdict(ask, "drop", _with_reason(", ".join(faults), reading.why))
+        if "unsure" in (reading.asked, reading.needed):
+            reason = "the model cannot say whether a person would ask this and needs the object"
+            return self.verdict(ask, "unsure", _with_reason(reason, reading.why))
+        return self.verdict(ask, "keep", _with_reason("a person would ask this and needs the object", reading.why))
 
 
 class ReadStep(VerifyStep):
@@ -309,7 +316,7 @@ class NextStep(VerifyStep):
         return self.verdict(ask, "unsure", told)
 
 
-STEPS: dict[str, type[VerifyStep]] = {"depends": DependsStep, "prompt": ReadStep, "next": NextStep}
+STEPS: dict[str, type[VerifyStep]] = {"question": QuestionReadStep, "prompt": ReadStep, "next": NextStep}
 
 
 async def verify(step: VerifyStep, asks: Sequence[VerifyAsk], client: Client) -> tuple[list[Verdict], list[Lineage]]:

@@ -125,14 +125,13 @@ class VerifyCheck(StoreCheck):
         return plain if estimate.cost is None else {**plain, "dollars": round(estimate.cost, 4)}
 
 
-class DependenceVerification(VerifyCheck):
-    """Whether the script of a question would be the same whatever the object is, said by a model."""
+class QuestionVerification(VerifyCheck):
+    """Whether a person would ask a question, and a script for it needs the object, said by a model."""
 
-    name: ClassVar[str] = "verify_depends"
+    name: ClassVar[str] = "verify_question"
     on: ClassVar[str] = "question"
-    about: ClassVar[str] = "a model says whether the script depends on the object"
-    version: ClassVar[int] = 2
-    task: ClassVar[str] = "depends"
+    about: ClassVar[str] = "a model that sees the object says if a person would ask this and needs the object"
+    task: ClassVar[str] = "question"
 
 
 class PromptVerification(VerifyCheck):

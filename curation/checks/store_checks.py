@@ -38,7 +38,7 @@ STORE_CHECKS = Registry(
         "known_before",
         "known_in_script",
         "token_boundary",
-        "verify_depends",
+        "verify_question",
         "cut_guidance",
         "telling_word",
         "verify_prompt",

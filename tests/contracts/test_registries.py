@@ -82,7 +82,7 @@ def test_the_order_in_which_checks_run() -> None:
     """The order of 0.1.0: journals, progress and reports show checks so."""
     rules = "fact_dates question_form subject_in_question leak_in_question similar_question no_mention leak_in_prompt"
     rules += " early_cut subject_in_neighbour"
-    models = "predictability known_before known_in_script token_boundary verify_depends cut_guidance"
+    models = "predictability known_before known_in_script token_boundary verify_question cut_guidance"
     models += " telling_word verify_prompt"
     assert STORE_CHECKS.names()[:17] == [*rules.split(), *models.split()]
     assert CHECKS.names()[1] == "reply_usable" and CHECKS.names()[6] == "script_format"

@@ -13,7 +13,7 @@ from construction.prompts.prompt_file import load_prompt
 from construction.scripts.prompt_file_step import SAMPLES
 from construction.scripts.question_step import QuestionStep
 from construction.scripts.script_step import ScriptStep
-from construction.verifier.prompt_verifier import PromptVerifier
+from construction.verifier.prompt_verifier import Verifier
 from curation.files.model_packages import EMBEDDED_LABEL
 from tests.support.construction.scripted_client import AT, client_of
 from tests.support.facts import make_fact
@@ -184,27 +184,46 @@ def test_candidates_that_the_model_left_out_count_for_nothing_where_enough_were_
 
 
 def test_a_verifier_that_is_away_leaves_the_fact_for_another_run():
-    reader = PromptVerifier(client_of(lambda request: None, model="reader"))
+    reader = Verifier(client_of(lambda request: None, model="reader"))
     author, _ = author_of(answers(), reader=reader)
     outcome = make(author)
     assert outcome.unfinished == "no verdict from reader" and list(outcome.records()) == []
 
 
-def test_the_verifier_reads_all_prompts_of_a_fact_in_two_requests():
+READINGS = {"asked": {"why": "", "asked": "yes", "needed": "yes"}, "quotes": {"why": "", "needed": "yes", "same": "yes"}}
+READINGS["quotes"]["quotes"] = []
+
+
+def verifier(*, second=None):
+    """A verifier who finds all texts good, except what ``second`` says of the second one in a request; its requests."""
     asked = []
 
     def read(request):
         asked.append(request)
-        told = "needed" in request.messages[0].content
-        first = {"why": "", "needed": "yes", "same": "yes", "quotes": []} if told else {"next": "Lima"}
-        second = {**first, "needed": "no"} if told else first
-        return json.dumps({"readings": [{**first, "n": 1}, {**second, "n": 2}]})
+        kind = next((k for k in READINGS if f'"{k}"' in request.messages[0].content), "next")
+        good = READINGS.get(kind, {"next": "Lima"})
+        rows = [{**good, **((second or {}).get(kind, {}) if n == 2 else {}), "n": n} for n in (1, 2)]
+        return json.dumps({"readings": rows[: request.messages[-1].content.count("<text>")]})
 
-    reader = PromptVerifier(client_of(read, model="reader"))
+    return Verifier(client_of(read, model="reader")), asked
+
+
+def test_the_verifier_reads_all_texts_of_a_fact_in_three_requests():
+    reader, asked = verifier(second={"quotes": {"needed": "no"}})
     outcome = make(author_of(answers(), reader=reader)[0])
-    assert len(asked) == 2 and [slot.standing for slot in outcome.slots] == ["keep", "drop"]
+    assert len(asked) == 3 and [slot.standing for slot in outcome.slots] == ["keep", "drop"]
+    verdicts = [v for q in outcome.questions() for v in q.verdicts if v.model == "reader"]
+    assert [v.check for v in verdicts] == ["verify_question"] * 2
     verdicts = [v for q in outcome.questions() for s in q.scripts for v in s.verdicts if v.model == "reader"]
     assert sorted(v.check for v in verdicts) == ["verify_next", "verify_next", "verify_prompt", "verify_prompt"]
+
+
+def test_a_question_that_the_verifier_drops_gets_no_script():
+    reader, _ = verifier(second={"asked": {"asked": "no"}})
+    outcome = make(author_of(answers(), reader=reader)[0])
+    first, second = outcome.questions()
+    assert first.scripts and not second.scripts and not second.written
+    assert [slot.standing for slot in outcome.slots] == ["keep", "drop"]
 
 
 def test_what_nobody_reads_is_unsure():

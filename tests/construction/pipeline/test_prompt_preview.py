@@ -23,7 +23,7 @@ def test_the_listing_names_files_that_are_there_one_for_every_task_and_profile()
     rows = list(prompt_list())
     tasks = {(row["task"], row["profile"]) for row in rows}
     assert tasks == {(task, profile) for task in ("questions", "scripts") for profile in profiles()} | {
-        (f"verify_{task}", "paper") for task in ("depends", "prompt", "next")
+        (f"verify_{task}", "paper") for task in ("question", "prompt", "next")
     }
     assert len({row["label"].partition("@")[0] for row in rows}) == len(rows)
     for row in rows:

@@ -17,12 +17,12 @@ from construction.llm.prompt_text import LONGEST, fence_text, find_quote
 from construction.llm.reply_cache import ReplyCache, request_key
 from construction.verifier.steps import (
     STEPS,
-    Depends,
-    DependsReply,
     NextReply,
     NextWords,
     PromptReading,
     PromptReply,
+    QuestionReading,
+    QuestionReply,
     VerifyAsk,
     requests_of,
     verify,
@@ -85,16 +85,22 @@ def test_what_quotes_come_to(name):
 
 
 @pytest.mark.parametrize(
-    ("reply", "label"),
+    ("asked", "needed", "label", "words"),
     [
-        (Depends(n=1, why="cloth is cloth", same="yes"), "drop"),
-        (Depends(n=1, why="one has to go there", same="no"), "keep"),
-        (Depends(n=1, why="hard to say", same="unsure"), "unsure"),
+        ("yes", "yes", "keep", "a person would ask this"),
+        ("no", "yes", "drop", "hardly anybody would ask this: so it is"),
+        ("yes", "no", "drop", "a script does not need the object: so it is"),
+        ("no", "no", "drop", "hardly anybody would ask this, a script does not need the object"),
+        ("unsure", "no", "drop", "does not need the object"),
+        ("unsure", "yes", "unsure", "cannot say"),
+        ("yes", "unsure", "unsure", "cannot say"),
     ],
 )
-def test_whether_a_question_depends_on_its_fact(reply, label):
-    (verdict,) = step("depends").parse([ABOUT_QUESTION], DependsReply(readings=[reply]))
-    assert (verdict.label, verdict.item_id, verdict.by) == (label, QUESTION.id, "verify_depends@2")
+def test_a_question_that_a_person_would_ask_and_that_needs_the_object(asked, needed, label, words):
+    reply = QuestionReply(readings=[QuestionReading(n=1, why="so it is", asked=asked, needed=needed)])
+    (verdict,) = step("question").parse([ABOUT_QUESTION], reply)
+    assert (verdict.label, verdict.item_id, verdict.by) == (label, QUESTION.id, "verify_question@1")
+    assert words in verdict.reason
 
 
 @pytest.mark.parametrize(
@@ -170,9 +176,9 @@ def test_a_reader_who_continues_is_not_told_the_fact():
     assert "Volkswagen" not in last + system and "Fiat" not in last
 
 
-@pytest.mark.parametrize("task", ["depends", "prompt"])
+@pytest.mark.parametrize("task", ["question", "prompt"])
 def test_the_model_is_told_what_it_needs(task):
-    messages = step(task).prompt([ABOUT_QUESTION if task == "depends" else ASK])
+    messages = step(task).prompt([ABOUT_QUESTION if task == "question" else ASK])
     assert messages[0].role == "system" and messages[-1].role == "user"
     last = messages[-1].content
     assert "Volkswagen" in last and "<text>\nHow to trace a Golf?" in last and last.rstrip().endswith("</text>")
@@ -272,7 +278,7 @@ def test_a_reply_is_limited_without_a_change_of_its_key(tmp_path, message):
     for task in STEPS:
         one = STEPS[task].load(model="m")
         question = ScriptQuestion(key="q", fact=FACT.key, text="How?")
-        request = one.sample([VerifyAsk(FACT, question if task == "depends" else PROMPT)])
+        request = one.sample([VerifyAsk(FACT, question if task == "question" else PROMPT)])
         most = one.wording.reply_tokens
         assert request.longest == most and "max_tokens" not in request.parameters
         assert request_key("m", request) == request_key("m", request._replace(longest=None))
@@ -291,7 +297,7 @@ def test_a_reply_is_limited_without_a_change_of_its_key(tmp_path, message):
 
 def test_reply_types_refuse_what_they_do_not_know():
     with pytest.raises(ValidationError):
-        Depends.model_validate({"n": 1, "why": "", "same": "perhaps"})
+        QuestionReading.model_validate({"n": 1, "why": "", "asked": "perhaps", "needed": "yes"})
     with pytest.raises(ValidationError):
         PromptReading.model_validate({**reading("x").model_dump(), "label": "keep"})
 

@@ -93,10 +93,10 @@ def test_a_model_for_all_or_for_one() -> None:
 
 def test_without_names_all_run_but_those_on_request() -> None:
     check_names = {name for name in STORE_CHECKS.names() if STORE_CHECKS.get(name).on_request}
-    assert check_names == {"verify_depends", "verify_prompt", "verify_next"}
+    assert check_names == {"verify_question", "verify_prompt", "verify_next"}
     assert {c.name for c in make_checks([])} == set(STORE_CHECKS.names()) - check_names
     models = {c.name: c.model for c in make_checks([], models=["verify_prompt=gpt-x", "predictability=gpt2"])}
-    assert (models["verify_prompt"], models["predictability"]) == ("gpt-x", "gpt2") and "verify_depends" not in models
+    assert (models["verify_prompt"], models["predictability"]) == ("gpt-x", "gpt2") and "verify_question" not in models
     assert "gpt-x" not in [c.model for c in make_checks([], models=["known_before=gpt-x"]) if c.on_request]
 
 

@@ -32,7 +32,9 @@ def readings(payload: dict[str, Any], *, bad: str = "", known: Mapping[str, str]
     rows, texts = [], re.findall(r"<text>\n(.*?)\n</text>", shown, re.DOTALL)
     for n, text in enumerate(texts, 1):
         wrong = bool(bad) and bad in text
-        if "quotes" in system:
+        if '"asked"' in system:
+            rows.append({"n": n, "why": "x", "asked": "yes", "needed": "yes"})
+        elif "quotes" in system:
             quotes = ["a friend"] if wrong else []
             rows.append({"n": n, "why": "x", "needed": "yes", "same": "yes", "quotes": quotes})
         else:
