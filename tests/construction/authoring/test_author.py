@@ -190,8 +190,10 @@ def test_a_verifier_that_is_away_leaves_the_fact_for_another_run():
     assert outcome.unfinished == "no verdict from reader" and list(outcome.records()) == []
 
 
-READINGS = {"asked": {"why": "", "asked": "yes", "needed": "yes"}, "quotes": {"why": "", "needed": "yes", "same": "yes"}}
-READINGS["quotes"]["quotes"] = []
+READINGS = {
+    "asked": {"why": "", "asked": "yes", "needed": "yes"},
+    "quotes": {"why": "", "needed": "yes", "same": "yes", "quotes": []},
+}
 
 
 def verifier(*, second=None):

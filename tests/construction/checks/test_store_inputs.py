@@ -118,7 +118,7 @@ def test_the_command_says_what_runs_and_finds_an_imported_leak(tmp_path):
     assert dry.exit_code == 0, dry.output
     assert "Running fact_dates, question_form" in dry.stderr and "telling_word with SmolLM2" in dry.stderr
     tasks = "verify_next, verify_prompt, verify_question"
-    assert f"Not running {tasks}: name a model, such as --model verify_prompt=MODEL." in dry.stderr
+    assert f"Not running {tasks}: name a model, such as --model verify_question=MODEL." in dry.stderr
 
 
 def test_the_published_records_are_judged(grouped, tmp_path):

@@ -32,7 +32,9 @@ def test_the_verifier_drops_what_leaks_and_another_candidate_comes(tmp_path, fac
     assert stages["verify"] == sum(counts.values())
 
 
-@pytest.mark.parametrize(("options", "checks"), [((), {"verify_question", "verify_prompt", "verify_next"}), (("--no-verify",), set())])
+@pytest.mark.parametrize(
+    ("options", "checks"), [((), {"verify_question", "verify_prompt", "verify_next"}), (("--no-verify",), set())]
+)
 def test_a_model_behind_an_endpoint_reads_what_it_wrote(tmp_path, facts, options, checks):
     def answer(payload):
         return readings(payload) if "readings" in payload["messages"][0]["content"] else many(payload)
