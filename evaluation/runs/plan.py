@@ -74,10 +74,10 @@ def open_plan(config: RunConfig, lm: LM | None = None) -> Plan:
     Raises:
         UserError: anything that the person can mend before a model is loaded.
     """
+    depth = lm.layout.depth if lm is not None else None if config.behind_endpoint else model_depth(config.model)
     split = open_split(config.split)
     support = open_support(config.support, split)
     plan = plan_of(config, split, support)
-    depth = lm.layout.depth if lm is not None else None if config.behind_endpoint else model_depth(config.model)
     options = {
         label: check_options(
             choice.name,
