@@ -15,20 +15,20 @@ from pathlib import Path
 from typing import NamedTuple
 
 from curation.stats.agreement import alpha
-from curation.stats.bootstrap import DEFAULT, Resampling
-from curation.stats.bounded import bounded_interval
+from curation.stats.bootstrap import DEFAULT, Resampling, case_means
 from curation.stats.correlation import severity, spearman
 from curation.stats.estimates import Estimate
-from curation.stats.intervals import Interval, mean_interval
 from curation.stats.panel import Agreement
 from curation.stats.rating_table import rating_table
 from curation.stats.reliability import ceiling
 from evaluation.analysis.tables import Cell, FigureTable
 from evaluation.judge.ratings import (
+    RatingCell,
     RubricReport,
     RuledScript,
     agreement_by_aspect,
     check_against_rubric,
+    rating_cell,
 )
 from schemas.cases import Case
 from schemas.core.errors import UserError
@@ -40,7 +40,6 @@ from schemas.text.raw_text import raw_text
 ASPECTS: tuple[str, ...] = SCRIPT.aspects
 SHORT = {"executability": "Exec.", "coherence": "Coh.", "consistency": "Cons.", "completeness": "Comp."}
 PEOPLE = "people"
-POINTS = "points"
 PROGRAMS = "simulated raters"
 
 
@@ -72,24 +71,6 @@ class RatedTexts(NamedTuple):
         labels = dict.fromkeys(s.editor for s in self.scripts)
         plain = [s.editor for s in self.scripts if not s.edited]
         return tuple(dict.fromkeys([*plain[:1], *labels]))
-
-
-class RatingCell(NamedTuple):
-    """One method on one aspect by one source.
-
-    Attributes:
-        by_case: Mean of case means with its interval on the scale: cases are what is independent.
-        by_script: Mean over scripts ± 1.96·sd/√scripts, as if scripts were independent (ScEdit's Table 3 looks so).
-        scripts: Rated scripts.
-        unscored: Scripts that the source left unscored; they are in no mean.
-        bounds: Mean over scripts if every unscored one had the lowest or the highest rating; None where none is.
-    """
-
-    by_case: Interval
-    by_script: Interval
-    scripts: int
-    unscored: int
-    bounds: tuple[float, float] | None
 
 
 class RatingSource(NamedTuple):
@@ -176,7 +157,7 @@ def rating_tables(source: RatingSource) -> list[FigureTable]:
             low, high = cell.bounds or (None, None)
             lines.append((label, SHORT[aspect], cell.by_script, cell.scripts, cell.unscored, low, high))
     details = ("Method", "Aspect", "Mean over scripts", "Scripts", "Unscored", "all 1", "all 7")
-    note = "Over scripts, ± 1.96·sd/√scripts; the last columns are the mean if all unscored scripts had a 1, or a 7."
+    note = "Over scripts, ± 1.96·sd/√scripts. Last columns: the mean by case if all unscored scripts had a 1, or a 7."
     return [
         FigureTable(f"Rated by {by}", head, tuple(rows), caption),
         FigureTable(f"By script, rated by {by}", details, tuple(lines), note, folded=True),
@@ -231,29 +212,12 @@ def _source(title: str, person: bool, rated: Sequence[Rating], texts: RatedTexts
             mine = {i: v for i, v in of_aspect.items() if by_id[i].editor == label}
             if not mine:
                 continue
-            by_case = _by_case(mine, by_id)
-            cells.setdefault(label, {})[aspect] = _cell(mine, by_case, low, high)
-            values.setdefault(aspect, {})[label] = by_case
+            scores = [(by_id[i].case, value) for i, value in mine.items()]
+            cells.setdefault(label, {})[aspect] = rating_cell(scores, (low, high))
+            scored = [(case, value) for case, value in scores if value is not None]
+            values.setdefault(aspect, {})[label] = case_means([v for _, v in scored], [case for case, _ in scored])
     raters, forms = sorted({r.rater.partition(":")[2] for r in rated}), sorted({r.form for r in rated})
     return RatingSource(title, person, tuple(raters), tuple(forms), cells, values)
-
-
-def _by_case(values: Mapping[str, float | None], by_id: Mapping[str, GeneratedScript]) -> dict[str, float]:
-    values_by_case: dict[str, list[float]] = defaultdict(list)
-    for item, value in values.items():
-        if value is not None:
-            values_by_case[by_id[item].case].append(value)
-    return {case: sum(v) / len(v) for case, v in values_by_case.items()}
-
-
-def _cell(values: Mapping[str, float | None], by_case: Mapping[str, float], low: int, high: int) -> RatingCell:
-    rated = [v for v in values.values() if v is not None]
-    lost = len(values) - len(rated)
-    bounds = None
-    if lost:
-        bounds = ((sum(rated) + low * lost) / len(values), (sum(rated) + high * lost) / len(values))
-    interval = bounded_interval(list(by_case.values()), (float(low), float(high)))._replace(unit=POINTS)
-    return RatingCell(interval, mean_interval(rated)._replace(unit=POINTS), len(rated), lost, bounds)
 
 
 MOST_DISAGREEMENTS = 40

@@ -12,9 +12,11 @@ from collections.abc import Iterable, Mapping, Sequence
 from statistics import fmean
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
-from curation.stats.bootstrap import DEFAULT, Resampling
+from curation.stats.bootstrap import DEFAULT, Resampling, case_means
+from curation.stats.bounded import clustered_interval
 from curation.stats.correlation import spearman
 from curation.stats.estimates import Estimate, undefined
+from curation.stats.intervals import Interval, mean_interval
 from curation.stats.panel import Agreement, agreement
 from curation.stats.rating_table import rating_table
 from evaluation.editors.baselines import NULL_METHODS
@@ -40,6 +42,50 @@ ESTIMATORS: dict[Estimator, str] = {
 JUDGE_STAGE = "judge"  # of the lineage that judges' ratings come with
 _PEOPLE_STAGE = "annotation"
 _GENERATED_STAGE = "generate"
+
+
+POINTS = "points"
+
+
+class RatingCell(NamedTuple):
+    """One method on one aspect by one source.
+
+    Attributes:
+        by_case: Mean of case means with its interval on the scale: cases are what is independent.
+        by_script: Mean over scripts ± 1.96·sd/√scripts, as if scripts were independent (ScEdit's Table 3 looks so).
+        scripts: Rated scripts.
+        unscored: Scripts that the source left unscored; they are in no mean.
+        bounds: ``by_case``'s mean if every unscored script had the lowest or the highest rating; None where none is.
+    """
+
+    by_case: Interval
+    by_script: Interval
+    scripts: int
+    unscored: int
+    bounds: tuple[float, float] | None
+
+
+def rating_cell(case_scores: Sequence[tuple[str, float | None]], scale: tuple[float, float]) -> RatingCell:
+    """The figures of one method on one aspect.
+
+    Args:
+        case_scores: Case and score of every script; None where it is unscored.
+        scale: Lowest and highest rating.
+    """
+    scored = [(case, score) for case, score in case_scores if score is not None]
+    values, lost = [score for _, score in scored], len(case_scores) - len(scored)
+
+    def mean_if(unscored: float) -> float:
+        filled = [unscored if score is None else score for _, score in case_scores]
+        return fmean(case_means(filled, [case for case, _ in case_scores]).values())
+
+    return RatingCell(
+        clustered_interval(values, [case for case, _ in scored], scale=scale)._replace(unit=POINTS),
+        mean_interval(values)._replace(unit=POINTS),
+        len(scored),
+        lost,
+        (mean_if(scale[0]), mean_if(scale[1])) if lost else None,
+    )
 
 
 class RatedScript(NamedTuple):

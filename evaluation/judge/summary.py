@@ -10,10 +10,8 @@ from collections.abc import Mapping, Sequence
 from types import MappingProxyType
 from typing import Any, NamedTuple
 
-from curation.stats.bootstrap import DEFAULT, Resampling, case_means
-from curation.stats.bounded import clustered_interval
+from curation.stats.bootstrap import DEFAULT, Resampling
 from curation.stats.estimates import Estimate
-from curation.stats.intervals import mean_interval
 from curation.stats.proportions import binomial_interval
 from evaluation.judge.inputs import JudgeInput
 from evaluation.judge.judging import JudgeResult
@@ -23,6 +21,7 @@ from evaluation.judge.ratings import (
     PANEL,
     Estimator,
     RatedScript,
+    RatingCell,
     Retest,
     RubricReport,
     RuledScript,
@@ -30,9 +29,10 @@ from evaluation.judge.ratings import (
     judge_agreement,
     length_correlation,
     panel_scores,
+    rating_cell,
     retest_agreement,
 )
-from schemas.ratings import RATING_SCALE, SCRIPT, Aspect, Rubric
+from schemas.ratings import SCRIPT, Aspect, Rubric
 
 _KINDS = ("no usable reply", "no evidence", "false quote", "not asked")
 
@@ -41,15 +41,7 @@ class MethodRating(NamedTuple):
     """One rater's view of one method on one aspect.
 
     Attributes:
-        scripts: Rated or unscored.
-        scored: Those with a rating.
-        cases: They belong to.
-        mean: Mean of case means over the scored ones; None where there is none.
-        by_case: Half width of its published 95 % interval over cases.
-        by_script: Over single scripts, as the paper's Table 3 seems to have it; too narrow where a case has several
-            scripts.
-        worst, best: The mean if every unscored script were a 1, or a 7.
-        low, high: Ends of the default 95 % interval of the mean, by case and inside the scale; None for a single case.
+        cell: The figures, over all scripts that it rated or left unscored.
     """
 
     rater: str
@@ -57,16 +49,18 @@ class MethodRating(NamedTuple):
     editor: str
     edited: bool
     aspect: Aspect
-    scripts: int
-    scored: int
-    cases: int
-    mean: float | None
-    by_case: float | None
-    by_script: float | None
-    worst: float | None
-    best: float | None
-    low: float | None = None
-    high: float | None = None
+    cell: RatingCell
+
+    def as_data(self) -> dict[str, Any]:
+        """The figures as JSON values; ``by_case`` and ``by_script`` are half the widths of the published intervals."""
+        cell, mean = self.cell, self.cell.by_case
+        worst, best = cell.bounds or (mean.mean, mean.mean)
+        return {
+            **{name: getattr(self, name) for name in ("rater", "writer", "editor", "edited", "aspect")},
+            **{"scripts": cell.scripts + cell.unscored, "scored": cell.scripts, "cases": mean.n},
+            **{"mean": mean.mean, "by_case": mean.half, "by_script": cell.by_script.half},
+            **{"worst": worst, "best": best, "low": mean.low, "high": mean.high},
+        }
 
 
 class JudgeReliability(NamedTuple):
@@ -165,32 +159,7 @@ def _cells(
             groups[rater, ask.writer, ask.editor, ask.edited, aspect] += [(ask.case, s) for s in scores_by_item]
     order = {a: n for n, a in enumerate(rubric.aspects)}
     chosen = sorted(groups, key=lambda g: (g[0], g[1], g[3], g[2], order[g[4]]))
-    return [method_rating(*group, groups[group], scale=rubric.ends) for group in chosen]
-
-
-def method_rating(
-    rater: str,
-    writer: str,
-    editor: str,
-    edited: bool,
-    aspect: Aspect,
-    case_scores: Sequence[tuple[str, float | None]],
-    *,
-    scale: tuple[float, float] = RATING_SCALE,
-) -> MethodRating:
-    """One cell, from (case, score or None) of every script."""
-    good = [(case, s) for case, s in case_scores if s is not None]
-    values, cases = [s for _, s in good], [c for c, _ in good]
-    interval, single = clustered_interval(values, cases, scale=scale), mean_interval(values)
-
-    def bound(fill: float) -> float | None:
-        means = case_means([fill if s is None else s for _, s in case_scores], [c for c, _ in case_scores])
-        return sum(means.values()) / len(means) if means else None
-
-    return MethodRating(
-        *(rater, writer, editor, edited, aspect, len(case_scores), len(good), len(set(cases))),
-        *(interval.mean, interval.half, single.half, bound(scale[0]), bound(scale[1]), interval.low, interval.high),
-    )
+    return [MethodRating(*group, rating_cell(groups[group], rubric.ends)) for group in chosen]
 
 
 def _reliability(
@@ -245,7 +214,7 @@ def as_data(summary: JudgeSummary, outcome: JudgeResult | None, flagged: Sequenc
         "quorum": summary.quorum,
         "rated_under": summary.rubric_name,
         "estimator": summary.estimator,
-        "cells": [c._asdict() for c in summary.cells],
+        "cells": [c.as_data() for c in summary.cells],
         "trust": [
             {
                 **{"rater": t.rater, "aspect": t.aspect, "retest": t.retest._asdict(), "weighted": t.weighted},

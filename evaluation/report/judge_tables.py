@@ -7,7 +7,6 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import Any, NamedTuple
 
-from curation.stats.intervals import BY_CASE, Interval
 from curation.stats.label_budget import LabelBudget
 from evaluation.analysis.tables import Cell, FigureTable, Section
 from evaluation.analysis.text_ratings import AGREED, agreement_rows, rubric_tables
@@ -195,10 +194,9 @@ def summary_tables(summary: JudgeSummary) -> list[FigureTable]:
 
 
 def _rating_row(c: MethodRating) -> tuple[Cell, ...]:
-    ends = None if c.low is None or c.high is None else (c.low, c.high)
-    mean = Interval(c.mean, None, c.cases, ends, "" if ends is None else BY_CASE, "points")
-    lost = c.scripts - c.scored
-    return (c.editor, c.aspect, mean, c.scripts, c.cases, lost, c.worst if lost else None, c.best if lost else None)
+    worst, best = c.cell.bounds or (None, None)
+    mean, scripts = c.cell.by_case, c.cell.scripts + c.cell.unscored
+    return (c.editor, c.aspect, mean, scripts, mean.n, c.cell.unscored, worst, best)
 
 
 def _left_out(calibration: Calibration | None) -> list[str]:

@@ -12,7 +12,8 @@ from typing import Literal, NamedTuple
 
 from evaluation.analysis.comparison import Comparison, MethodRow
 from evaluation.analysis.correlations import passes_filter, spearman_p
-from evaluation.analysis.text_ratings import PEOPLE, PROGRAMS, SHORT, RatingCell, RatingSource
+from evaluation.analysis.text_ratings import PEOPLE, PROGRAMS, SHORT, RatingSource
+from evaluation.judge.ratings import RatingCell
 from evaluation.metrics.base import Role, Summary, metric_of
 from evaluation.metrics.event_answers import RatedAnswer
 from evaluation.metrics.pooled import PERPLEXITY

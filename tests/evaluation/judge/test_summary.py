@@ -6,9 +6,9 @@ from typing import Any
 import pytest
 
 from evaluation.judge.judging import ControlResult, JudgeResult, RatedControl
-from evaluation.judge.ratings import length_correlation, retest_agreement
+from evaluation.judge.ratings import length_correlation, rating_cell, retest_agreement
 from evaluation.judge.steps import JudgeInput
-from evaluation.judge.summary import as_data, method_rating, summarise_ratings
+from evaluation.judge.summary import as_data, summarise_ratings
 from evaluation.report.formatting import table_lines
 from evaluation.report.judge_tables import summary_tables
 from evaluation.report.judge_tables import summary_text as as_text
@@ -31,16 +31,16 @@ def test_retests_and_length_by_hand():
 
 def test_a_cell_by_hand():
     """Two scripts of case a (6 and unscored), one of case b (2): means of case means, bounds over all scripts."""
-    rating = method_rating("judge:x", "m", "rome", True, "coherence", [("a", 6.0), ("a", None), ("b", 2.0)])
-    assert (rating.scripts, rating.scored, rating.cases, rating.mean) == (3, 2, 2, 4.0)
-    assert (rating.worst, rating.best) == ((3.5 + 2) / 2, (6.5 + 2) / 2)
-    assert rating.by_case is None, "two cases are too few for an interval"
+    cell = rating_cell([("a", 6.0), ("a", None), ("b", 2.0)], (1, 7))
+    assert (cell.scripts, cell.unscored, cell.by_case.n, cell.by_case.mean) == (2, 1, 2, 4.0)
+    assert cell.bounds == ((3.5 + 2) / 2, (6.5 + 2) / 2)
+    assert cell.by_case.half is None, "two cases are too few for an interval"
 
 
 def test_adjudicated_ratings_are_left_out():
     fair = given("item-1", 5, "person:ann")
     lead = fair._replace(rating=fair.rating.model_copy(update={"form": "rate_script_adjudicated@1", "key": "other"}))
-    assert [c.scripts for c in summarise_ratings([fair, lead], [ASK]).cells] == [1]
+    assert [c.cell.scripts for c in summarise_ratings([fair, lead], [ASK]).cells] == [1]
 
 
 def asks(count: int, **changes: Any) -> list[JudgeInput]:
