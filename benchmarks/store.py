@@ -71,9 +71,11 @@ def one(n: int, folder: Path) -> dict[str, Any]:
             out.write(json.dumps({"kind": item.kind, **item.payload()}, ensure_ascii=False) + "\n")
     of = ("--store", store)
     result: dict[str, Any] = {"items": n, "import": measured("data", "import", file, *of)}
-    result["dedup"] = measured("store", "dedup", *of, "--similarity", "minhash", "--threshold", 0.8)
+    result["dedup"] = measured("store", "dedup", *of, "--within", "fact", "--threshold", 0.8)
     rule = folder / "rule.toml"
-    rule.write_text('[rule]\n[[rule.thresholds]]\ncheck = "near_duplicate"\nbelow = 0.8\nclusters = true\n', "utf-8")
+    rule.write_text(
+        '[rule]\n[[rule.thresholds]]\ncheck = "near_duplicate_in_fact"\nbelow = 0.8\nclusters = true\n', "utf-8"
+    )
     result["freeze"] = measured("split", "freeze", "all", *of, "--rule", rule)
     result["export"] = measured("split", "export", "all", folder / "e.jsonl", *of)
     result["overlap"] = measured("split", "overlap", "mini", store)

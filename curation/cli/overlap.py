@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 @click.option("--kind", default="question", show_default=True, help="Kind of items: question, fact, prompt or script.")
 @click.option("--within", default="all", show_default=True, help="Compare all, or inside a fact, or inside a relation.")
 @click.option(
-    "--similarity", "method", default="rouge1", show_default=True, help="Measure: rouge1, minhash, exact or embedding."
+    "--similarity", "method", default="rouge1", show_default=True, help="Measure: rouge1, exact or embedding."
 )
 @click.option(
     "--threshold", type=float, help="From which similarity on; ROUGE-1 0.7 (scripts, prompts: 0.4), embeddings 0.9."
@@ -49,7 +49,7 @@ def dedup(
     """Measure near-duplicates in a store, write a verdict on each item, show the clusters.
 
     A verdict carries the greatest similarity to an item that is preferred; it drops nothing, a split's rule does.
-    minhash measures the same as rouge1 and is made for a million items; exact compares the folded text.
+    rouge1 compares words, exact the folded text, embedding the meaning.
 
     Example: scedit store dedup --store my.duckdb --kind question --within fact
     """

@@ -22,7 +22,6 @@ from curation.similarity.pairs import (
     components,
     cosine_pairs,
     encode,
-    minhash_pairs,
     similar_pairs,
 )
 from curation.similarity.texts import TEXT_KINDS, TextItem, case_records, group_of, record_text, text_items
@@ -37,17 +36,16 @@ if TYPE_CHECKING:
     from curation.store.store import Store
     from schemas.core.records import Record
 
-Method = Literal["rouge1", "minhash", "exact", "embedding"]
+Method = Literal["rouge1", "exact", "embedding"]
 Prefer = Literal["key", "longest", "shortest", "judged"]
 Within = Literal["all", "fact", "relation"]
 
-METHODS: dict[str, str] = {  # method -> what is measured, in which unit; two methods may measure the same
+METHODS: dict[str, str] = {  # method -> what is measured, in which unit
     "rouge1": "near_duplicate rouge1_f",
-    "minhash": "near_duplicate rouge1_f",
     "exact": "exact_duplicate equal_text",
     "embedding": "near_duplicate_embedding cosine",
 }
-THRESHOLDS = {"rouge1": 0.4, "minhash": 0.4, "exact": 1.0, "embedding": 0.9}
+THRESHOLDS = {"rouge1": 0.4, "exact": 1.0, "embedding": 0.9}
 """Defaults. ROUGE-1 0.4 is ELKEN's (appendix on augmenting events); cosine 0.9 is ours."""
 SHORT_TEXTS = 0.7
 """ROUGE-1 for short texts, which share the subject and the small words whatever they ask."""
@@ -60,7 +58,7 @@ def default_threshold(method: str, kind: str) -> float:
         >>> default_threshold("rouge1", "question"), default_threshold("rouge1", "script")
         (0.7, 0.4)
     """
-    short = method in ("rouge1", "minhash") and kind in ("question", "fact")
+    short = method == "rouge1" and kind in ("question", "fact")
     return SHORT_TEXTS if short else THRESHOLDS[method]
 
 
@@ -124,9 +122,8 @@ class Duplicates(NamedTuple):
 
     def verdicts(self) -> Iterator[Verdict]:
         """One verdict an item: the measured similarity, or ``keep`` where nothing reaches the threshold."""
-        method_note = " by MinHash, which can miss some" if self.method == "minhash" else ""
         number = "1 item" if len(self.items) == 1 else f"{len(self.items)} items"  # words of stored verdicts
-        alone = f"nothing preferred to it reaches {self.unit} {self.threshold:g} among {number}{method_note}"
+        alone = f"nothing preferred to it reaches {self.unit} {self.threshold:g} among {number}"
         for item, best, partner in zip(self.items, self.best.tolist(), self.partner.tolist(), strict=True):
             key = verdict_key(item_id=item.id, by=self.by, model=self.model)  # without the partner: one verdict an item
             if partner < 0:
@@ -160,9 +157,8 @@ def near_duplicates(
 
     Args:
         items: Each id once.
-        method: ``rouge1`` is exact, its time grows with the pairs that share a rare word; ``minhash`` measures the same
-            and finds nearly all (see ``curation.similarity.minhash``); ``exact`` compares the folded text;
-            ``embedding`` meaning.
+        method: ``rouge1`` compares words, ``exact`` the folded text, ``embedding`` the meaning. The time of ``rouge1``
+            grows with the square of the number of texts.
         threshold: From which similarity on; the method's default where left out.
         prefer: Who represents: the first ``key``, the ``longest`` or ``shortest`` in words (then key), or the one with
             the most ``keeps`` (then key).
@@ -220,8 +216,6 @@ def _pairs(
         vectors = (embedder or Embedder()).embed([i.text for i in items])
         return cosine_pairs(vectors, threshold=threshold, groups=[i.group for i in items] if grouped else None)
     rows = encode((i.text for i in items), groups=(i.group for i in items) if grouped else None)
-    if method == "minhash":
-        return minhash_pairs(rows, threshold=threshold)
     return similar_pairs(rows, threshold=threshold)
 
 

@@ -9,9 +9,10 @@ from curation.rules.rule import Decision, SplitRule, Threshold, matches, read_ru
 from curation.rules.ruling import Ruling
 from curation.rules.selection import Loss, block_of
 from curation.splits.errata import Errata
+from curation.splits.visible_texts import case_records
 from curation.store.reader import KeyRange
 from curation.store.store import Store
-from schemas.cases import AnyCase, Case, CaseNeighbour, DocumentCase, EventCase
+from schemas.cases import AnyCase, Case, DocumentCase, EventCase
 from schemas.core.errors import UserError
 from schemas.core.records import Record
 from schemas.documents.document import Document, DocumentProbe
@@ -22,17 +23,15 @@ from schemas.scripts import Script, ScriptPrompt, ScriptQuestion
 from schemas.text.counting import counted
 from schemas.verdicts import Verdict
 
-_EDITS: dict[str, type[Record]] = {"fact": Fact, "event": Event, "document": Document}
-_OF_FACTS = (Fact, ScriptQuestion, Script, ScriptPrompt, Neighbour)
-_OF_EVENTS = (Event, FactQuestion, TendencyQuestion)
-_OF_DOCUMENTS = (Document, DocumentProbe)
-
-
-class Status(NamedTuple):
-    """``in``, ``out`` (dropped, or its case cannot be) or ``held`` (waits for people), and the reason in a clause."""
-
-    status: str
-    why: str
+_PARTS: dict[str, tuple[type[Record], ...]] = {
+    "fact": (Fact, ScriptQuestion, Script, ScriptPrompt, Neighbour),
+    "event": (Event, FactQuestion, TendencyQuestion),
+    "document": (Document, DocumentProbe),
+}
+"""What rules about each kind of edit decide."""
+_ABOVE: dict[str, type[Record]] = {"edit": Fact, "question": ScriptQuestion, "script": Script}
+_ABOVE |= {"fact": Fact, "event": Event, "document": Document}
+"""What a record depends on, by the field with its key."""
 
 
 class ExplanationStep(NamedTuple):
@@ -141,15 +140,13 @@ def threshold_text(threshold: Threshold) -> str:
 
 
 def _check_kind(record: Record, rule: SplitRule) -> None:
-    for edited, kinds in (("fact", _OF_FACTS), ("event", _OF_EVENTS), ("document", _OF_DOCUMENTS)):
-        if isinstance(record, kinds):
-            if rule.edited != edited:
-                what = f"'{record.key}' belongs to a kind of edit ({edited}) that the rule is not about"
-                raise UserError(what, fix=f"--set edits={edited}")
-            return
-    raise UserError(
-        f"'{record.key}' is a {record.kind}, which no rule decides", allowed="fact, question, script, prompt"
-    )
+    edited = next((name for name, kinds in _PARTS.items() if isinstance(record, kinds)), None)
+    if edited is None:
+        what = f"'{record.key}' is a {record.kind}, which no rule decides"
+        raise UserError(what, allowed="fact, question, script, prompt")
+    if edited != rule.edited:
+        what = f"'{record.key}' belongs to a kind of edit ({edited}) that the rule is not about"
+        raise UserError(what, fix=f"--set edits={edited}")
 
 
 class _Trace:
@@ -158,181 +155,138 @@ class _Trace:
     def __init__(self, store: Store, rule: SplitRule, record: Record, errata: Errata | None) -> None:
         self._store, self._rule, self._record = store, rule, record
         self._ruling = Ruling(store, rule, errata=errata, local=True)
-        self._of = self._edit_key(record)
-        edits = {record.edit} if isinstance(record, Neighbour) else {self._of}
-        if isinstance(record, _OF_FACTS) and not isinstance(record, Neighbour):  # it can be in as a neighbour's
-            edits |= store.edits_beside({self._of})
+        path = [record]
+        for one in path:  # the list grows while it is gone through
+            path += [above for above in self._above(one) if above not in path]
+        edits = {r.key for r in path if isinstance(r, Fact | Event | Document)}
+        if isinstance(record, Neighbour):
+            edits = {record.edit}
+        elif rule.edited == "fact":  # it can be in as a neighbour's
+            edits |= store.edits_beside(edits)
+        self._path = [*path, *(store.of_parents(ScriptPrompt, [record.key]) if isinstance(record, Fact) else ())]
         self._links = store.of_parents(Neighbour, edits) if rule.edited == "fact" else []
         self._cases: list[AnyCase] = []
         self._losses: dict[str, Loss] = {}
-        for key in sorted(edit for edit in edits if edit.startswith(rule.prefix)):
+        for key in sorted(edits):
             block = block_of(store, self._ruling, KeyRange(key, f"{key}\x01", ""))
             self._cases += block.cases()
             self._losses = block.losses | self._losses
 
-    def _edit_key(self, record: Record) -> str:
-        """Key of the fact, event or document that an item belongs to; a link belongs to the neighbour's fact."""
-        if isinstance(record, Script):
-            questions = self._store.by_keys(ScriptQuestion, [record.question])
-            return questions[0].fact if questions else ""
-        return str(next((getattr(record, n) for n in ("fact", "event", "document") if hasattr(record, n)), record.key))
+    def _above(self, record: Record) -> list[Record]:
+        """What a record depends on directly, as far as it is in the store."""
+        found: list[Record] = []
+        for name, kind in _ABOVE.items():
+            if hasattr(record, name):
+                found += self._store.by_keys(kind, [getattr(record, name)])
+        return found
 
     def explain(self) -> Explanation:
         record = self._record
         current = self._store.by_keys(type(record), [record.key])
         if [r.id for r in current] == [record.id]:
-            path = list({r.id: r for r in self._path(record)}.values())
-            ruling = self._ruling.over(r.id for r in path)
-            steps = [self._step(r, self._decide(ruling, r)) for r in path]
-            status = self._status(steps[0])
+            ruling = self._ruling.over(r.id for r in self._path)
+            steps = [self._step(r, ruling.decide(r, beside=self._is_beside(r))) for r in self._path]
+            status, why = self._status(steps[0])
         else:
-            status = Status("out", "this version was replaced by another")
-            steps = [self._step(record, Decision("drop", reason=status.why))]
+            status, why = "out", "this version was replaced by another"
+            steps = [self._step(record, Decision("drop", reason=why))]
         facts = [s.record.key for s in steps if isinstance(s.record, Fact)]
         against = tuple(f"{key}: {c.text}" for key in facts for c in self._store.contradictions(key))
         thresholds = tuple(threshold_text(t) for t in self._rule.thresholds)
-        return Explanation(record.key, record.kind, *status, tuple(steps), thresholds, against)
+        return Explanation(record.key, record.kind, status, why, tuple(steps), thresholds, against)
 
-    def _path(self, record: Record) -> Iterator[Record]:
-        """The record and what it depends on; of a fact also its prompts."""
-        yield record
-        if isinstance(record, Fact):
-            yield from self._store.of_parents(ScriptPrompt, [record.key])
-        if isinstance(record, ScriptPrompt):
-            yield from self._store.by_keys(ScriptQuestion, [record.question])
-            yield from self._store.by_keys(Script, [record.script])
-        if isinstance(record, Script):
-            for question in self._store.by_keys(ScriptQuestion, [record.question]):
-                yield from self._path(question)
-        above = (record.edit, record.fact) if isinstance(record, Neighbour) else (self._of,)
-        for key in above:
-            yield from self._store.by_keys(_EDITS[self._rule.edited], [key])
+    def _is_beside(self, record: Record) -> bool:
+        """Whether a record is a fact that the rule does not look at as an edit."""
+        return isinstance(record, Fact) and bool(self._ruling.out_of_scope(record))
 
     def _step(self, record: Record, decision: Decision) -> ExplanationStep:
         verdicts = tuple(self._store.verdicts([record.id]))
-        return ExplanationStep(record, self._with_reason(decision, verdicts), verdicts)
+        return ExplanationStep(record, _with_reason(decision, verdicts), verdicts)
 
-    @staticmethod
-    def _with_reason(decision: Decision, verdicts: Iterable[Verdict]) -> Decision:
-        """A decision with the reason that the verdict gives."""
-        if not decision.by or decision.reason:
-            return decision
-        reasons = [v.reason for v in verdicts if matches(v.by, decision.by) and v.reason and v.label != "keep"]
-        return decision._replace(reason=reasons[0] if reasons else "")
-
-    def _decide(self, ruling: Ruling, record: Record) -> Decision:
-        if isinstance(record, Fact) and not ruling.in_scope(record):
-            return ruling.of_neighbour(record)
-        if isinstance(record, Fact | Event | Document):
-            return ruling.of_edit(record)
-        if isinstance(record, FactQuestion | TendencyQuestion | DocumentProbe):
-            return ruling.of_question(record)
-        return ruling.of(record)
-
-    # ---- the trace of the item --------------------------------------------------------------------------------
-
-    def _status(self, step: ExplanationStep) -> Status:
+    def _status(self, step: ExplanationStep) -> tuple[str, str]:
+        """``in`` with the place in a case, or ``out`` or ``held`` with the reason."""
         if places := [place for case in self._cases if (place := _place_in(case, step.record))]:
-            return Status("in", min(places, key=lambda place: place.startswith("as ")))
+            return "in", min(places, key=lambda place: place.startswith("as "))
         if step.judged.outcome != "keep":
             return _status_of(Loss(step.judged, step.record))
         losses = list(self._losses_of(step.record))
-        return min(losses, key=lambda s: s.status == "out", default=Status("out", "no case holds it"))
+        return min(losses, key=lambda s: s[0] == "out", default=("out", "no case holds it"))
 
-    def _losses_of(self, record: Record) -> Iterator[Status]:
-        """Why an item that is kept by itself is in no case."""
-        if isinstance(record, Fact):
-            yield from self._loss_of_edit(record.key)
-            yield from (s for link in self._links if link.fact == record.key for s in self._loss_of_link(link))
-        elif isinstance(record, ScriptPrompt):
-            yield from self._loss_of_prompt(record)
-        elif isinstance(record, Neighbour):
-            yield from self._loss_of_link(record)
-        elif isinstance(record, ScriptQuestion | Script):
-            field = "question" if isinstance(record, ScriptQuestion) else "script"
-            prompts = self._store.of_parents(ScriptPrompt, [self._of])
-            mine = [p for p in prompts if getattr(p, field) == record.key]
-            yield from (s for prompt in mine for s in self._loss_of_prompt(prompt))
-            if not mine:
-                yield Status("out", f"no script prompt was made of this {record.kind}")
-        else:
-            yield from self._loss_of_edit(self._of)
-
-    def _loss_of_prompt(self, prompt: ScriptPrompt) -> Iterator[Status]:
-        if loss := self._losses.get(prompt.id):
+    def _losses_of(self, record: Record) -> Iterator[tuple[str, str]]:
+        """Why an item that is kept by itself is in no case: its own loss, or those of what it could be in."""
+        if loss := self._losses.get(record.id):
             yield self._told(loss)
+            return
+        if isinstance(record, ScriptQuestion | Script):
+            facts = [r.key for r in self._path if isinstance(r, Fact)]
+            prompts = self._store.of_parents(ScriptPrompt, facts)
+            prompts = [p for p in prompts if record.key in (p.question, p.script)]
+            yield from (status for prompt in prompts for status in self._losses_of(prompt))
+            if not prompts:
+                yield "out", f"no script prompt was made of this {record.kind}"
+            return
+        if isinstance(record, Neighbour):
+            yield from self._losses_above(record, "fact", beside=True)
+            yield from self._losses_above(record, "edit")
             return
         for link in self._links:
-            if link.fact == prompt.fact:
-                if loss := self._losses.get(f"{link.id} {prompt.id}"):
-                    status = _status_of(loss)
-                    yield status._replace(why=f"{loss.decision.by} says so beside '{link.edit}'")
-                yield from self._loss_of_link(link)
-        yield from self._loss_of_edit(prompt.fact)
+            if isinstance(record, Fact | ScriptPrompt) and link.fact == getattr(record, "fact", record.key):
+                if loss := self._losses.get(f"{link.id} {record.id}"):
+                    yield _status_of(loss)[0], f"{loss.decision.by} says so beside '{link.edit}'"
+                yield from self._losses_of(link)
+        for name in ("fact", "event", "document"):
+            yield from self._losses_above(record, name)
 
-    def _loss_of_link(self, link: Neighbour) -> Iterator[Status]:
-        facts = self._store.by_keys(Fact, [link.fact])
-        if not facts:
-            yield Status("out", f"its fact '{link.fact}' is not in the store")
-        for item in (link.id, *(f"beside {fact.id}" for fact in facts)):
-            if loss := self._losses.get(item):
-                yield self._told(loss)
-        yield from self._loss_of_edit(link.edit)
-
-    def _loss_of_edit(self, key: str) -> Iterator[Status]:
-        """Why a fact, event or document has no case."""
-        rule = self._rule
-        records = self._store.by_keys(_EDITS[rule.edited], [key])
-        if not records:
-            yield Status("out", f"its {rule.edited} '{key}' is not in the store")
+    def _losses_above(self, record: Record, name: str, *, beside: bool = False) -> Iterator[tuple[str, str]]:
+        """Why the edit in a field of a record has no case; ``beside``: why it is no neighbour."""
+        if (key := getattr(record, name, None)) is None:
             return
-        (edit,) = records
-        if isinstance(edit, Fact) and edit.change not in rule.changes:
-            near = " (it can be a neighbour)" if edit.change == "none" else ""
-            yield Status("out", f"its change is '{edit.change}', the rule takes {', '.join(rule.changes)}{near}")
-        elif not key.startswith(rule.prefix):
-            yield Status("out", f"its key does not begin with '{rule.prefix}'")
-        elif loss := self._losses.get(edit.id):
-            yield self._told(loss)
+        edits = self._store.by_keys(_ABOVE[name], [key])
+        if not edits:
+            yield "out", f"its {_ABOVE[name].kind} '{key}' is not in the store"
+        for edit in edits:
+            if loss := self._losses.get(f"beside {edit.id}" if beside else edit.id):
+                yield self._told(loss)
 
-    def _told(self, loss: Loss) -> Status:
+    def _told(self, loss: Loss) -> tuple[str, str]:
         """A loss with the reason that the verdict gives."""
-        decision = self._with_reason(loss.decision, self._store.verdicts([loss.record.id]))
+        decision = _with_reason(loss.decision, self._store.verdicts([loss.record.id]))
         return _status_of(loss._replace(decision=decision))
 
 
-def _status_of(loss: Loss) -> Status:
-    return Status("out" if loss.decision.outcome == "drop" else "held", loss.text)
+def _with_reason(decision: Decision, verdicts: Iterable[Verdict]) -> Decision:
+    """A decision with the reason that the verdict gives."""
+    if not decision.by or decision.reason:
+        return decision
+    reasons = [v.reason for v in verdicts if matches(v.by, decision.by) and v.reason and v.label != "keep"]
+    return decision._replace(reason=reasons[0] if reasons else "")
+
+
+def _status_of(loss: Loss) -> tuple[str, str]:
+    return "out" if loss.decision.outcome == "drop" else "held", loss.text
 
 
 def _place_in(case: AnyCase, record: Record) -> str:
     """Where an item is in a case, in a clause; empty where it is not in it."""
-    edited = case.request.id == record.id
-    if isinstance(case, EventCase | DocumentCase):
-        asked = (*case.facts, *case.tendencies) if isinstance(case, EventCase) else case.probes
-        if not edited and all(r.id != record.id for r in asked):
-            return ""
-        return (
-            f"in '{case.key}', which has {counted(len(asked), 'probe' if case.kind == 'document_case' else 'question')}"
-        )
-    if edited or _holds(case, record):
-        near = sum(bool(n.prompts) for n in case.neighbours)
-        return (
-            f"in '{case.key}', which has {counted(len(case.prompts), 'script prompt')} and {counted(near, 'neighbour')}"
-        )
+    name = record.key if isinstance(record, Script) else record.id
+    if not isinstance(case, Case):
+        ids = _names(case_records(case))
+        noun = "probe" if isinstance(case, DocumentCase) else "question"
+        return f"in '{case.key}', which has {counted(len(ids) - 1, noun)}" if name in ids else ""
+    if name in _names((case.fact, *case.questions, *case.prompts)):
+        near = counted(sum(bool(n.prompts) for n in case.neighbours), "neighbour")
+        return f"in '{case.key}', which has {counted(len(case.prompts), 'script prompt')} and {near}"
     for neighbour in case.neighbours:
-        if record.id in (neighbour.link.id, neighbour.fact.id):
+        if name in (neighbour.link.id, neighbour.fact.id):
             return f"as a neighbour in '{case.key}'"
-        if _holds(neighbour, record):
+        if name in _names((*neighbour.questions, *neighbour.prompts)):
             return f"as a neighbour's prompt of '{case.key}'"
     return ""
 
 
-def _holds(case: Case | CaseNeighbour, record: Record) -> bool:
-    """Whether a case or neighbour holds a prompt or question, or was cut of a script."""
-    if isinstance(record, Script):
-        return any(p.script == record.key for p in case.prompts)
-    return any(r.id == record.id for r in (*case.prompts, *case.questions))
+def _names(records: Iterable[Record]) -> set[str]:
+    """Ids of records, and keys of the scripts that prompts were cut of."""
+    return {name for r in records for name in (r.id, getattr(r, "script", None)) if name}
 
 
 def _reason_text(decision: Decision | Verdict) -> str:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import sys
 from collections import Counter, defaultdict
 from collections.abc import Collection, Iterable, Mapping, Sequence
+from functools import cache, partial
 from typing import Any, ClassVar, Literal, NamedTuple, Self
 
 from pydantic import Field, model_validator
@@ -273,54 +274,38 @@ class Verdicts:
         several: Collection[str] = (),
         settled: Mapping[str, Decision] | None = None,
     ) -> None:
-        self._rule, self._several = rule, several
+        self._rule, self._several, self._settled = rule, several, settled or {}
         self._rows: defaultdict[str, list[StoredVerdict]] = defaultdict(list)
         self._measured: list[set[str]] = [set() for _ in rule.thresholds]
-        self._settled: Mapping[str, Decision] = {} if settled is None else settled
         self._needed = any(t.missing != "keep" for t in rule.thresholds)
-        self._bounds: dict[tuple[str, str | None], list[int]] = {}
-        looked: dict[tuple[str, str | None], tuple[bool, bool]] = {}
+        self._on = cache(lambda by, model: [n for n, t in enumerate(rule.thresholds) if t.on(by, model)])
+        self._by_person = cache(lambda by: rater_of_verdict(by) is not None)
+        looked_at = cache(partial(counts, rule))
         for verdict in verdicts:
-            if (kind := looked.get((verdict.by, verdict.model))) is None:
-                kind = counts(rule, verdict.by, verdict.model), rater_of_verdict(verdict.by) is not None
-                looked[verdict.by, verdict.model] = kind
-            if kind[0]:
-                self._add(verdict, by_person=kind[1])
+            if looked_at(verdict.by, verdict.model):
+                self._add(verdict)
 
-    def _add(self, verdict: Verdict, *, by_person: bool) -> None:
-        by = sys.intern(verdict.by)
-        if by_person:
+    def _add(self, verdict: Verdict) -> None:
+        by, place = sys.intern(verdict.by), _place(verdict.item_id, verdict.related)
+        if self._by_person(by):
             if verdict.label not in (None, "unscored"):
-                self._rows[_place(verdict.item_id, verdict.related)].append(StoredVerdict(verdict.label, by, None))
+                self._rows[place].append(StoredVerdict(str(verdict.label), by, None))
             return
-        if verdict.label is not None:
-            for n in self._thresholds(verdict):
-                self._measured[n].add(verdict.item_id)
-        if verdict.value is not None and (bounds := self._thresholds(verdict)):
-            for n in bounds:
-                self._bound(verdict, n)
+        numbers = self._on(verdict.by, verdict.model)
+        for n in numbers:
+            self._measured[n].add(verdict.item_id)
+        outcomes: list[str] = []
+        if verdict.value is not None and numbers:
+            place = verdict.item_id
+            bounds = [self._rule.thresholds[n] for n in numbers]
+            # of a cluster, an item that is out may be the one that stays
+            outcomes = [t.then if t.out(verdict.value) else "keep" for t in bounds if not t.clusters]
         elif verdict.label is not None:
             policy = {"unsure": self._rule.unsure, "unscored": self._rule.unscored}
-            outcome = policy.get(verdict.label, verdict.label)
+            outcomes = [policy.get(verdict.label, verdict.label)]
+        for outcome in outcomes:
             if outcome != "keep" or verdict.check in self._several:
-                self._rows[_place(verdict.item_id, verdict.related)].append(StoredVerdict(outcome, by, verdict.model))
-
-    def _thresholds(self, verdict: Verdict) -> list[int]:
-        if (numbers := self._bounds.get((verdict.by, verdict.model))) is None:
-            numbers = [n for n, t in enumerate(self._rule.thresholds) if t.on(verdict.by, verdict.model)]
-            self._bounds[verdict.by, verdict.model] = numbers
-        return numbers
-
-    def _bound(self, verdict: Verdict, n: int) -> None:
-        threshold = self._rule.thresholds[n]
-        self._measured[n].add(verdict.item_id)
-        assert verdict.value is not None
-        if threshold.clusters:  # an item that is out may be the one that stays
-            return
-        out = threshold.out(verdict.value)
-        if out or verdict.check in self._several:
-            outcome = threshold.then if out else "keep"
-            self._rows[verdict.item_id].append(StoredVerdict(outcome, sys.intern(verdict.by), verdict.model))
+                self._rows[place].append(StoredVerdict(outcome, by, verdict.model))
 
     def judge(self, kind: str, item: str, *related: str) -> Decision:
         """Drop before hold before keep; people first where the rule says so, and a lead's decision before people."""

@@ -16,13 +16,25 @@ from collections import defaultdict
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from copy import copy
 
-from curation.rules.rule import KEPT, Decision, RequestRule, SplitRule, Verdicts, check_units, counts, matches
+from curation.rules.rule import (
+    KEPT,
+    Decision,
+    EventRule,
+    RequestRule,
+    SplitRule,
+    Verdicts,
+    check_units,
+    counts,
+    matches,
+)
 from curation.similarity.pairs import components as connected
-from curation.splits.errata import Errata, Erratum
+from curation.splits.errata import Errata
 from curation.store.store import Store
 from curation.store.writer import chunks
 from schemas.core.records import Record
 from schemas.core.registry import suggest
+from schemas.documents.document import Document
+from schemas.events.event import Event
 from schemas.facts import Fact
 from schemas.raters import rater_of_verdict
 from schemas.scripts import Script, ScriptPrompt, ScriptQuestion
@@ -80,34 +92,40 @@ class Ruling:
         verdicts = self._store.deciding_verdicts(items, plain=self._plain) if items else ()
         return Verdicts(verdicts, self.rule, several=self._several, settled=self.settled)
 
-    def of(self, record: Record, *related: str) -> Decision:
-        """The outcome for one record by itself (or for a pair)."""
-        if not related and (erratum := self.errata.of(record.key, record.id)):
-            return _of_erratum(erratum)
-        return self.verdicts.judge(record.kind, record.id, *related)
+    def decide(self, record: Record, *related: str, beside: bool = False) -> Decision:
+        """What becomes of one record by itself, or of a pair: errata first, then people, then checks and thresholds.
 
-    def of_edit(self, record: Record) -> Decision:
-        """The outcome for a fact, event or document; an erratum on its case is one on it."""
-        if erratum := self.errata.of(f"case/{record.key}", record.id):
-            return _of_erratum(erratum)
-        return self.of(record)
-
-    def of_neighbour(self, fact: Fact) -> Decision:
-        """The outcome for a fact as a neighbour: errata and people. Checks and thresholds judge facts as edits."""
-        erratum = self.errata.of(fact.key, fact.id) or self.errata.of(f"case/{fact.key}", fact.id)
-        return _of_erratum(erratum) if erratum else self.verdicts.by_people(fact.id) or KEPT
-
-    def of_question(self, record: Record) -> Decision:
-        """The outcome for what asks about an event or document; the rule can want several people for it, or a lead."""
-        decision = self.of(record)
-        wanted = self.rule.min_people if isinstance(self.rule, RequestRule) else 0
-        if decision == KEPT and self.verdicts.number_of_people(record.id) < wanted:
+        Args:
+            record: An erratum on the case of an edit is one on the edit.
+            related: The other record of a pair.
+            beside: Decide on a fact as a neighbour: checks and thresholds judge facts as edits.
+        """
+        if related:
+            return self.verdicts.judge(record.kind, record.id, *related)
+        is_edit = isinstance(record, Fact | Event | Document)
+        erratum = self.errata.of(f"case/{record.key}", record.id) if is_edit else None
+        if erratum := erratum or self.errata.of(record.key, record.id):
+            return Decision("drop" if erratum.action == "drop" else "hold", "erratum", erratum.what)
+        if beside:
+            return self.verdicts.by_people(record.id) or KEPT
+        decision = self.verdicts.judge(record.kind, record.id)
+        wanted = self.rule.min_people if isinstance(self.rule, RequestRule) and not is_edit else 0
+        if decision == KEPT and wanted > self.verdicts.number_of_people(record.id):
             return Decision("hold", "people", f"fewer than {wanted} people judged it")
         return decision
 
-    def in_scope(self, fact: Fact) -> bool:
-        """Whether the rule looks at a fact as an edit."""
-        return fact.change in self.rule.changes and fact.key.startswith(self.rule.prefix)
+    def out_of_scope(self, edit: Record) -> str:
+        """Why the rule does not look at a fact, event or document; empty where it does."""
+        rule = self.rule
+        if not edit.key.startswith(rule.prefix):
+            return f"its key does not begin with '{rule.prefix}'"
+        if isinstance(edit, Fact) and edit.change not in rule.changes:
+            near = " (it can be a neighbour)" if edit.change == "none" else ""
+            return f"its change is '{edit.change}', the rule takes {', '.join(rule.changes)}{near}"
+        types = rule.types if isinstance(rule, EventRule) else None
+        if isinstance(edit, Event) and types is not None and edit.type not in types:
+            return f"its type is '{edit.type}', the rule takes {', '.join(types)}"
+        return ""
 
 
 def plain_checks(rule: SplitRule, named: Iterable[str], several: Iterable[str]) -> list[str]:
@@ -119,11 +137,6 @@ def plain_checks(rule: SplitRule, named: Iterable[str], several: Iterable[str]) 
     """
     checks = [by for by in named if rater_of_verdict(by) is None and by.partition("@")[0] not in several]
     return [by for by in checks if not any(matches(by, t.check) for t in rule.thresholds)]
-
-
-def _of_erratum(erratum: Erratum) -> Decision:
-    """What an erratum that applies comes to: out, or held until somebody has looked."""
-    return Decision("drop" if erratum.action == "drop" else "hold", "erratum", erratum.what)
 
 
 Edges = dict[str, tuple[str, ...]]
@@ -211,7 +224,7 @@ class _ClusterBlock:
             self._above |= {(r.kind, r.key): r for r in level}
         judged = [*self._members, *self._above.values()]
         self.ruling = ruling.over([*ids, *(r.id for r in judged)])
-        facts = {r.key for r in judged if isinstance(r, Fact) and not ruling.in_scope(r)}
+        facts = {r.key for r in judged if isinstance(r, Fact) and ruling.out_of_scope(r)}
         self._beside = store.beside(facts)
 
     def kept(self) -> dict[str, str]:
@@ -222,11 +235,11 @@ class _ClusterBlock:
         """Whether a record, or what it depends on, is out; what is not in the store takes nothing out."""
         if record is None:
             return False
+        if self.ruling.decide(record).outcome != "keep":
+            return True
         if isinstance(record, Fact):
-            seen = self.ruling.in_scope(record) or record.key in self._beside
-            return not seen or self.ruling.of_edit(record).outcome != "keep"
-        above = (self._above.get((kind.kind, key)) for kind, key in _ancestors(record))
-        return self.ruling.of(record).outcome != "keep" or any(map(self._is_out, above))
+            return bool(self.ruling.out_of_scope(record)) and record.key not in self._beside
+        return any(self._is_out(self._above.get((kind.kind, key))) for kind, key in _ancestors(record))
 
 
 def _ancestors(record: Record) -> Iterator[tuple[type[Record], str]]:

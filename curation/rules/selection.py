@@ -1,16 +1,18 @@
 """From the store to the cases of a split: verdicts measure and describe, the rule decides, every loss is counted.
 
 The result is a function of the store, the rule and the errata: changing a threshold measures nothing again.
-Edits are decided block by block, so memory does not grow with the store.
+Edits are decided block by block, so memory does not grow with the store. A block notes why an item is left out; these
+notes are what ``split explain`` prints.
 """
 
 from __future__ import annotations
 
 from collections import Counter, defaultdict
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
+from functools import cached_property
 from typing import NamedTuple
 
-from curation.rules.rule import Decision, EventRule, SplitRule, Threshold, worst
+from curation.rules.rule import Decision, EventRule, SplitRule, worst
 from curation.rules.ruling import Ruling
 from curation.splits.errata import Errata
 from curation.store.reader import KeyRange
@@ -24,8 +26,6 @@ from schemas.events.questions import FactQuestion, TendencyQuestion
 from schemas.facts import Fact, Neighbour
 from schemas.scripts import Script, ScriptPrompt, ScriptQuestion
 from schemas.text.counting import counted
-
-__all__ = ["Selection", "SelectionStream", "SplitRule", "Threshold", "choose"]
 
 BLOCK = 2000
 """Edits that are decided at a time."""
@@ -59,7 +59,6 @@ class SelectionStream:
         self._counts: Counter[str] = Counter({f"{rule.edited}s": 0} if rule.edited != "fact" else {})
         self.unprompted: Counter[str] = Counter()
         self.prompts = 0
-        self._elsewhere: set[str] | None = None
 
     @property
     def counts(self) -> dict[str, int]:
@@ -73,16 +72,15 @@ class SelectionStream:
             cases = block.cases()
             if isinstance(block, FactBlock):
                 self.prompts += sum(p.fact in keys for p in block.cut)
-                block.count_lost_questions(self._prompted_elsewhere)
-                self.unprompted.update(block.count_without_prompt(self._prompted_elsewhere))
+                self.unprompted.update(block.count_without_prompt(self))
             self._counts.update(block.counts)
             self._counts["cases"] += len(cases)
             yield from cases
 
-    def _prompted_elsewhere(self) -> set[str]:
-        if self._elsewhere is None:
-            self._elsewhere = self._store.asked_elsewhere()
-        return self._elsewhere
+    @cached_property
+    def prompted_elsewhere(self) -> set[str]:
+        """Keys of questions that another fact's prompt names."""
+        return self._store.asked_elsewhere()
 
 
 class Loss(NamedTuple):
@@ -109,8 +107,9 @@ class Block:
         losses: Why an item is left out, by its id (of a pair: both ids; of a fact as a neighbour: ``beside ID``).
     """
 
-    def __init__(self, ruling: Ruling) -> None:
+    def __init__(self, ruling: Ruling, records: Iterable[Record]) -> None:
         self._all, self._rule = ruling, ruling.rule
+        self._ruling = ruling.over(record.id for record in records)
         self.counts: Counter[str] = Counter()
         self.losses: dict[str, Loss] = {}
 
@@ -134,10 +133,21 @@ class Block:
             self.counts[f"{what}: {_VERBS[decision.outcome][0]} by {decision.by}"] += 1
         return False
 
-    def _short(self, record: Record, what: str, reason: str, *, held: bool = False) -> None:
-        """An edit of which too little is left."""
-        self.counts[what] += 1
-        self.losses[record.id] = Loss(Decision("hold" if held else "drop", reason=reason), record)
+    def _takes(self, edit: Fact | Event | Document) -> bool:
+        """Whether the rule looks at an edit and keeps it."""
+        if reason := self._ruling.out_of_scope(edit):
+            self.losses[edit.id] = Loss(Decision("drop", reason=reason), edit)
+            return False
+        self.counts[f"{edit.kind}s"] += 1
+        return self._passes(self._ruling.decide(edit), edit.kind, edit)
+
+    def _too_few(self, edit: Record, what: str, number: str, wanted: int, lost: Sequence[Loss] = ()) -> None:
+        """Note an edit of which too little is left; ``lost`` are its parts that were left out."""
+        self.counts[f"{edit.kind}: too few {what}"] += 1
+        held = bool(lost) and all(loss.decision.outcome == "hold" for loss in lost)
+        also = f" ({lost[0].text})" if lost else ""
+        reason = f"'{edit.key}' has {number}, the rule wants {wanted}{also}"
+        self.losses[edit.id] = Loss(Decision("hold" if held else "drop", reason=reason), edit)
 
 
 def block_of(store: Store, ruling: Ruling, keys: KeyRange) -> Block:
@@ -153,7 +163,6 @@ class FactBlock(Block):
     """
 
     def __init__(self, store: Store, ruling: Ruling, keys: KeyRange) -> None:
-        super().__init__(ruling)
         self._store, self._keys = store, keys
         self._facts = store.in_range(Fact, keys)
         links = store.in_range(Neighbour, keys, parent=True)
@@ -166,56 +175,43 @@ class FactBlock(Block):
         questions |= {q.key: q for q in store.by_keys(ScriptQuestion, {p.question for p in cut} - questions.keys())}
         self._questions = questions
         self._scripts = {s.key: s for s in store.by_keys(Script, {p.script for p in cut})}
-        judged = (self._facts, links, self._beside.values(), cut, questions.values(), self._scripts.values())
-        self._ruling = ruling.over(record.id for records in judged for record in records)
+        scripts = self._scripts.values()
+        super().__init__(ruling, [*self._facts, *links, *self._beside.values(), *cut, *questions.values(), *scripts])
         self._links: dict[str, list[Neighbour]] = defaultdict(list)
         for link in links:
             self._links[link.edit].append(link)
         self._prompts: dict[str, list[ScriptPrompt]] = defaultdict(list)
         self._lost_prompts: dict[str, list[Loss]] = defaultdict(list)
-        self._sort_prompts()
-
-    def _sort_prompts(self) -> None:
-        """Prompts that pass with their question and script, by their fact."""
-        for record in (*self._questions.values(), *self._scripts.values()):
-            if (decision := self._ruling.of(record)).outcome != "keep":
-                self.losses[record.id] = Loss(decision, record)
         for prompt in self.cut:
-            parents = (self._questions.get(prompt.question or ""), self._scripts.get(prompt.script or ""))
-            losses = [self.losses[r.id] for r in parents if r is not None and r.id in self.losses]
-            if (decision := self._ruling.of(prompt)).outcome != "keep":
-                losses.insert(0, Loss(decision, prompt))
-            if not losses:
-                self._prompts[prompt.fact].append(prompt)
-                continue
-            loss = min(losses, key=lambda one: one.decision.outcome != "drop")
-            self._passes(loss.decision, "prompt", loss.record, lost=prompt.id, count=prompt.fact in self._keys)
+            self._sort_prompt(prompt)
+
+    def _sort_prompt(self, prompt: ScriptPrompt) -> None:
+        """Put a prompt under its fact: with those that pass with their question and script, or with the others."""
+        records = (prompt, self._questions.get(prompt.question or ""), self._scripts.get(prompt.script or ""))
+        losses = [Loss(self._ruling.decide(record), record) for record in records if record is not None]
+        loss = min(losses, key=lambda one: ("drop", "hold", "keep").index(one.decision.outcome))
+        count = prompt.fact in self._keys
+        if self._passes(loss.decision, "prompt", loss.record, lost=prompt.id, count=count):
+            self._prompts[prompt.fact].append(prompt)
+        else:
             self._lost_prompts[prompt.fact].append(loss)
 
     def _make_cases(self) -> Iterator[Case]:
         for fact in self._facts:
-            if not self._ruling.in_scope(fact):
-                continue
-            self.counts["facts"] += 1
-            if self._passes(self._ruling.of_edit(fact), "fact", fact) and (case := self._case(fact)):
+            if self._takes(fact) and (case := self._case(fact)):
                 yield case
 
     def _case(self, fact: Fact) -> Case | None:
-        prompts = self._prompts.get(fact.key, [])
-        neighbours = [neighbour for link in self._links.get(fact.key, ()) if (neighbour := self._neighbour(link))]
-        if len(prompts) < self._rule.min_prompts:
-            lost = self._lost_prompts[fact.key]
-            also = f" ({lost[0].text})" if lost else ""
-            held = bool(lost) and all(loss.decision.outcome == "hold" for loss in lost)
+        prompts, wanted = self._prompts.get(fact.key, []), self._rule.min_prompts
+        neighbours = [near for link in self._links.get(fact.key, ()) if (near := self._neighbour(link))]
+        if len(prompts) < wanted:
             number = counted(len(prompts), "script prompt")
-            reason = f"'{fact.key}' has {number}, the rule wants {self._rule.min_prompts}{also}"
-            self._short(fact, "fact: too few prompts", reason, held=held)
+            self._too_few(fact, "prompts", number, wanted, self._lost_prompts[fact.key])
             return None
-        near = sum(bool(n.prompts) for n in neighbours)
-        if near < self._rule.min_neighbours:
-            number = counted(near, "neighbour with a prompt", "neighbours with a prompt")
-            reason = f"'{fact.key}' has {number}, the rule wants {self._rule.min_neighbours}"
-            self._short(fact, "fact: too few neighbours", reason)
+        with_prompt, wanted = sum(bool(n.prompts) for n in neighbours), self._rule.min_neighbours
+        if with_prompt < wanted:
+            number = counted(with_prompt, "neighbour with a prompt", "neighbours with a prompt")
+            self._too_few(fact, "neighbours", number, wanted)
             return None
         return Case(
             key=f"case/{fact.key}",
@@ -226,15 +222,15 @@ class FactBlock(Block):
         )
 
     def _neighbour(self, link: Neighbour) -> CaseNeighbour | None:
-        of = self._ruling.of
+        decide = self._ruling.decide
         fact = self._beside.get(link.fact)
-        if fact is None or not self._passes(of(link), "neighbour", link):
+        if fact is None or not self._passes(decide(link), "neighbour", link):
             return None
-        if not self._passes(self._ruling.of_neighbour(fact), "neighbour's fact", fact, lost=f"beside {fact.id}"):
+        if not self._passes(decide(fact, beside=True), "neighbour's fact", fact, lost=f"beside {fact.id}"):
             return None
         prompts = []
         for prompt in self._prompts.get(link.fact, ()):
-            pair = worst([of(link, prompt.id), of(prompt, link.id)])
+            pair = worst([decide(link, prompt.id), decide(prompt, link.id)])
             if self._passes(pair, "neighbour prompt", prompt, lost=f"{link.id} {prompt.id}"):
                 prompts.append(prompt)
         return CaseNeighbour(link=link, fact=fact, questions=self._questions_of(prompts), prompts=tuple(prompts))
@@ -244,26 +240,20 @@ class FactBlock(Block):
         keys = dict.fromkeys(p.question for p in prompts)
         return tuple(self._questions[k] for k in keys if k is not None and k in self._questions)
 
-    def _without_prompt(self, elsewhere: Callable[[], set[str]]) -> list[ScriptQuestion]:
-        """Questions of the block's facts without a prompt; ``elsewhere``: those that another fact's prompt names."""
+    def count_without_prompt(self, stream: SelectionStream) -> Counter[str]:
+        """Count the questions without a prompt that are left out; of the others, say why they have none."""
         named = {p.question for p in self.cut}
-        waiting = [q for q in self._questions.values() if q.fact in self._keys and q.key not in named]
-        return [q for q in waiting if q.key not in elsewhere()] if waiting else []
-
-    def count_lost_questions(self, elsewhere: Callable[[], set[str]]) -> None:
-        """Count the questions without a prompt that are left out themselves."""
-        for question in self._without_prompt(elsewhere):
-            if loss := self.losses.get(question.id):
-                self._passes(loss.decision, "question", question)
-
-    def count_without_prompt(self, elsewhere: Callable[[], set[str]]) -> Counter[str]:
-        """Why questions that nothing drops have no prompt: no script, or what became of their scripts."""
-        waiting = {q.key for q in self._without_prompt(elsewhere) if q.id not in self.losses}
+        lone = [q for q in self._questions.values() if q.fact in self._keys and q.key not in named]
+        waiting = [
+            q.key
+            for q in lone
+            if q.key not in stream.prompted_elsewhere and self._passes(self._ruling.decide(q), "question", q)
+        ]
         scripts = self._store.of_parents(Script, waiting) if waiting else []
         ruling = self._all.over(s.id for s in scripts)
         reasons = dict.fromkeys(waiting, "question without a prompt: no script")
         for script in scripts:
-            decision = ruling.of(script)
+            decision = ruling.decide(script)
             why = "none was cut of its script"
             if decision.outcome != "keep":
                 why = f"its script was {_VERBS[decision.outcome][0]} by {decision.by}"
@@ -279,47 +269,41 @@ class RequestBlock(Block):
     """Events with the questions about them, or documents with their probes."""
 
     def __init__(self, store: Store, ruling: Ruling, keys: KeyRange) -> None:
-        super().__init__(ruling)
-        kinds: tuple[type[Asked], ...] = (DocumentProbe,)
-        if isinstance(ruling.rule, EventRule):
-            kinds = (FactQuestion, TendencyQuestion)
-        edits: type[Event] | type[Document] = Event if isinstance(ruling.rule, EventRule) else Document
+        of_events = isinstance(ruling.rule, EventRule)
+        kinds: tuple[type[Asked], ...] = (FactQuestion, TendencyQuestion) if of_events else (DocumentProbe,)
+        edits: type[Event] | type[Document] = Event if of_events else Document
         self._edits: list[Event | Document] = [*store.in_range(edits, keys)]
         self._asked = [record for kind in kinds for record in store.in_range(kind, keys, parent=True)]
-        self._ruling = ruling.over(record.id for record in (*self._edits, *self._asked))
+        super().__init__(ruling, [*self._edits, *self._asked])
 
     def _make_cases(self) -> Iterator[EventCase | DocumentCase]:
         rule = self._rule
         passing: dict[str, list[Asked]] = defaultdict(list)
         for asked in self._asked:
-            if self._passes(self._ruling.of_question(asked), asked.kind.replace("_", " "), asked):
+            if self._passes(self._ruling.decide(asked), asked.kind.replace("_", " "), asked):
                 passing[asked.document if isinstance(asked, DocumentProbe) else asked.event].append(asked)
+        what = "questions" if isinstance(rule, EventRule) else "probes"
+        wanted = rule.min_questions if isinstance(rule, EventRule) else getattr(rule, "min_probes", 1)
         for edit in self._edits:
-            if isinstance(rule, EventRule) and rule.types is not None and getattr(edit, "type", "") not in rule.types:
-                reason = f"its type is '{getattr(edit, 'type', '')}', the rule takes {', '.join(rule.types)}"
-                self.losses[edit.id] = Loss(Decision("drop", reason=reason), edit)
+            if not self._takes(edit):
                 continue
-            self.counts[f"{edit.kind}s"] += 1
-            if not self._passes(self._ruling.of_edit(edit), edit.kind, edit):
-                continue
-            asked_of, what = passing[edit.key], "question" if isinstance(edit, Event) else "probe"
-            wanted = rule.min_questions if isinstance(rule, EventRule) else getattr(rule, "min_probes", 1)
+            asked_of = passing[edit.key]
             if len(asked_of) < wanted:
-                reason = f"'{edit.key}' has {counted(len(asked_of), f'kept {what}')}, the rule wants {wanted}"
-                self._short(edit, f"{edit.kind}: too few {what}s", reason)
+                self._too_few(edit, what, counted(len(asked_of), f"kept {what[:-1]}"), wanted)
             elif isinstance(edit, Event):
-                facts = tuple(q for q in asked_of if isinstance(q, FactQuestion))
-                tendencies = tuple(q for q in asked_of if isinstance(q, TendencyQuestion))
-                _refuse_both_scopes((*facts, *tendencies))
-                yield EventCase(key=f"case/{edit.key}", event=edit, facts=facts, tendencies=tendencies)
+                yield _event_case(edit, asked_of)
             else:
                 probes = tuple(p for p in asked_of if isinstance(p, DocumentProbe))
                 yield DocumentCase(key=f"case/{edit.key}", document=edit, probes=probes)
 
 
-def _refuse_both_scopes(questions: Sequence[FactQuestion | TendencyQuestion]) -> None:
-    """A store can hold what no case can: records of several sources, each valid by itself."""
+def _event_case(event: Event, asked: Sequence[Asked]) -> EventCase:
+    """A case of an event; refuses questions that are both in and out of scope.
+
+    A store can hold what no case can: records of several sources, each valid by itself.
+    """
     first: dict[str, FactQuestion | TendencyQuestion] = {}
+    questions = [q for q in asked if not isinstance(q, DocumentProbe)]
     for question in questions:
         earlier = first.setdefault(question.text.casefold(), question)
         if earlier.scope != question.scope:
@@ -328,3 +312,6 @@ def _refuse_both_scopes(questions: Sequence[FactQuestion | TendencyQuestion]) ->
                 where=question.event,
                 fix=f"take one of them out: scedit split errata add {question.key} REASON --errata FILE",
             )
+    facts = tuple(q for q in questions if isinstance(q, FactQuestion))
+    tendencies = tuple(q for q in questions if isinstance(q, TendencyQuestion))
+    return EventCase(key=f"case/{event.key}", event=event, facts=facts, tendencies=tendencies)

@@ -94,7 +94,7 @@ def test_what_is_selected_is_what_is_explained(store: Store, edits: str, case: A
 
 def test_an_erratum_holds_or_is_about_another_version(store: Store) -> None:
     ruling = Ruling(store, EventRule(), errata=Errata([Erratum(item=MOVE, action="hold", **WRONG)]))
-    assert ruling.of_edit(RECORDS[MOVE]).outcome == "hold"
+    assert ruling.decide(RECORDS[MOVE]).outcome == "hold"
     other = Errata([Erratum(item=WHO, id="other", **WRONG)])
     assert len(list(record_keys(next(iter(SelectionStream(store, EventRule(), errata=other)))))) == 6
 

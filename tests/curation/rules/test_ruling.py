@@ -18,5 +18,5 @@ def test_people_are_wanted_for_what_asks_and_not_for_the_edit(tmp_path: Path) ->
         for rule, edit in ((DocumentRule(min_people=2), BRIDGE), (EventRule(min_people=2), MERGER)):
             ruling = Ruling(store, rule).over(r.id for r in records)
             matches = [r for r in records if r.key.startswith(f"{edit}/")]
-            assert ruling.of_edit(next(r for r in records if r.key == edit)).outcome == "keep"
-            assert matches and {ruling.of_question(r).outcome for r in matches} == {"hold"}
+            assert ruling.decide(next(r for r in records if r.key == edit)).outcome == "keep"
+            assert matches and {ruling.decide(r).outcome for r in matches} == {"hold"}
