@@ -5,16 +5,25 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import click
 
+from curation.checks.store_checks import (
+    STORE_CHECKS,
+    CheckContext,
+    CheckOutcome,
+    StoreCheck,
+    due_items,
+    make_checks,
+    run_check,
+)
 from curation.cli.options import json_options, limit_option, shared_option, store_option
+from curation.store.origins import list_stale
+from curation.store.store import Store
+from schemas.core.config import override
 from schemas.text.counting import counted
 from schemas.text.status_line import StatusLine
-
-if TYPE_CHECKING:
-    from curation.checks.store_checks import CheckOutcome, StoreCheck
 
 
 @click.command()
@@ -61,11 +70,6 @@ def check(
         return
     if store_path is None:
         raise click.UsageError("Missing option '--store' / '-s'.")
-    from curation.checks.store_checks import CheckContext, make_checks, run_check
-    from curation.store.origins import list_stale
-    from curation.store.store import Store
-    from schemas.core.config import override
-
     checks = make_checks(names, models=models, options=override({}, settings))
     if not names:
         _tell_choice(checks)
@@ -84,8 +88,6 @@ def check(
 
 def _tell_choice(checks: Sequence[StoreCheck]) -> None:
     """Which checks run where none was named, with which model, and which do not."""
-    from curation.checks.store_checks import STORE_CHECKS
-
     chosen: dict[str, list[str]] = {}
     for one in checks:
         chosen.setdefault(_name_with_options(one), []).append(one.name)
@@ -112,8 +114,6 @@ class _progress:  # noqa: N801 - used as a function
 
 
 def _list(*, as_json: bool) -> None:
-    from curation.checks.store_checks import STORE_CHECKS
-
     for name in STORE_CHECKS.names():
         cls = STORE_CHECKS.get(name)
         if as_json:
@@ -127,8 +127,6 @@ def _list(*, as_json: bool) -> None:
 
 
 def _tell_due(check: StoreCheck, around: Any, *, again: bool, limit: int | None, as_json: bool) -> None:
-    from curation.checks.store_checks import due_items
-
     items = list(due_items(around.store, check, again=again, limit=limit))
     cost: Mapping[str, Any] = check.cost(items, around)
     if as_json:

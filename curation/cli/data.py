@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import click
 
@@ -23,11 +23,15 @@ from curation.cli.options import (
     update_text,
     writes,
 )
+from curation.loaders import LOADERS, LoadResult, Problem, load
+from curation.loaders.audit import AcrossFiles, proposed_errata
+from curation.loaders.audit import defects as find
+from curation.loaders.formats.native import read_mapping, write_records
+from curation.loaders.importer import Identity, import_file
+from curation.loaders.sources import OWN, UPSTREAM
+from curation.splits.errata import write_errata
+from schemas.core.errors import DataError
 from schemas.text.counting import counted
-
-if TYPE_CHECKING:
-    from curation.loaders import LoadResult, Problem
-    from curation.loaders.importer import Identity
 
 _SUFFIXES = (".json", ".jsonl", ".csv", ".tsv")
 
@@ -74,9 +78,6 @@ def import_(
 
     Example: scedit data import shipped --store my.duckdb
     """
-    from curation.loaders.formats.native import read_mapping
-    from curation.loaders.importer import import_file
-
     table = read_mapping(mapping, columns) if mapping or columns else None
     with error_with_lines():
         done = import_file(
@@ -107,9 +108,6 @@ def formats(as_json: bool) -> None:
 
     Example: scedit data formats
     """
-    from curation.loaders import LOADERS
-    from curation.loaders.sources import OWN, UPSTREAM
-
     for name in LOADERS.names():
         upstream = UPSTREAM.get(name, OWN)
         if as_json:
@@ -150,11 +148,6 @@ def audit(
 
     Example: scedit data audit data/counterfact --examples 2
     """
-    from curation.loaders.audit import AcrossFiles, proposed_errata
-    from curation.loaders.audit import defects as find
-    from curation.splits.errata import write_errata
-    from schemas.core.errors import DataError
-
     lost, across = 0, AcrossFiles()
     named: list[Problem] = []
     for path in _files(paths):
@@ -224,9 +217,6 @@ def convert(
 
     Example: scedit data convert mine.csv facts.jsonl --map old=answer --map new=edit
     """
-    from curation.loaders import load
-    from curation.loaders.formats.native import read_mapping, write_records
-
     table_mapping = read_mapping(mapping, columns) if mapping or columns else None
     loaded = load(source, format_name, mapping=table_mapping)
     for problem in loaded.problems if skip_bad else [p for p in loaded.problems if not p.lost]:

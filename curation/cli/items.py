@@ -3,13 +3,17 @@
 from __future__ import annotations
 
 import json
+from itertools import islice
 from pathlib import Path
 from typing import Any
 
 import click
 
 from curation.cli.options import json_option, json_options, limit_option, store_option
+from curation.export.case_text import case_lines
+from curation.store.store import Store
 from schemas.lineage import quality_name
+from schemas.scripts import Script
 from schemas.text.counting import counted
 from schemas.text.escaping import escape
 
@@ -26,12 +30,6 @@ def prompts(store_path: Path, name: str, after: str, limit: int) -> None:
 
     Example: scedit store prompts --split mine --store my.duckdb
     """
-    from itertools import islice
-
-    from curation.export.case_text import case_lines
-    from curation.store.store import Store
-    from schemas.scripts import Script
-
     with Store.open(store_path) as store:
         split = store.open_split(name)
         later = (case for case in split.all_cases if case.key > after)
@@ -53,8 +51,6 @@ def show(item: str, store_path: Path, as_json: bool) -> None:
 
     Example: scedit store show facts/cf/P36/france --store my.duckdb
     """
-    from curation.store.store import Store
-
     with Store.open(store_path) as store:
         record = store.get(item)
         lineage = [x.model_dump(mode="json", exclude_none=True) for x in store.lineage(record.id)]
@@ -103,8 +99,6 @@ def list_(kind: str, store_path: Path, like: str, limit: int, as_json: bool) -> 
 
     Example: scedit store list question --like france --store my.duckdb
     """
-    from curation.store.store import Store
-
     with Store.open(store_path) as store:
         if kind == "split":
             rows = [(name, digest) for name, digest, _ in store.split_names()]
@@ -125,8 +119,6 @@ def stats(store_path: Path, as_json: bool) -> None:
 
     Example: scedit store stats --store my.duckdb
     """
-    from curation.store.store import Store
-
     with Store.open(store_path) as store:
         counts = store.stats()
     if as_json:

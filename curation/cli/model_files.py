@@ -4,6 +4,9 @@ from __future__ import annotations
 
 import click
 
+from curation.files import local_models
+from curation.files.checksums import remembered_sha256
+
 
 @click.command()
 @click.argument("name", default="local")
@@ -15,15 +18,13 @@ def fetch(name: str) -> None:
 
     Example: scedit model fetch local
     """
-    from curation.files.checksums import remembered_sha256
-    from curation.files.local_models import fetch as fetch_file
-    from curation.files.local_models import label_of
-
     with click.progressbar(length=1, label=f"Fetching {name}", show_percent=True) as bar:
 
         def show(done: int, total: int) -> None:
             bar.length = total
             bar.update(done - bar.pos)
 
-        path = fetch_file(name, on_progress=show)
-    click.echo(f"{label_of(name)}: {path} ({path.stat().st_size / 1e9:.2f} GB, SHA-256 {remembered_sha256(path)})")
+        path = local_models.fetch(name, on_progress=show)
+    click.echo(
+        f"{local_models.label_of(name)}: {path} ({path.stat().st_size / 1e9:.2f} GB, SHA-256 {remembered_sha256(path)})"
+    )

@@ -5,16 +5,21 @@ from __future__ import annotations
 import json
 from itertools import islice
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import click
 
 from curation.cli.options import json_option, json_options, shared_option, store_option, writes
+from curation.overlap.contamination import LEVELS, Overlap, has_property_id, open_collection
+from curation.overlap.contamination import overlap as compare
+from curation.overlap.near_duplicates import METHODS, Duplicates, default_threshold, near_duplicates, store_items
+from curation.shipped import named_split
+from curation.splits.partition import separate as divide
+from curation.splits.split_file import check_name, file_name, part_of, write_split
+from curation.store.store import Store
+from schemas.core.errors import UserError
+from schemas.core.registry import check_choice
 from schemas.text.counting import counted
-
-if TYPE_CHECKING:
-    from curation.overlap.contamination import Overlap
-    from curation.overlap.near_duplicates import Duplicates
 
 
 @click.command()
@@ -53,10 +58,6 @@ def dedup(
 
     Example: scedit store dedup --store my.duckdb --kind question --within fact
     """
-    from curation.overlap.near_duplicates import METHODS, default_threshold, near_duplicates, store_items
-    from curation.store.store import Store
-    from schemas.core.registry import check_choice
-
     check_choice(method, METHODS, "method")
     threshold = default_threshold(method, kind) if threshold is None else threshold
     embedder = None
@@ -117,10 +118,6 @@ def partition(
       scedit split partition mini --by subject --part train=0.8 --part test=0.2 --out parts
       scedit split partition events --by type --by subject --part train=0.5 --part test=0.5 --out parts
     """  # noqa: D301 - click needs the real backspace
-    from curation.shipped import named_split
-    from curation.splits.partition import separate as divide
-    from curation.splits.split_file import file_name, part_of, write_split
-
     split = named_split(source)
     shares = _shares(parts or ("train=0.8", "dev=0.1", "test=0.1"))
     division = divide(split.all_cases, by=by, parts=shares, seed=seed, strategy=strategy, neighbours=neighbours)  # type: ignore[arg-type]
@@ -163,10 +160,6 @@ def overlap(a: str, b: str, threshold: float, examples: int, fail_on: tuple[str,
 
     Example: scedit split overlap mini shipped --fail-on same_edit
     """  # noqa: D301 - click wants the character
-    from curation.overlap.contamination import has_property_id, open_collection
-    from curation.overlap.contamination import overlap as compare
-    from schemas.core.errors import UserError
-
     one, two = open_collection(a), open_collection(b)
     report = compare(one, two, threshold=threshold, examples=examples)
     unnamed = [sum(not has_property_id(fact) for _, fact in side.facts) for side in (one, two)]
@@ -187,9 +180,6 @@ def overlap(a: str, b: str, threshold: float, examples: int, fail_on: tuple[str,
 
 
 def _shares(parts: tuple[str, ...]) -> dict[str, float]:
-    from curation.splits.split_file import check_name
-    from schemas.core.errors import UserError
-
     shares = {}
     for part in parts:
         name, _, share = part.partition("=")
@@ -228,8 +218,6 @@ def _tell_clusters(duplicates: Duplicates, *, limit: int, as_json: bool, written
 
 
 def _tell_overlap(report: Overlap) -> None:
-    from curation.overlap.contamination import LEVELS
-
     click.echo(f"A  {report.a}: {counted(report.owners_a, 'item')}, {counted(report.texts_a, 'text')}")
     click.echo(f"B  {report.b}: {counted(report.owners_b, 'item')}, {counted(report.texts_b, 'text')}\n")
     for level in report.levels:

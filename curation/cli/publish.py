@@ -3,19 +3,24 @@
 from __future__ import annotations
 
 import json
+from contextlib import ExitStack
+from datetime import date as day
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import click
 
 from curation.cli.options import json_option, shared_option, store_option
+from curation.export.formats import EXPORTERS, chosen_exporter
+from curation.export.metadata import PublisherDetails
+from curation.export.publish import PublishResult
+from curation.export.publish import publish as write
+from curation.rules.release import note_published
+from curation.shipped import SPLITS, shipped_split
+from curation.splits.split_file import Split, open_split
+from curation.store.store import Store
 from schemas.core.clock import today
+from schemas.core.errors import UserError
 from schemas.text.counting import counted
-
-if TYPE_CHECKING:
-    from curation.export.publish import PublishResult
-    from curation.splits.split_file import Split
-    from curation.store.store import Store
 
 
 @click.command()
@@ -57,13 +62,6 @@ def publish(
 
     Example: scedit split publish mini release --store my.duckdb
     """  # noqa: D301 - click wants the character
-    from contextlib import ExitStack
-
-    from curation.export.metadata import PublisherDetails
-    from curation.export.publish import publish as write
-    from curation.rules.release import note_published
-    from curation.store.store import Store
-
     _refuse_missing_store(name, store_path)
     details = PublisherDetails(creator=creator, url=url, cite=cite, date=_date_or_today(date))
     chosen = _names(formats) if formats is not None else None
@@ -86,8 +84,6 @@ def publish(
 
 
 def _refuse_missing_store(name: str, path: Path | None) -> None:
-    from schemas.core.errors import UserError
-
     if path and not path.exists():
         fix = f"name the store that holds the split '{name}', or its file with --split-file"
         raise UserError("there is no such store", where=str(path), fix=fix)
@@ -103,18 +99,12 @@ def _list_formats(done: PublishResult) -> None:
 
 def _note_gaps(split: Split, knowedit_lists: bool) -> None:
     """Say what EasyEdit's classes look for in vain, where a file is written for them."""
-    from curation.export.formats import chosen_exporter
-
     for gap in chosen_exporter("easyedit", knowedit_lists=True).gaps(split) if knowedit_lists else ():
         click.echo(f"Note: {gap}", err=True)
 
 
 def _split(name: str, store: Store | None, file: Path | None) -> Split:
     """The split by that name, from the file, the store, or (a shipped one) the package."""
-    from curation.shipped import SPLITS, shipped_split
-    from curation.splits.split_file import open_split
-    from schemas.core.errors import UserError
-
     if file is not None:
         split = open_split(file)
         if name not in (split.name, f"{split.name}@{split.version}"):
@@ -128,9 +118,6 @@ def _split(name: str, store: Store | None, file: Path | None) -> Split:
 
 
 def _names(formats: str) -> list[str]:
-    from curation.export.formats import EXPORTERS
-    from schemas.core.errors import UserError
-
     names = [f.strip() for f in formats.split(",") if f.strip()]
     if not names:
         raise UserError("--formats names no format", allowed=", ".join(EXPORTERS.names()))
@@ -138,10 +125,6 @@ def _names(formats: str) -> list[str]:
 
 
 def _date_or_today(date: str | None) -> str:
-    from datetime import date as day
-
-    from schemas.core.errors import UserError
-
     if date is None:
         return today()
     try:

@@ -4,17 +4,22 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import click
 
 from curation.cli.options import error_with_lines, json_option, json_options, shared_option, store_option, writes
+from curation.rules.release import compare
+from curation.rules.release import release as make
+from curation.shipped import named_split
+from curation.splits.errata import Errata, Erratum, add_erratum, merge_errata, read_errata, withdraw_errata
+from curation.splits.split_file import Split, write_split
+from curation.splits.versions import changelog as write
+from curation.splits.versions import diff as compare_files
+from curation.store.store import Store
 from schemas.core.clock import today
+from schemas.core.config import validate
+from schemas.core.errors import UserError
 from schemas.text.counting import counted
-
-if TYPE_CHECKING:
-    from curation.splits.errata import Errata
-    from curation.splits.split_file import Split
 
 _PATH = click.Path(path_type=Path)
 
@@ -30,11 +35,6 @@ def diff(old: str, new: str, store_path: Path | None, changelog: bool, as_json: 
 
     Example: scedit split diff mine@1.0.0 mine@2.0.0-candidate --store my.duckdb
     """
-    from curation.rules.release import compare
-    from curation.splits.versions import changelog as write
-    from curation.splits.versions import diff as compare_files
-    from curation.store.store import Store
-
     if store_path:
         with Store.open(store_path) as store:
             comparison = compare(store, _split(old, store), _split(new, store))
@@ -64,9 +64,6 @@ def diff(old: str, new: str, store_path: Path | None, changelog: bool, as_json: 
 
 
 def _split(name: str, store: object) -> Split:
-    from curation.shipped import named_split
-    from curation.store.store import Store
-
     if isinstance(store, Store) and not Path(name).is_file():
         return store.open_split(name)
     return named_split(name)
@@ -92,10 +89,6 @@ def errata_add(item: str, what: str, path: Path, action: str, store_path: Path |
 
     Example: scedit split errata add facts/cf/P36/france "wrong capital" --errata errata.jsonl --store my.duckdb
     """
-    from curation.splits.errata import Erratum, add_erratum
-    from curation.store.store import Store
-    from schemas.core.config import validate
-
     data: dict[str, object] = {"item": item, "what": what, "action": action, "date": date or today()}
     if store_path:
         with Store.open(store_path) as store:
@@ -121,10 +114,6 @@ def errata_withdraw(
 
     Example: scedit split errata withdraw facts/cf/P36/france "is right" --errata errata.jsonl --split mine -s my.duckdb
     """
-    from curation.splits.errata import withdraw_errata
-    from curation.store.store import Store
-    from schemas.core.errors import UserError
-
     header = None
     if split_name:
         if store_path is None:
@@ -146,10 +135,6 @@ def errata_list(path: Path | None, split_name: str | None, store_path: Path | No
 
     Example: scedit split errata list --split mine --store my.duckdb
     """
-    from curation.splits.errata import merge_errata, read_errata
-    from curation.store.store import Store
-    from schemas.core.errors import UserError
-
     if path is None and (split_name is None or store_path is None):
         raise UserError("nothing to list", fix="give --file FILE, or --split NAME with --store FILE")
     entries: Errata | None = read_errata(path) if path else None
@@ -191,10 +176,6 @@ def release(
 
     Example: scedit split release mine --store my.duckdb --out mine-1.0.0.jsonl
     """
-    from curation.rules.release import release as make
-    from curation.splits.split_file import write_split
-    from curation.store.store import Store
-
     with error_with_lines(), Store.open(store_path, write=True) as store:
         released = make(store, name, version=version, without_sample=without_sample)
         if out:

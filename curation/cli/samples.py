@@ -8,6 +8,12 @@ from pathlib import Path
 import click
 
 from curation.cli.options import json_option, json_options, seed_option, shared_option, store_option, writes
+from curation.quality.report import report as make
+from curation.quality.report import summary, text
+from curation.quality.sample import draw as take
+from curation.quality.sample import keep_sample, sample_named, sheet, strata_counts
+from curation.quality.sheets import check_people, import_sheets, sheet_path, write_sheet
+from curation.store.store import Store
 from schemas.text.counting import counted
 
 _PATH = click.Path(path_type=Path)
@@ -57,11 +63,6 @@ def draw(
 
     Example: scedit split sample draw mine --store my.duckdb --person ann --person bob --out sheets --format csv
     """
-    from curation.quality.sample import draw as take
-    from curation.quality.sample import keep_sample, sheet, strata_counts
-    from curation.quality.sheets import check_people, sheet_path, write_sheet
-    from curation.store.store import Store
-
     check_people(people)
     with Store.open(store_path, write=True) as store:
         split = store.open_split(name)
@@ -90,9 +91,6 @@ def import_(sheets: tuple[Path, ...], store_path: Path, partial: bool, as_json: 
 
     Example: scedit split sample import sheets/ann.csv sheets/bob.csv --store my.duckdb
     """
-    from curation.quality.sheets import import_sheets
-    from curation.store.store import Store
-
     with Store.open(store_path, write=True) as store:
         filled = import_sheets(store, sheets, partial=partial)
     for path, f in zip(sheets, filled, strict=True):
@@ -124,11 +122,6 @@ def report(name: str, store_path: Path, resamples: int, as_json: bool) -> None:
 
     Example: scedit split sample report --store my.duckdb
     """
-    from curation.quality.report import report as make
-    from curation.quality.report import summary, text
-    from curation.quality.sample import sample_named
-    from curation.store.store import Store
-
     with Store.open(store_path) as store:
         quality = make(store, sample_named(store, name), resamples=resamples)
     click.echo(json.dumps(summary(quality), ensure_ascii=False) if as_json else text(quality))

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import json
+from collections import Counter
 from collections.abc import Mapping
+from contextlib import ExitStack
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import click
 
@@ -19,13 +20,21 @@ from curation.cli.options import (
     update_text,
     writes,
 )
+from curation.export.formats import chosen_exporter
+from curation.export.formats import export as write
+from curation.loaders.importer import Identity, import_split
+from curation.rules.explain import explain as ask
+from curation.rules.explain import rule_of
+from curation.rules.release import freeze_with_report as make
+from curation.rules.release import rule_for
+from curation.rules.rule import SplitRule, read_rule
+from curation.shipped import named_split, read_config, shipped_split
+from curation.splits.errata import merge_errata, read_errata
+from curation.splits.split_file import Split, write_split
+from curation.store.store import Store
+from schemas.core.config import override
+from schemas.core.errors import UserError
 from schemas.text.counting import counted
-
-if TYPE_CHECKING:
-    from curation.loaders.importer import Identity
-    from curation.rules.rule import SplitRule
-    from curation.splits.split_file import Split
-    from curation.store.store import Store
 
 _PATH = click.Path(path_type=Path)
 
@@ -54,11 +63,6 @@ def freeze(
 
     Example: scedit split freeze mine --store my.duckdb --set unsure=keep --out mine.jsonl
     """
-    from curation.rules.release import freeze_with_report as make
-    from curation.splits.errata import read_errata
-    from curation.splits.split_file import write_split
-    from curation.store.store import Store
-
     known = read_errata(errata).entries if errata else ()
     with error_with_lines(), Store.open(store_path, write=True) as store:
         rule = _rule(rule_path, settings, store)
@@ -84,10 +88,6 @@ def add(source: str, store_path: Path, identity: Identity, as_json: bool) -> Non
 
     Example: scedit split add mini --store my.duckdb
     """
-    from curation.loaders.importer import import_split
-    from curation.shipped import named_split
-    from curation.store.store import Store
-
     split = named_split(source)
     with error_with_lines():
         update = import_split(split, store_path, origin=source, identity=identity)
@@ -122,14 +122,6 @@ def export(name: str, path: Path, store_path: Path | None, format_name: str, kno
 
     Example: scedit split export mini ScEdit-CF.json --format scedit-cf --store my.duckdb
     """
-    from collections import Counter
-    from contextlib import ExitStack
-
-    from curation.export.formats import chosen_exporter
-    from curation.export.formats import export as write
-    from curation.shipped import shipped_split
-    from curation.store.store import Store
-
     with ExitStack() as stack:
         store = stack.enter_context(Store.open(store_path)) if store_path else None
         split = store.open_split(name) if store else shipped_split(name)
@@ -170,12 +162,6 @@ def explain(
 
     Example: scedit split explain facts/cf/P36/france --store my.duckdb --rule configs/rules/scedit.toml
     """
-    from curation.rules.explain import explain as ask
-    from curation.rules.explain import rule_of
-    from curation.splits.errata import merge_errata, read_errata
-    from curation.store.store import Store
-    from schemas.core.errors import UserError
-
     if split_name and rule_path:
         raise UserError("give either a split or a rule", fix="--split NAME or --rule FILE")
     new_entries = read_errata(errata_path).entries if errata_path else ()
@@ -188,11 +174,6 @@ def explain(
 
 def _rule(path: Path | None, settings: tuple[str, ...], store: Store) -> SplitRule:
     """The rule of a file or the default one; a store without facts gets one for its edits."""
-    from curation.rules.release import rule_for
-    from curation.rules.rule import read_rule
-    from curation.shipped import read_config
-    from schemas.core.config import override
-
     table = override(read_config(path).get("rule", {}) if path else {}, settings)
     return rule_for(store, table, where="--set") if path is None else read_rule(table, where=str(path))
 

@@ -4,15 +4,19 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import click
 
 from curation.cli.options import error_with_lines, json_option, json_options, limit_option, store_option, writes
+from curation.store.backup import dump as write
+from curation.store.backup import query as ask
+from curation.store.backup import rebuild as make
+from curation.store.backup import restore as restore_backup
+from curation.store.backup import snapshot
+from curation.store.merge import Preference
+from curation.store.merge import merge as merge_stores
+from curation.store.store import Store
 from schemas.text.counting import counted
-
-if TYPE_CHECKING:
-    from curation.store.merge import Preference
 
 _PATH = click.Path(path_type=Path)
 
@@ -27,8 +31,6 @@ def sql(query: str, store_path: Path, limit: int, as_json: bool) -> None:
 
     Example: scedit store sql "SELECT old, count(*) FROM facts GROUP BY old" --store my.duckdb
     """
-    from curation.store.backup import query as ask
-
     result = ask(store_path, query, limit=limit + 1)
     for row in result.rows[:limit]:
         if as_json:
@@ -55,9 +57,6 @@ def backup(path: Path, store_path: Path) -> None:
 
     Example: scedit store backup my-2026-11-21.duckdb --store my.duckdb
     """
-    from curation.store.backup import snapshot
-    from curation.store.store import Store
-
     with Store.open(store_path) as store:
         snapshot(store, path)
     click.echo(f"{path}: {path.stat().st_size:,} bytes. Put it back with: scedit store restore {path} --store NEW")
@@ -71,8 +70,6 @@ def restore(path: Path, store_path: Path) -> None:
 
     Example: scedit store restore my-2026-11-21.duckdb --store my.duckdb
     """
-    from curation.store.backup import restore as restore_backup
-
     restore_backup(path, store_path)
     click.echo(f"{store_path}: restored from {path}")
 
@@ -90,9 +87,6 @@ def merge(other: Path, store_path: Path, prefer: Preference | None, as_json: boo
 
     Example: scedit store merge hers.duckdb --store my.duckdb
     """
-    from curation.store.merge import merge as merge_stores
-    from curation.store.store import Store
-
     with error_with_lines(), Store.open(store_path, write=True) as store:
         done = merge_stores(store, other, prefer=prefer)
     if as_json:
@@ -116,8 +110,6 @@ def confirm(keys: tuple[str, ...], store_path: Path) -> None:
 
     Example: scedit store confirm facts/cf/P36/france --store my.duckdb
     """
-    from curation.store.store import Store
-
     with Store.open(store_path, write=True) as store:
         confirmed = store.confirm(keys)
     for item in confirmed:
@@ -133,9 +125,6 @@ def dump(path: Path, store_path: Path) -> None:
 
     Example: scedit store dump my.dump.jsonl --store my.duckdb
     """
-    from curation.store.backup import dump as write
-    from curation.store.store import Store
-
     with Store.open(store_path) as store:
         sizes = write(store, path)
     click.echo(f"{path}: {_sizes(sizes)}")
@@ -149,8 +138,6 @@ def rebuild(path: Path, store_path: Path) -> None:
 
     Example: scedit store rebuild my.dump.jsonl --store again.duckdb
     """
-    from curation.store.backup import rebuild as make
-
     sizes = make(path, store_path)
     click.echo(f"{store_path}: {_sizes(sizes)} rebuilt")
 

@@ -88,14 +88,10 @@ class Cache:
         return self.folder / f"{self._stem(kind, identity)}.manifest.json"
 
     def _read(self, kind: str, identity: Mapping[str, Any], *, suffix: str) -> bytes | None:
-        manifest = self.manifest(kind, identity)
-        if manifest is None:
+        manifest, path = self.manifest(kind, identity), self.folder / (self._stem(kind, identity) + suffix)
+        if manifest is None or not path.is_file():
             return None
-        path = self.folder / (self._stem(kind, identity) + suffix)
-        try:
-            data = path.read_bytes()
-        except OSError:
-            return None
+        data = path.read_bytes()
         if hashlib.sha256(data).hexdigest() != manifest.get("sha256"):
             log.warning("%s does not agree with its manifest: it is computed anew", path)
             return None

@@ -30,18 +30,8 @@ _numbers = itertools.count(1)
 
 
 def real(path: Path) -> Path:
-    """The absolute path, symbolic links followed, the last one too.
-
-    Raises:
-        UserError: no path, or a circle of links.
-    """
-    try:
-        end = Path(os.path.realpath(path))
-    except (OSError, ValueError) as error:
-        raise UserError(f"this is no path to write to: {error}", where=str(path)) from None
-    if os.path.islink(end):
-        raise UserError("the link leads in a circle", where=str(path), fix=ELSEWHERE)
-    return end
+    """The absolute path, symbolic links followed, the last one too."""
+    return Path(os.path.realpath(path))
 
 
 def check_writable(path: Path) -> None:
@@ -50,9 +40,9 @@ def check_writable(path: Path) -> None:
     Raises:
         UserError: a folder, no regular file, or what the guard of the command refuses.
     """
-    if os.path.exists(path) and not os.path.isfile(path):
-        what = "this is a folder, a file is to be written" if os.path.isdir(path) else "this is no regular file"
-        raise UserError(what, where=str(path), fix=ELSEWHERE)
+    if path.exists() and not path.is_file():
+        kind = "a folder" if path.is_dir() else "no regular file"
+        raise UserError(f"this is {kind}, a file is to be written", where=str(path), fix=ELSEWHERE)
     if _guard is not None:
         _guard.check(path)
 
@@ -88,8 +78,6 @@ def atomic_path(path: Path, what: str = "", *, fsync: bool = True, fix: str = EL
             with open(partial, "rb") as file:
                 os.fsync(file.fileno())
         os.replace(partial, path)
-        if fsync:
-            _flush_name(path.parent)
         if _guard is not None:
             _guard.note(path)
     except BaseException as error:
@@ -98,16 +86,6 @@ def atomic_path(path: Path, what: str = "", *, fsync: bool = True, fix: str = EL
         if isinstance(error, OSError):
             raise unwritable(error, path, what, fix=fix) from None
         raise
-
-
-def _flush_name(folder: Path) -> None:
-    """Bring a file's new name to the disk, too, where the system can."""
-    with contextlib.suppress(OSError):
-        handle = os.open(folder, os.O_RDONLY)
-        try:
-            os.fsync(handle)
-        finally:
-            os.close(handle)
 
 
 @contextlib.contextmanager
@@ -174,9 +152,7 @@ def write_json(
     Raises:
         UserError: it cannot be written.
     """
-    text = json.dumps(value, ensure_ascii=False, indent=indent) + "\n"
-    with atomic_file(path, what, fsync=fsync, fix=fix) as file:
-        file.write(text)
+    write_text(path, json.dumps(value, ensure_ascii=False, indent=indent) + "\n", what, fsync=fsync, fix=fix)
 
 
 @contextlib.contextmanager
@@ -184,36 +160,29 @@ def atomic_folder(path: Path, *, replace: bool = False) -> Iterator[Path]:
     """A folder to fill; it takes its name when the block ends well, and is removed when it does not.
 
     Args:
-        path: Where the folder is to stand: absent, or empty; links are followed. An empty folder that one stands in
-            (``.``) is filled, not exchanged.
+        path: Where the folder is to stand: absent, or empty; links are followed.
         replace: Put it in the place of what stands there.
 
     Raises:
         UserError: the place is taken, or cannot be written.
     """
     path = real(path)
-    inside = path == Path.cwd()
-    if inside and any(path.iterdir()):
-        raise UserError(
-            "this is the folder you are in, and there is something in it",
-            where=str(path),
-            fix="name a new folder, or an empty one",
-        )
-    beside = path if inside else path.parent
-    partial, old = (beside / f".{path.name}.scedit-{what}" for what in ("partial", "old"))
+    partial, old = (path.with_name(f".{path.name}.scedit-{what}") for what in ("partial", "old"))
     try:
-        mend_folder(path, partial, old)
-        taken = path.is_file() or (path.is_dir() and not inside and any(path.iterdir()))
-        if taken and (path.is_file() or not replace):
+        _clear(path, partial, old)
+        taken = path.is_file() or (path.is_dir() and any(path.iterdir()))
+        if path == Path.cwd() or path.is_file() or (taken and not replace):
             raise UserError("there is something here already", where=str(path), fix="name a new or empty folder")
         path.parent.mkdir(parents=True, exist_ok=True)
         partial.mkdir()
         yield partial
-        _take_place(partial, path, old if taken else None, inside=inside)
+        if taken:
+            os.rename(path, old)
+        os.rename(partial, path)
         shutil.rmtree(old, ignore_errors=True)
     except BaseException as error:
         with contextlib.suppress(OSError):
-            mend_folder(path, partial, old)
+            _clear(path, partial, old)
         if isinstance(error, OSError):
             raise unwritable(error, path) from None
         if isinstance(error, UserError) and (error.where or "").startswith(str(partial)):  # nobody knows that name
@@ -221,19 +190,7 @@ def atomic_folder(path: Path, *, replace: bool = False) -> Iterator[Path]:
         raise
 
 
-def _take_place(partial: Path, path: Path, old: Path | None, *, inside: bool) -> None:
-    """Give a finished folder its name; what stood there is set aside."""
-    if inside:
-        for entry in sorted(partial.iterdir()):
-            os.rename(entry, path / entry.name)
-        partial.rmdir()
-        return
-    if old is not None:
-        os.rename(path, old)
-    os.rename(partial, path)
-
-
-def mend_folder(path: Path, partial: Path, old: Path) -> None:
+def _clear(path: Path, partial: Path, old: Path) -> None:
     """Clear away what an interrupted run left; a folder that was set aside comes back where nothing took its place."""
     if old.is_dir() and not path.exists():
         os.rename(old, path)
@@ -337,7 +294,7 @@ _guard: _OutputGuard | None = None
 
 
 def _list_path() -> Path:
-    return Path(os.path.realpath(cache_dir())) / "outputs.json"
+    return real(cache_dir()) / "outputs.json"
 
 
 def _known_outputs() -> dict[str, Any]:

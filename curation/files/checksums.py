@@ -2,17 +2,14 @@
 
 from __future__ import annotations
 
+import contextlib
 import hashlib
 import json
-import logging
-from functools import lru_cache
 from pathlib import Path
 
 from curation.files.atomic import write_json
 from curation.files.model_packages import cache_dir
 from schemas.core.errors import UserError
-
-log = logging.getLogger(__name__)
 
 
 def sha256(path: Path) -> str:
@@ -25,31 +22,24 @@ def remembered_sha256(path: Path) -> str:
     """As ``sha256``, read again only where the path, the size or a time of change is another one.
 
     Archives and copies may set a file's time (``mtime``) to that of another; the file system's own (``ctime``) they
-    cannot. The memory is a file in the cache folder; where that cannot be written, it lasts as long as the process.
+    cannot. The memory is a file in the cache folder.
 
     Raises:
         UserError: the file cannot be read.
     """
-    try:
-        stat = path.stat()
-        key = f"{path.resolve()}|{stat.st_size}|{stat.st_mtime_ns}|{stat.st_ctime_ns}"
-        return _remembered_digest(cache_dir() / "digests.json", key, path)
-    except OSError as error:
-        raise UserError(f"the file cannot be read: {error.strerror}", where=str(path)) from None
-
-
-@lru_cache(maxsize=64)
-def _remembered_digest(memory: Path, key: str, path: Path) -> str:
+    memory = cache_dir() / "digests.json"
     try:
         known = json.loads(memory.read_text(encoding="utf-8"))
     except (OSError, ValueError):
         known = {}
-    if not isinstance(known, dict):
-        known = {}
-    if not isinstance(known.get(key), str):
-        known[key] = sha256(path)
-        try:
-            write_json(memory, known, indent=None, fsync=False)
-        except UserError:
-            log.debug("the digest memory %s cannot be written", memory)
+    known = known if isinstance(known, dict) else {}
+    try:
+        stat = path.stat()
+        key = f"{path.resolve()}|{stat.st_size}|{stat.st_mtime_ns}|{stat.st_ctime_ns}"
+        if not isinstance(known.get(key), str):
+            known[key] = sha256(path)
+            with contextlib.suppress(UserError):  # without a memory it is read each time
+                write_json(memory, known, indent=None, fsync=False)
+    except OSError as error:
+        raise UserError(f"the file cannot be read: {error.strerror}", where=str(path)) from None
     return str(known[key])

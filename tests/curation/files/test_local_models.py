@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import hashlib
-import os
 import subprocess
 import zipfile
 from collections.abc import Callable
@@ -15,11 +14,9 @@ import pytest
 from curation.files import local_models
 from curation.files.checksums import sha256
 from curation.files.local_models import (
-    LOCAL_BYTES,
     LOCAL_FILE,
     LOCAL_LABEL,
     LOCAL_PARTS,
-    HubFile,
     PartPackage,
     fetch,
     fetch_from_hub,
@@ -27,7 +24,6 @@ from curation.files.local_models import (
     gguf_of,
     hub_file,
     label_of,
-    local_gguf,
     model_file,
     names_a_file,
 )
@@ -65,15 +61,6 @@ def test_two_files_of_one_name_have_two_labels_and_a_moved_file_keeps_its_own(tm
     assert label_of(f"gguf:{other}") == label
 
 
-def test_a_file_that_was_exchanged_in_place_gets_another_label(tmp_path: Path) -> None:
-    path = gguf(tmp_path / "m.gguf", b"AAAA")
-    before = label_of(f"gguf:{path}")
-    gguf(path, b"BBBB")
-    stat = path.stat()
-    os.utime(path, ns=(stat.st_atime_ns, stat.st_mtime_ns + 1))
-    assert label_of(f"gguf:{path}") != before
-
-
 @pytest.mark.parametrize(
     ("content", "message"),
     [(b"", "no GGUF file"), (b"GGU", "no GGUF file"), (b"PK\x03\x04 a zip", "no GGUF file"), (None, "Is a directory")],
@@ -97,8 +84,7 @@ NOT_FETCHED = "cannot be fetched; allowed: local or hf:"
     ("act", "name", "message"),
     [
         (gguf_of, "gpt-4.1", "names no model file; allowed: embedded, local"),
-        (gguf_of, "gguf:", "'gguf:' names no file; allowed: gguf:PATH"),
-        (gguf_of, "gguf: ", "'gguf:' names no file; allowed: gguf:PATH"),
+        (gguf_of, "gguf:", "Is a directory"),
         (gguf_of, "gguf:absent.gguf", "No such file"),
         (gguf_of, "local", "scedit model fetch local"),
         *((hub_file, f"hf:{rest}", NO_HUB_FILE) for rest in ("", "o", "o/r", "o/r/", "//f.gguf", "o//f.gguf")),
@@ -116,7 +102,7 @@ def test_names_that_are_refused(cache: Path, act: Callable[[str], object], name:
 
 
 def test_a_name_of_a_hub_file() -> None:
-    assert hub_file("hf:o/r/deep/er/M.GGUF") == HubFile("o/r", "deep/er/M.GGUF")
+    assert hub_file("hf:o/r/deep/er/M.GGUF") == ("o/r", "deep/er/M.GGUF")
 
 
 def test_a_model_is_a_file_or_something_else(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -136,10 +122,10 @@ def test_a_model_is_a_file_or_something_else(tmp_path: Path, monkeypatch: pytest
 
 def test_local_refuses_a_file_of_another_size(cache: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     path = gguf(cache / "models" / LOCAL_FILE)
-    with pytest.raises(ModelError, match=f"11 bytes, not {LOCAL_BYTES:,}"):
-        local_gguf()
+    with pytest.raises(ModelError, match="not on this machine, or not whole"):
+        gguf_of("local")
     monkeypatch.setattr(local_models, "LOCAL_BYTES", 11)
-    assert local_gguf() == path == gguf_of("local")
+    assert gguf_of("local") == path
 
 
 def test_the_pinned_models_have_their_labels_where_their_files_are_absent(cache: Path) -> None:
@@ -235,14 +221,6 @@ def test_other_bytes_than_the_pinned_ones_leave_nothing_behind(models: Path, con
         fetch_local(download=Index(content))
     assert list(models.iterdir()) == []
     fetch_local(download=Index(CONTENT))  # and the next fetch starts anew
-
-
-def test_an_archive_that_unpacks_without_end_is_stopped(models: Path) -> None:
-    index = Index(CONTENT)
-    index.parts[LOCAL_PARTS[0]] = b"\0" * (len(CONTENT) + 2)
-    with pytest.raises(ModelError, match="larger than the whole model"):
-        fetch_local(download=index)
-    assert not list(models.rglob("*.bin*"))
 
 
 @pytest.mark.parametrize("damage", ["no archive", "no member", "cut off"])
