@@ -77,7 +77,7 @@ def test_a_file_of_another_kind_is_refused(tmp_path: Path, content: bytes | None
 
 
 NO_HUB_FILE = "names no file of a hub repository"
-NOT_FETCHED = "cannot be fetched; allowed: local or hf:"
+NOT_FETCHED = "cannot be fetched; allowed: embedded, local or hf:"
 
 
 @pytest.mark.parametrize(
