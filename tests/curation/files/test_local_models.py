@@ -90,7 +90,7 @@ NOT_FETCHED = "cannot be fetched; allowed: embedded, local or hf:"
         *((hub_file, f"hf:{rest}", NO_HUB_FILE) for rest in ("", "o", "o/r", "o/r/", "//f.gguf", "o//f.gguf")),
         (hub_file, "hf:o/r/../../f.gguf", NO_HUB_FILE),
         (hub_file, "hf:owner/repo/model.safetensors", "no GGUF file"),
-        *((fetch, name, NOT_FETCHED) for name in ("embedded", "gpt-4.1", "gguf:x.gguf", "")),
+        *((fetch, name, NOT_FETCHED) for name in ("gpt-4.1", "gguf:x.gguf", "")),
         (fetch, "hf:-o/r/m.gguf", "no name of a hub repository"),
         (fetch, "hf:o/r@x/m.gguf", "no name of a hub repository"),
     ],
