@@ -16,7 +16,7 @@ from curation.export.publish import PublishResult
 from curation.export.publish import publish as write
 from curation.rules.release import note_published
 from curation.shipped import SPLITS, shipped_split
-from curation.splits.split_file import Split, open_split
+from curation.splits.split_file import Split, load_split
 from curation.store.store import Store
 from schemas.core.clock import today
 from schemas.core.errors import UserError
@@ -106,7 +106,7 @@ def _note_gaps(split: Split, knowedit_lists: bool) -> None:
 def _split(name: str, store: Store | None, file: Path | None) -> Split:
     """The split by that name, from the file, the store, or (a shipped one) the package."""
     if file is not None:
-        split = open_split(file)
+        split = load_split(file)
         if name not in (split.name, f"{split.name}@{split.version}"):
             raise UserError(f"the file holds the split '{split.name}@{split.version}', not '{name}'", where=str(file))
         return split

@@ -14,9 +14,10 @@ from curation.loaders.base import nothing_usable
 from curation.splits.split_file import CaseStream, Extras, RunningDigest, Split, header_of
 from curation.splits.visible_texts import case_records
 from curation.store.import_sources import EARLIER, MADE_HERE, ImportSource, SourceUpdate
+from curation.store.origins import MADE_FROM
 from curation.store.store import PutResult, Store
 from curation.store.writer import chunks
-from schemas.cases import AnyCase, Case, CaseNeighbour, DocumentCase, EventCase
+from schemas.cases import Case, CaseNeighbour, DocumentCase, EventCase
 from schemas.core.clock import now
 from schemas.core.errors import DataError, UserError
 from schemas.core.ids import canonical_json, digest
@@ -307,23 +308,6 @@ def split_records(split: Split) -> Iterator[Record]:
 
 R = TypeVar("R", bound=Record)
 
-_NAMED: dict[str, tuple[str, ...]] = {
-    "fact": ("key",),
-    "question": ("key", "fact"),
-    "script": ("key", "question"),
-    "prompt": ("key", "fact", "question", "script"),
-    "neighbour": ("key", "edit", "fact"),
-    "extra": ("key", "subject_key", "depends_on"),
-    "event": ("key",),
-    "fact_question": ("key", "event"),
-    "tendency_question": ("key", "event"),
-    "document": ("key",),
-    "document_probe": ("key", "document"),
-    "simplified_fact": ("key", "document"),
-    "specificity_set": ("key",),
-}
-"""Fields that hold keys, by the kind of record."""
-
 
 def check_prefix(name: str) -> str:
     """A name that can stand before keys.
@@ -363,7 +347,7 @@ def split_with_prefix(split: Split, prefix: str) -> Split:
     running = RunningDigest()
     for case in split.all_cases:
         moved = with_prefix(case, prefix)
-        running.add(moved.key, moved.payload())
+        running.add(moved.key, moved.canonical())
     made_of = {"split": split.name, "version": split.version, "digest": split.digest}
     header = header_of(prefix, split.version, running.cases, running.hexdigest(), {"made_of": made_of}, type=split.type)
     cases = CaseStream(running.cases, lambda: (with_prefix(case, prefix) for case in split.all_cases))
@@ -374,46 +358,26 @@ def split_with_prefix(split: Split, prefix: str) -> Split:
 def _moved_fields(record: Record, prefix: str) -> dict[str, Any]:
     """The fields of a record that hold keys, or records with keys, under the keys with the prefix."""
     if isinstance(record, Case | EventCase | DocumentCase):
-        return {"key": f"case/{prefix}/{record.key.removeprefix('case/')}", **_moved_parts(record, prefix)}
-    if record.kind not in _NAMED:
+        parts = {name: _moved(getattr(record, name), prefix) for name in type(record).model_fields if name != "key"}
+        return {"key": f"case/{prefix}/{record.key.removeprefix('case/')}", **parts}
+    fields = {field for _, field in MADE_FROM.get(record.kind, ())}
+    if "item_id" in fields or record.kind == "run":
         raise UserError(
             f"a {record.kind} belongs to one content and cannot be imported under another key",
             where=record.key,
-            allowed=", ".join(_NAMED),
             fix="import into a store of its own",
         )
-    return {name: _add_prefix(getattr(record, name), prefix) for name in _NAMED[record.kind]}
+    named = fields | {"key", "depends_on"} & set(type(record).model_fields)
+    return {name: _moved(getattr(record, name), prefix) for name in named}
 
 
-def _moved_parts(case: AnyCase, prefix: str) -> dict[str, Any]:
-    """What stands in a case, by field, under the keys with the prefix."""
-    if isinstance(case, DocumentCase):
-        probes = tuple(with_prefix(probe, prefix) for probe in case.probes)
-        return {"document": with_prefix(case.document, prefix), "probes": probes}
-    if isinstance(case, EventCase):
-        return {
-            "event": with_prefix(case.event, prefix),
-            "facts": tuple(with_prefix(q, prefix) for q in case.facts),
-            "tendencies": tuple(with_prefix(q, prefix) for q in case.tendencies),
-        }
-    return {
-        "fact": with_prefix(case.fact, prefix),
-        "questions": tuple(with_prefix(q, prefix) for q in case.questions),
-        "prompts": tuple(with_prefix(p, prefix) for p in case.prompts),
-        "neighbours": tuple(_neighbour(n, prefix) for n in case.neighbours),
-    }
-
-
-def _neighbour(neighbour: CaseNeighbour, prefix: str) -> CaseNeighbour:
-    return CaseNeighbour(
-        link=with_prefix(neighbour.link, prefix),
-        fact=with_prefix(neighbour.fact, prefix),
-        questions=tuple(with_prefix(q, prefix) for q in neighbour.questions),
-        prompts=tuple(with_prefix(p, prefix) for p in neighbour.prompts),
-    )
-
-
-def _add_prefix(value: str | tuple[str, ...] | None, prefix: str) -> str | tuple[str, ...] | None:
+def _moved(value: Any, prefix: str) -> Any:
+    """Keys, and records or parts of a case that hold keys, with the prefix before each key."""
     if isinstance(value, str):
         return f"{prefix}/{value}"
-    return tuple(f"{prefix}/{v}" for v in value) if value is not None else None
+    if isinstance(value, tuple):
+        return tuple(_moved(one, prefix) for one in value)
+    if isinstance(value, CaseNeighbour):
+        parts = {name: _moved(getattr(value, name), prefix) for name in CaseNeighbour.model_fields}
+        return CaseNeighbour(**parts)
+    return with_prefix(value, prefix) if isinstance(value, Record) else value

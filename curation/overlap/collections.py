@@ -68,7 +68,7 @@ def open_collection(source: Path | str) -> TextCollection:
         UserError: nothing there, or no known kind of file.
     """
     from curation.shipped import SPLITS, shipped_split
-    from curation.splits.split_file import open_split
+    from curation.splits.split_file import load_split
 
     path, name = Path(source), Path(source).name
     if str(source) in SPLITS:
@@ -86,7 +86,7 @@ def open_collection(source: Path | str) -> TextCollection:
     if path.suffix == ".jsonl" and path.is_file():
         with open(path, encoding="utf-8", errors="replace") as file:
             if '"digest"' in file.readline(100_000):
-                return TextCollection.from_cases(name, open_split(path).all_cases)
+                return TextCollection.from_cases(name, load_split(path).all_cases)
     return _of_file(source, name)
 
 

@@ -6,7 +6,7 @@ from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
-from curation.splits.split_file import Split, load_split, open_split, read_split
+from curation.splits.split_file import Split, load_split, read_split
 from schemas.core.config import read_toml
 from schemas.core.errors import UserError
 
@@ -105,16 +105,16 @@ def shipped_split(name: str) -> Split:
 
 
 def named_split(name: str) -> Split:
-    """The split that a command line names: a shipped one, or a frozen split file, whose cases stay on the disk.
+    """The split that a command line names: a shipped one, or a frozen split file.
 
     Raises:
-        UserError, DataError: as ``curation.splits.split_file.open_split``.
+        UserError, DataError: as ``curation.splits.split_file.load_split``.
 
     Example:
         >>> named_split("mini").name
         'mini'
     """
-    return shipped_split(name) if name in SPLITS else open_split(name)
+    return shipped_split(name) if name in SPLITS else load_split(name)
 
 
 @lru_cache(maxsize=1)

@@ -127,7 +127,13 @@ class Split(NamedTuple):
         Raises:
             UserError: its edits are of another type.
         """
-        return fact_cases(self.all_cases, self.type, f"{self.name}@{self.version}")
+        if self.type != FACT:
+            raise UserError(
+                f"this works on edits of facts, and the split's edits are {self.type}s",
+                where=f"{self.name}@{self.version}",
+                fix="choose a split of facts; the store's: scedit store stats",
+            )
+        return self.all_cases  # type: ignore[return-value]
 
     @classmethod
     def checked(cls, header: dict[str, Any], cases: Sequence[AnyCase], *, where: str) -> Split:
@@ -147,7 +153,7 @@ class Split(NamedTuple):
                 where=where,
                 fix="get a whole copy",
             )
-        if type_of_cases(cases, where) != header_type(header, where):
+        if one_type({c.request.kind for c in cases}, where) != header_type(header, where):
             raise DataError(
                 f"the header says edits of the type '{header_type(header, where)}', the cases are others",
                 where=where,
@@ -179,12 +185,8 @@ class RunningDigest:
     def __init__(self) -> None:
         self._hash, self._last, self.cases = hashlib.sha256(), "", 0
 
-    def add(self, key: str, payload: dict[str, Any]) -> bool:
-        """Take in a case; False (and nothing is taken in) where its key does not come after the one before."""
-        return self.add_text(key, canonical_json(payload))
-
-    def add_text(self, key: str, text: str) -> bool:
-        """The same of a case's canonical JSON text."""
+    def add(self, key: str, text: str) -> bool:
+        """Take in a case by its canonical JSON text; False where its key does not come after the one before."""
         if key <= self._last:
             return False
         self._last, self.cases = key, self.cases + 1
@@ -226,25 +228,15 @@ def make_split(
     ordered = sorted(cases, key=lambda c: c.key)
     if not ordered:
         raise no_case(name)
-    type = type_of_cases(ordered, name)
+    type = one_type({case.request.kind for case in ordered}, name)
     header = header_of(name, version, len(ordered), cases_digest(ordered), details, type=type)
     return Split.checked(header, ordered, where=name)
 
 
 def part_of(split: Split, name: str, keys: Set[str], *, details: dict[str, Any] | None = None) -> Split:
-    """Some of a split's cases as a split of the same version; they are read from it when they are gone through."""
-    cases = split.all_cases
-    if not isinstance(cases, CaseStream):
-        return make_split(name, (c for c in cases if c.key in keys), version=split.version, details=details)
-    running = RunningDigest()
-    for case in cases:
-        if case.key in keys:
-            running.add(case.key, case.payload())
-    if not running.cases:
-        raise no_case(name)
-    header = header_of(name, split.version, running.cases, running.hexdigest(), details, type=split.type)
-    chosen = CaseStream(running.cases, lambda: (c for c in cases if c.key in keys))
-    return Split(name, split.version, running.hexdigest(), chosen, header)
+    """Some of a split's cases as a split of the same version."""
+    cases = (case for case in split.all_cases if case.key in keys)
+    return make_split(name, cases, version=split.version, details=details)
 
 
 def write_split(split: Split, path: Path | str) -> None:
@@ -267,7 +259,7 @@ def write_split(split: Split, path: Path | str) -> None:
 def _sum(extras: Iterable[Extra]) -> dict[str, Any]:
     running = RunningDigest()
     for extra in extras:
-        running.add(extra.key, extra.payload())
+        running.add(extra.key, canonical_json(extra.payload()))
     return {"records": running.cases, "digest": running.hexdigest()}
 
 
@@ -278,7 +270,7 @@ def load_split(path: Path | str) -> Split:
         UserError: there is no such file.
         DataError: cut off, edited, or not a split file; names the line.
     """
-    return read_split(_lines(Path(path)), Path(path))
+    return read_split(enumerate(text_lines(Path(path), "split file"), 1), Path(path))
 
 
 def read_split(lines: Iterable[tuple[int, str]], path: Path) -> Split:
@@ -289,53 +281,16 @@ def read_split(lines: Iterable[tuple[int, str]], path: Path) -> Split:
     """
     lines = iter(lines)
     header, cases, extras = _header(next(lines, (1, ""))[1], path), list[AnyCase](), list[Extra]()
-    for record in _records(lines, path):
-        if isinstance(record, Extra):
-            extras.append(record)
-        else:
-            cases.append(record)
-    return Split.checked(header, cases, where=str(path))._replace(extras=_checked_extras(extras, header, path))
-
-
-def open_split(path: Path | str) -> Split:
-    """The same without holding the cases: they are verified once now, and read again each time they are gone through.
-
-    A file whose cases are not in order of their keys is read whole.
-
-    Raises:
-        UserError, DataError: as ``load_split``; also later, where the file is changed while it is in use.
-    """
-    path = Path(path)
-    lines = _lines(path)
-    header, running = _header(next(lines, (1, ""))[1], path), RunningDigest()
-    before, extras = _stamp(path), list[Extra]()
-    for _, line in lines:
-        if not line.strip():
-            continue
+    for number, line in lines:
         try:
-            data = json.loads(line)
-            if "extra" in data:
-                extras.append(Extra.model_validate(data["extra"]))
-                continue
-            fits = running.add(data["key"], data) and not extras
-        except (ValueError, TypeError, KeyError, RecursionError):
-            fits = False
-        if not fits:
-            return load_split(path)  # says what is wrong and where, or reads what is merely in another order
-    if (running.cases, running.hexdigest()) != (header["cases"], header["digest"]):
-        return load_split(path)
-
-    def read() -> Iterator[AnyCase]:
-        if _stamp(path) != before:
-            raise DataError("the file was changed while it was in use", where=str(path), fix="start again")
-        lines = _lines(path)
-        next(lines)
-        cases = itertools.takewhile(lambda r: not isinstance(r, Extra), _records(lines, path))
-        return (c for c in cases if not isinstance(c, Extra))
-
-    held = _checked_extras(extras, header, path)
-    name, version, cases = str(header["split"]), str(header["version"]), CaseStream(running.cases, read)
-    return Split(name, version, running.hexdigest(), cases, header, held)
+            if line.startswith('{"extra":'):
+                extras.append(Extra.model_validate(json.loads(line)["extra"]))
+            elif line.strip():
+                cases.append(read_case(line))
+        except ValueError as error:
+            what = explain(error) if isinstance(error, ValidationError) else "not a line of a split"
+            raise DataError(what, where=f"{path}, line {number}", fix="get a whole copy") from None
+    return Split.checked(header, cases, where=str(path))._replace(extras=_checked_extras(extras, header, path))
 
 
 def _checked_extras(extras: Sequence[Extra], header: dict[str, Any], path: Path) -> Extras:
@@ -344,33 +299,6 @@ def _checked_extras(extras: Sequence[Extra], header: dict[str, Any], path: Path)
     if (stated or extras) and stated != _sum(checked):
         raise DataError("the extras behind the cases are cut off or edited", where=str(path), fix="get a whole copy")
     return checked
-
-
-def _stamp(path: Path) -> tuple[int, int]:
-    try:
-        stats = path.stat()
-    except OSError as error:
-        raise UserError(f"cannot be read: {error.strerror}", where=str(path)) from None
-    return stats.st_mtime_ns, stats.st_size
-
-
-def _lines(path: Path) -> Iterator[tuple[int, str]]:
-    return enumerate(text_lines(path, "split file"), 1)
-
-
-def _records(lines: Iterable[tuple[int, str]], path: Path) -> Iterator[AnyCase | Extra]:
-    for number, line in lines:
-        if not line.strip():
-            continue
-        try:
-            if line.startswith('{"extra":'):
-                yield Extra.model_validate(json.loads(line)["extra"])
-            else:
-                yield read_case(line)
-        except ValidationError as error:
-            raise DataError(explain(error), where=f"{path}, line {number}", fix="get a whole copy") from None
-        except ValueError:
-            raise DataError("not a line of a split", where=f"{path}, line {number}", fix="get a whole copy") from None
 
 
 def _header(line: str, path: Path) -> dict[str, Any]:
@@ -392,15 +320,6 @@ def _header(line: str, path: Path) -> dict[str, Any]:
     check_header(header, str(path))
     header_type(header, str(path))
     return header
-
-
-def type_of_cases(cases: Iterable[AnyCase], where: str) -> str:
-    """The one type of all cases (``fact`` where there is none).
-
-    Raises:
-        UserError: cases of several types.
-    """
-    return one_type({case.request.kind for case in cases}, where)
 
 
 def one_type(types: Collection[str], where: str) -> str:
@@ -434,21 +353,6 @@ def header_type(header: Mapping[str, Any], where: str) -> str:
             fix="upgrade scedit",
         )
     return name
-
-
-def fact_cases(cases: Sequence[AnyCase], type: str, name: str) -> Sequence[Case]:
-    """The same cases, which must be edits of facts.
-
-    Raises:
-        UserError: they are edits of another type.
-    """
-    if type != FACT:
-        raise UserError(
-            f"this works on edits of facts, and the split's edits are {type}s",
-            where=name,
-            fix="choose a split of facts; the store's: scedit store stats",
-        )
-    return cases  # type: ignore[return-value]
 
 
 def check_name(name: str, what: str = "split", *, where: str | None = None) -> str:

@@ -8,16 +8,17 @@ import os
 import re
 import shutil
 import tempfile
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
 import duckdb
 import numpy as np
 
-from curation.store import migrations
+from curation.store.origins import fill_origins
 from schemas.core.errors import StoreError
 
+APPLICATION = "scedit-store"
 MEMORY = "384MB"
 """Memory limit of DuckDB; it writes the rest to a folder next to the store. ``SCEDIT_STORE_MEMORY`` overrides it."""
 FETCH = 2000
@@ -150,38 +151,33 @@ def open_connection(path: Path, *, write: bool = False, create: bool = False) ->
     """Open a store; only a writer creates or migrates it, and removes spill folders of killed processes.
 
     Raises:
-        StoreError: absent, locked, damaged, not a store, or written by a newer program.
+        StoreError: absent, locked, damaged, not a store, or written by another version that this one cannot read.
     """
-    if path.exists() or not create:
-        done = examine(path)
-    else:
-        done = set()
+    if create and not path.exists():
         try:
             path.parent.mkdir(parents=True, exist_ok=True)
         except OSError as error:
             raise StoreError(f"the folder cannot be made: {error.strerror}", where=str(path.parent)) from None
+        done = set[str]()
+    else:
+        done = examine(path)
     if not (write or create):
-        if not done >= migrations.READABLE:
-            what = "the store was written by an earlier version, and only a writing command brings it up to date"
-            raise StoreError(what, where=str(path), fix=f"run: scedit data import FACTS --store {path}")
         return connect(path, write=False)
     for left in path.parent.glob(f"{path.name}.tmp-*"):
         if left.name != f"{path.name}.tmp-{os.getpid()}":
             shutil.rmtree(left, ignore_errors=True)
-    missing = [m.__name__ for m in migrations.MIGRATIONS if m.__name__ not in done]
+    missing = [step for step in MIGRATIONS if step.__name__ not in done]
     if done and missing:
-        copy = path.with_name(f"{path.stem}.before-{missing[0]}{path.suffix}")
+        copy = path.with_name(f"{path.stem}.before-{missing[0].__name__}{path.suffix}")
         for end in ("", ".wal"):  # a writer that was killed leaves the last transactions in the log
             with contextlib.suppress(FileNotFoundError):
                 shutil.copyfile(f"{path}{end}", f"{copy}{end}")
     db = connect(path, write=True)
     try:
-        if not done:
-            with transaction(db, path):  # a file whose first writer was killed is empty, not foreign
-                db.execute("CREATE TABLE IF NOT EXISTS migrations (name VARCHAR PRIMARY KEY, applied_at TIMESTAMP)")
-                db.execute("CREATE TABLE IF NOT EXISTS meta (name VARCHAR PRIMARY KEY, value VARCHAR)")
-                db.execute("INSERT OR IGNORE INTO meta VALUES ('application', ?)", [migrations.APPLICATION])
-        migrations.apply(db, done=done)
+        for step in missing:
+            with transaction(db, path):
+                step(db)
+                db.execute("INSERT INTO migrations VALUES (?, now())", [step.__name__])
     except BaseException:
         db.close()
         raise
@@ -192,29 +188,24 @@ def examine(path: Path) -> set[str]:
     """Names of the migrations that a file has; empty where it has no tables.
 
     Raises:
-        StoreError: no store of this or an earlier version.
+        StoreError: no store of this version or of 0.2.0.
     """
     with connect(path, write=False) as db:
         tables = {r[0] for r in db.execute("SELECT table_name FROM information_schema.tables")}
-        if not tables:
+        if not tables:  # a file whose first writer was killed is empty, not foreign
             return set()
         known = "SELECT value FROM meta WHERE name = 'application'"
-        if not {"meta", "migrations"} <= tables or db.execute(known) != [(migrations.APPLICATION,)]:
+        if not {"meta", "migrations"} <= tables or db.execute(known) != [(APPLICATION,)]:
             what = "this is a DuckDB file of something else, not a store"
             raise StoreError(what, where=str(path), fix="name another")
         done = {str(r[0]) for r in db.execute("SELECT name FROM migrations")}
-    if unknown := sorted(done - {m.__name__ for m in migrations.MIGRATIONS}):
+    if unknown := sorted(done - {"m001_initial", "m002_views"} - {step.__name__ for step in MIGRATIONS}):
         what = f"the store was written by a newer version of this program (it knows '{unknown[-1]}')"
         raise StoreError(what, where=str(path), fix="upgrade with: pip install -U scedit")
+    if MIGRATIONS[0].__name__ not in done:
+        what = "the store was written by a version before 0.2.0"
+        raise StoreError(what, where=str(path), fix="dump it with the version that wrote it, and rebuild it here")
     return done
-
-
-def remove_if_empty(db: Connection, path: Path) -> None:
-    """Remove the file of an open store without content, before another process can take it for a store."""
-    tables = ("records", "lineage", "splits", "results")
-    with contextlib.suppress(duckdb.Error, StoreError, OSError):
-        if not any(db.execute(f"SELECT 1 FROM {table} LIMIT 1") for table in tables):
-            path.unlink()
 
 
 @contextlib.contextmanager
@@ -237,3 +228,71 @@ def transaction(db: Connection, path: Path) -> Iterator[None]:
     finally:
         if collects:
             gc.enable()
+
+
+# ---- tables -------------------------------------------------------------------------------------------------------
+
+
+def m003_plain_tables(db: Connection) -> None:
+    """Records, their lineage, splits, results of runs, and views to read the store with plain SQL.
+
+    Records and lineage have no index: DuckDB must hold an index whole in memory when it commits. A look-up by id or key
+    scans a column instead (some milliseconds at a million records); the store's one writer keeps ids unique.
+    """
+    text = "VARCHAR NOT NULL"
+    db.execute("CREATE TABLE migrations (name VARCHAR PRIMARY KEY, applied_at TIMESTAMP)")
+    db.execute("CREATE TABLE meta (name VARCHAR PRIMARY KEY, value VARCHAR)")
+    db.execute("INSERT INTO meta VALUES ('application', ?)", [APPLICATION])
+    db.execute("CREATE SEQUENCE record_seq")
+    db.execute(
+        f"""CREATE TABLE records (seq BIGINT DEFAULT nextval('record_seq'), id {text}, kind {text}, key {text},
+             parent VARCHAR, current BOOLEAN NOT NULL, body {text})"""
+    )
+    db.execute(
+        f"""CREATE TABLE lineage (item_id {text}, stage {text}, made_at {text}, model VARCHAR, prompt VARCHAR,
+             request VARCHAR, tokens_in BIGINT, tokens_out BIGINT, cost DOUBLE, body {text})"""
+    )
+    db.execute(f"CREATE TABLE splits (name VARCHAR PRIMARY KEY, digest {text}, header {text})")
+    db.execute(f"CREATE TABLE split_cases (split {text}, position BIGINT NOT NULL, case_id {text})")
+    db.execute(f"CREATE TABLE results (run {text}, case_key {text}, body {text}, PRIMARY KEY (run, case_key))")
+    for name, (kind, columns) in VIEWS.items():
+        db.execute(f"CREATE VIEW {name} AS SELECT key, id, {columns} FROM records WHERE kind = '{kind}' AND current")
+
+
+VIEWS = {
+    "facts": (
+        "fact",
+        """body->>'$.subject.text' AS subject, body->>'$.relation.id' AS relation, body->>'$.old.text' AS old,
+           body->>'$.new.text' AS new, body->>'$.change' AS change, body->>'$.changed_on' AS changed_on,
+           body->>'$.source.name' AS source""",
+    ),
+    "questions": ("question", "parent AS fact, body->>'$.text' AS text"),
+    "scripts": ("script", "parent AS question, body->'$.steps' AS steps"),
+    "prompts": (
+        "prompt",
+        """parent AS fact, body->>'$.text' AS text, CAST(body->>'$.step' AS INTEGER) AS step,
+           CAST(body->>'$.offset' AS INTEGER) AS "offset", body->>'$.separator' AS separator,
+           body->'$.targets' AS targets""",
+    ),
+    "neighbours": (
+        "neighbour",
+        """parent AS edit, body->>'$.fact' AS fact, body->>'$.how' AS how,
+           CAST(body->>'$.distance' AS DOUBLE) AS distance""",
+    ),
+    "verdicts": (
+        "verdict",
+        """parent AS item_id, body->>'$.by' AS by, body->>'$.label' AS label, body->>'$.reason' AS reason,
+           CAST(body->>'$.value' AS DOUBLE) AS value, body->>'$.unit' AS unit, body->>'$.model' AS model""",
+    ),
+}
+"""Views of current records: the kind, and what columns it has beside key and id."""
+
+
+def m004_origins(db: Connection) -> None:
+    """What each derived record was made from, by content."""
+    db.execute("CREATE TABLE origins (item VARCHAR NOT NULL, origin VARCHAR NOT NULL)")
+    fill_origins(db)
+
+
+MIGRATIONS: list[Callable[[Connection], None]] = [m003_plain_tables, m004_origins]
+"""What makes a store, in order; a store of 0.2.0 has the first."""

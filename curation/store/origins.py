@@ -29,7 +29,7 @@ MADE_FROM: dict[str, tuple[tuple[str, str], ...]] = {
     "verdict": (("id", "item_id"),),
     "rating": (("id", "item_id"),),
 }
-"""For each derived kind: the kinds of its origins (empty: any) and the fields with their keys."""
+"""For each derived kind: the kinds of its origins (empty: any) and their fields. The first is the parent."""
 _STORED = {"subject_key": "of"}
 _LEVELS = (
     ("question", "neighbour", "extra", "fact_question", "tendency_question", "document_probe", "simplified_fact"),

@@ -17,6 +17,7 @@ from curation.store.import_sources import ImportSource, first_file, list_sources
 from curation.store.origins import StaleItem, stale_items
 from schemas.cases import AnyCase, Case, DocumentCase, EventCase, read_case
 from schemas.core.errors import DataError, UserError
+from schemas.core.ids import canonical_json
 from schemas.core.records import Record
 from schemas.core.registry import suggest
 from schemas.documents.document import Document, DocumentProbe
@@ -383,7 +384,7 @@ class StoreReader:
             running = RunningDigest()
             for (body,) in self._db.stream(f"SELECT r.body FROM {_CASES} ORDER BY c.position", [label]):
                 data = json.loads(body)
-                running.add(data["key"], data)
+                running.add(data["key"], canonical_json(data))
                 yield read_case(body)
             if running.hexdigest() != header["digest"]:
                 raise DataError(f"the cases of '{label}' are not those that were frozen", where=str(self.path))

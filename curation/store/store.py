@@ -11,11 +11,10 @@ import logging
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import AbstractContextManager
 from pathlib import Path
-from types import TracebackType
 from typing import Any
 
 from curation.splits.split_file import RunningDigest, Split, header_of, no_case, one_type
-from curation.store.connection import Connection, open_connection, remove_if_empty, transaction
+from curation.store.connection import Connection, open_connection, transaction
 from curation.store.import_sources import ImportSource, SourceUpdate, finish_import, known_name, make_tables
 from curation.store.origins import StaleItem, retire_remade
 from curation.store.reader import JSON_TEXTS, KINDS, StoreReader, columns_of
@@ -46,8 +45,8 @@ class Store(StoreReader):
         True
     """
 
-    def __init__(self, db: Connection, path: Path, *, write: bool, new: bool = False) -> None:
-        self._db, self.path, self._write, self._open, self._new = db, path, write, True, new
+    def __init__(self, db: Connection, path: Path, *, write: bool) -> None:
+        self._db, self.path, self._write = db, path, write
 
     @classmethod
     def open(cls, path: Path | str, *, write: bool = False, create: bool = False) -> Store:
@@ -62,23 +61,16 @@ class Store(StoreReader):
             StoreError: absent, locked, damaged, not a store, or written by a newer program.
         """
         path = Path(path)
-        new = not path.exists()
-        db = open_connection(path, write=write, create=create)
-        return cls(db, path, write=write or create, new=new)
+        return cls(open_connection(path, write=write, create=create), path, write=write or create)
 
     def close(self) -> None:
         """Close the file; a writer's lock is given up, and reading on is refused."""
         self._db.close()
-        self._open = False
 
     def __enter__(self) -> Store:
         return self
 
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        if kind is not None and self._new and self._open:
-            remove_if_empty(self._db, self.path)
+    def __exit__(self, *_: object) -> None:
         self.close()
 
     # ---- writing ----------------------------------------------------------------------------------------------
@@ -210,7 +202,7 @@ class Store(StoreReader):
     ) -> Iterator[AnyCase]:
         for case in cases:
             types.add(case.request.kind)
-            if not running.add_text(case.key, case.canonical()):
+            if not running.add(case.key, case.canonical()):
                 raise DataError(f"the case '{case.key}' is there twice, or not in the order of its key", where=name)
             yield case
 

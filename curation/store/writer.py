@@ -16,7 +16,7 @@ import duckdb
 import numpy as np
 
 from curation.store.connection import Connection
-from curation.store.origins import origin_rows, stamp
+from curation.store.origins import MADE_FROM, origin_rows, stamp
 from schemas.core.errors import DataError
 from schemas.core.json_text import stored_text
 from schemas.core.records import Record
@@ -31,10 +31,6 @@ BATCH = 50_000
 BATCH_CHARACTERS = 2**25
 """... or fewer, where their texts come to so much: a case holds all of its items."""
 
-_PARENT = {"question": "fact", "script": "question", "prompt": "fact", "neighbour": "edit", "case": None}
-_PARENT |= {"generated": "question", "verdict": "item_id", "rating": "item_id", "extra": "subject_key"}
-_PARENT |= {"fact_question": "event", "tendency_question": "event", "open_answer": "question"}
-_PARENT |= {"document_probe": "document", "simplified_fact": "document"}
 _HALF_PAIR = re.compile("[\ud800-\udfff]")
 _COLUMNS = {
     "batch": dict.fromkeys(("id", "kind", "key", "parent", "body"), "VARCHAR"),
@@ -202,8 +198,8 @@ def insert(db: Connection, sql: str, rows: Sequence[tuple[Any, ...]], columns: d
 
 def parent_of(record: Record) -> str | None:
     """Key (of a verdict, rating: id) of what a record belongs to."""
-    field = _PARENT.get(record.kind)
-    return getattr(record, field) if field else None
+    fields = MADE_FROM.get(record.kind)
+    return getattr(record, fields[0][1]) if fields else None
 
 
 T = TypeVar("T")

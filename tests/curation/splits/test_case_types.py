@@ -5,7 +5,7 @@ import json
 import pytest
 from pydantic import ValidationError
 
-from curation.splits.split_file import CaseStream, fact_cases, header_type, one_type, type_of_cases
+from curation.splits.split_file import CaseStream, header_type, make_split, one_type
 from schemas.cases import CASE_TYPES, Case, read_case
 from schemas.core.errors import DataError, UserError
 from tests.support.events import event_case
@@ -34,9 +34,9 @@ def test_a_case_of_an_unknown_type_is_no_case(names: object) -> None:
 
 
 def test_cases_of_one_split_are_of_one_type() -> None:
-    assert type_of_cases([EVENT], "s") == "event" and type_of_cases([], "s") == one_type((), "s") == "fact"
+    assert one_type({"event"}, "s") == "event" and one_type((), "s") == "fact"
     with pytest.raises(UserError, match="several types .event, fact.; .*one type a split; make a split of each"):
-        type_of_cases([FACT, EVENT], "s")
+        make_split("s", [FACT, EVENT])
 
 
 def test_a_header_without_a_type_is_of_facts() -> None:
@@ -46,9 +46,9 @@ def test_a_header_without_a_type_is_of_facts() -> None:
 
 
 def test_what_works_on_facts_says_so() -> None:
-    assert fact_cases([FACT], "fact", "mine@1.0.0") == [FACT]
+    assert make_split("mine", [FACT]).cases == (FACT,)
     with pytest.raises(UserError, match="mine@1.0.0: this works on edits of facts, and the split's edits are events"):
-        fact_cases([EVENT], "event", "mine@1.0.0")
+        _ = make_split("mine", [EVENT]).cases
 
 
 def test_a_stream_reads_anew_each_time() -> None:

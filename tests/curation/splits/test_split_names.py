@@ -16,7 +16,6 @@ from curation.splits.split_file import (
     file_name,
     load_split,
     make_split,
-    open_split,
     seal,
     write_split,
 )
@@ -83,10 +82,9 @@ def test_a_sealed_header_that_was_edited(tmp_path: Path) -> None:
     split = make_split("s", mini_split().cases[:2], details={"quality": {"acceptance": 0.5}})
     split.header[SEAL] = seal(split.header)
     write_split(split, path)
-    assert load_split(path).header[SEAL] == open_split(path).header[SEAL]
+    assert load_split(path).header[SEAL] == split.header[SEAL]
     header, *cases = path.read_text().splitlines()
     for change in ({"version": "9.9.9"}, {"quality": {"acceptance": 1.0}}, {"split": "t"}, {"more": 1}):
         path.write_text("\n".join([json.dumps(json.loads(header) | change), *cases]) + "\n")
-        for reading in (load_split, open_split):
-            with pytest.raises(DataError, match="edited after the release"):
-                reading(path)
+        with pytest.raises(DataError, match="edited after the release"):
+            load_split(path)

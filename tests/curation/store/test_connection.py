@@ -11,7 +11,7 @@ from pathlib import Path
 import duckdb
 import pytest
 
-from curation.store import migrations
+from curation.store import connection
 from curation.store.connection import connect, examine, limits, transaction
 from curation.store.store import Store
 from schemas.core.errors import StoreError
@@ -104,50 +104,51 @@ def test_unsound_files_are_refused_and_untouched(path: Path, make: object, messa
     assert [p.name for p in path.parent.iterdir()] == [path.name]
 
 
-def older(path: Path, *steps: str) -> None:
-    """A store with the first migrations only, and one fact."""
+def of_0_2_0(path: Path) -> None:
+    """A store as version 0.2.0 wrote it: without origins, and with the names of three migrations."""
+    with Store.open(path, create=True) as store:
+        store.put([peru_fact()])
     with duckdb.connect(str(path)) as db:
-        db.execute("CREATE TABLE migrations (name VARCHAR PRIMARY KEY, applied_at TIMESTAMP)")
-        db.execute("CREATE TABLE meta (name VARCHAR PRIMARY KEY, value VARCHAR)")
-        db.execute("INSERT INTO meta VALUES ('application', ?)", [migrations.APPLICATION])
-        for step in steps:
-            getattr(migrations, step)(db)
-            db.execute("INSERT INTO migrations VALUES (?, now())", [step])
-        fact = peru_fact()
-        db.execute(
-            "INSERT INTO records (id, kind, key, current, body) VALUES (?, 'fact', ?, true, ?)",
-            [fact.id, fact.key, fact.model_dump_json()],
-        )
+        db.execute("DROP TABLE origins")
+        db.execute("DELETE FROM migrations WHERE name = 'm004_origins'")
+        db.execute("INSERT INTO migrations VALUES ('m001_initial', now()), ('m002_views', now())")
 
 
-def test_reading_an_older_store_leaves_it_as_it_is(path: Path) -> None:
-    older(path, "m001_initial", "m002_views")
+def test_reading_a_store_of_0_2_0_leaves_it_as_it_is_and_its_first_writer_makes_a_backup(path: Path) -> None:
+    of_0_2_0(path)
     before = sha(path)
     with Store.open(path) as store:
         assert store.get("f/peru") == peru_fact() and store.stats()["records"]["fact"]["current"] == 1
     assert sha(path) == before and [p.name for p in path.parent.iterdir()] == [path.name]
-
-
-def test_the_first_writer_of_an_older_store_makes_a_backup_and_migrates(path: Path) -> None:
-    older(path, "m001_initial", "m002_views")
-    before = sha(path)
     with Store.open(path, write=True) as store:
         store.put([peru_fact("f/2")])
-    copy = path.with_name("s.before-m003_plain_tables.duckdb")
-    assert sha(copy) == before
+    copy = path.with_name("s.before-m004_origins.duckdb")
+    assert sha(copy) == before and "m004_origins" in examine(path)
     with Store.open(copy) as store:
         assert store.get("f/peru") == peru_fact()
-    assert examine(path) == {m.__name__ for m in migrations.MIGRATIONS}
+
+
+def test_a_store_of_an_older_version_is_refused(path: Path) -> None:
+    of_0_2_0(path)
     with duckdb.connect(str(path)) as db:
-        assert db.execute("SELECT count(*) FROM facts").fetchall() == [(2,)]
+        db.execute("DELETE FROM migrations WHERE name = 'm003_plain_tables'")
+    for write in (False, True):
+        with pytest.raises(StoreError, match="before 0.2.0"):
+            Store.open(path, write=write)
 
 
-def test_a_store_without_views_is_read_after_a_writer_only(path: Path) -> None:
-    older(path, "m001_initial")
-    with pytest.raises(StoreError, match="an earlier version, and only a writing command"):
-        Store.open(path)
-    Store.open(path, write=True).close()
-    assert Store.open(path).get("f/peru") == peru_fact()
+def test_a_migration_that_fails_leaves_nothing_of_itself(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def m999_broken(db: connection.Connection) -> None:
+        db.execute("CREATE TABLE half (n INTEGER)")
+        raise KeyboardInterrupt
+
+    of_0_2_0(path)
+    monkeypatch.setattr(connection, "MIGRATIONS", [connection.MIGRATIONS[0], m999_broken])
+    with pytest.raises(KeyboardInterrupt):
+        Store.open(path, write=True)
+    assert "m999_broken" not in examine(path)
+    with Store.open(path) as store, pytest.raises(duckdb.CatalogException):
+        store._db.execute("SELECT * FROM half")
 
 
 DAMAGE = [(12288 + 9000, 64, 3000), (12288 + 200_000, 64, 3000), (-5000, 64, 3000)]
@@ -176,7 +177,7 @@ def test_a_store_killed_before_its_first_table_is_made_anew(path: Path) -> None:
     assert examine(path) == set()
     with Store.open(path, write=True) as store:
         store.put([peru_fact()])
-    assert examine(path) == {m.__name__ for m in migrations.MIGRATIONS}
+    assert examine(path) == {m.__name__ for m in connection.MIGRATIONS}
 
 
 def test_folders_are_made_for_a_new_store_where_they_can_be(tmp_path: Path) -> None:

@@ -10,7 +10,6 @@ import pytest
 from curation.rules.explain import explain
 from curation.rules.release import freeze, release
 from curation.rules.rule import SplitRule
-from curation.store import migrations
 from curation.store.backup import dump, rebuild
 from curation.store.import_sources import ImportSource
 from curation.store.origins import MADE_FROM, StaleError, origin_rows
@@ -198,5 +197,4 @@ def _is_key(field: object) -> bool:
 def test_rows() -> None:
     assert list(origin_rows([FACT, CORRECTED])) == []
     assert [row[2:] for row in origin_rows([PROMPT])] == [("fact", "f/peru"), ("question", "q/1"), ("script", "s/1")]
-    assert {m.__name__ for m in migrations.MIGRATIONS} > migrations.READABLE
     assert Fact.kind not in MADE_FROM and Rating.kind in MADE_FROM
