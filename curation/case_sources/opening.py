@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 from pydantic import model_validator
 
@@ -15,7 +16,8 @@ from schemas.core.errors import UserError
 class SplitChoice(Options):
     """Where the cases come from: ``store`` and ``name``, a frozen ``file``, or the name of a shipped split.
 
-    Shipped are ``mini``, ``open`` and its parts ``open:dev`` and ``open:test``.
+    Shipped are ``mini``, ``open`` and its parts ``open:dev`` and ``open:test``. A name that is none of them and stands
+    without a store is the path of a file.
 
     Example:
         >>> SplitChoice(name="mini").shipped
@@ -26,14 +28,22 @@ class SplitChoice(Options):
     store: Path | None = None
     file: Path | None = None
 
+    @model_validator(mode="before")
+    @classmethod
+    def _name_of_a_file(cls, data: Any) -> Any:
+        if not isinstance(data, dict) or data.get("store") or data.get("file") or data.get("name") in (None, *SPLITS):
+            return data
+        if not Path(str(data["name"])).is_file():
+            known = f"neither shipped ({', '.join(SPLITS)}) nor a file; for one in a store, name the store"
+            raise ValueError(f"the split '{data['name']}' is {known}")
+        return {"file": data["name"]}
+
     @model_validator(mode="after")
     def _check_one(self) -> SplitChoice:
         if self.file is not None and (self.name is not None or self.store is not None):
             raise ValueError("give either a file, or a name (with a store), not both")
         if self.file is None and self.name is None:
             raise ValueError('give name = "mini", a store and a name, or a file')
-        if self.store is None and self.name is not None and self.name not in SPLITS:
-            raise ValueError(f"the split '{self.name}' needs a store (shipped are {', '.join(SPLITS)})")
         return self
 
     @property

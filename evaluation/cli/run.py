@@ -33,8 +33,7 @@ _FILE = click.Path(path_type=Path)
     "--set", "settings", multiple=True, metavar="NAME=VALUE", also="Of CONFIG, such as editors.rome.params.layer=17."
 )
 @store_option("store", required=False, also="The split is read from it and the results are written to it.")
-@click.option("--split", "split_name", metavar="NAME", help="Shipped split (mini, open:test ...), or one in --store.")
-@shared_option("--split-file", type=_FILE)
+@click.option("--split", metavar="NAME", help="Shipped split (mini, open:test ...), a split file, or one in --store.")
 @editors_option(also="Only these methods of CONFIG.")
 @click.option("--validity", metavar="A,B", help="Add rows that test the metrics: masked, shuffled, random_object.")
 @limit_option(also="cases.")
@@ -53,8 +52,7 @@ def run(
     model: str | None,
     settings: tuple[str, ...],
     store: Path | None,
-    split_name: str | None,
-    split_file: Path | None,
+    split: str | None,
     editors: tuple[str, ...],
     validity: str | None,
     limit: int | None,
@@ -81,7 +79,7 @@ def run(
     base |= {"answers_from": None if answers_from is None else str(answers_from)}
     named = {"name": engine, "address": address, "workers": workers}
     base["engine"] = {name: value for name, value in named.items() if value is not None} or None
-    base |= _split_base(config, store=store, name=split_name, file=split_file)
+    base |= _split_base(config, store=store, name=split)
     wanted = _wanted(config, settings, base, editors)
     wanted = with_part(select_editors(wanted, list(editors)), part)
     wanted = with_variants(wanted, [n.strip() for n in (validity or "").split(",") if n.strip()])
@@ -127,12 +125,10 @@ def _execute(config: RunConfig, trackers: tuple[str, ...], *, retry_failed: bool
         return execute(config, on_event=tell, retry_failed=retry_failed)
 
 
-def _split_base(config: Path | None, *, store: Path | None, name: str | None, file: Path | None) -> dict[str, Any]:
-    """What --store, --split and --split-file put above the file's ``split``."""
-    if file is not None:
-        if name is not None:
-            raise UserError("give --split or --split-file, not both")
-        return {"split": {"file": str(file)}, "feed": None if store is None else str(store)}
+def _split_base(config: Path | None, *, store: Path | None, name: str | None) -> dict[str, Any]:
+    """What --store and --split put above the file's ``split``."""
+    if store is not None and name is not None and Path(name).is_file():
+        return {"split": {"file": name}, "feed": str(store)}
     if store is None and name is None:
         return {}
     from curation.shipped import read_config

@@ -62,7 +62,7 @@ def about(folder: Path) -> dict[str, object]:
 
 def test_it_is_the_run_of_the_command(place: Path) -> None:
     write_split(make_cases(3, 1), place / "split.jsonl")
-    words = ["--model", "tiny", "--split-file", "split.jsonl", "--editors", "prompt,ft", "--out", "a"]
+    words = ["--model", "tiny", "--split", "split.jsonl", "--editors", "prompt,ft", "--out", "a"]
     words += ["--set", "editors.ft.params.layer=1", "--set", "editors.ft.params.steps=3"]
     outcome = CliRunner().invoke(cli, ["run", *words])
     assert outcome.exit_code == 0, outcome.output

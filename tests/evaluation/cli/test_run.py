@@ -100,7 +100,7 @@ def test_from_a_store_and_back_to_it(place):
 def test_results_of_a_split_file_go_to_a_store_when_asked(place):
     with Store.open(place / "other.duckdb", create=True):
         pass
-    words = ("--split-file", place / "split.jsonl", "--store", place / "other.duckdb", "--editors", "none")
+    words = ("--split", place / "split.jsonl", "--store", place / "other.duckdb", "--editors", "none")
     call(commands.run, place / "run.toml", *words)
     with Store.open(place / "other.duckdb") as store:
         assert store.stats()["results"] == 4
@@ -189,9 +189,8 @@ def test_failures_are_counted_under_the_table_with_the_next_step(place, monkeypa
         pytest.param(["--editors", "rmoe"], "did you mean 'rome'", id="unknown method"),
         pytest.param(["--set", "editor=1"], "unknown field", id="unknown key"),
         pytest.param(["--set", "nonsense"], "name=value", id="not a setting"),
-        pytest.param(["--split-file", "absent.jsonl"], "no such split file", id="absent split"),
+        pytest.param(["--split", "absent.jsonl"], "neither shipped", id="absent split"),
         pytest.param(["--store", "absent.duckdb", "--split", "x"], "no such store", id="absent store"),
-        pytest.param(["--split", "x", "--split-file", "y"], "not both", id="two splits"),
         pytest.param(["--set", "editors.ft.params.stepps=3"], "stepps", id="unknown option of a method"),
         pytest.param(["--set", 'editors.ft.params={"layer":99}'], "layer", id="layer that is not there"),
     ],
@@ -310,7 +309,7 @@ def test_a_run_without_a_configuration_file(place, monkeypatch):
     assert (written.model, written.split.name, written.limit) == ("tiny", "mini", 2)
     again = [json.loads(x) for x in call(commands.run, "runs/mini-tiny/run.toml", "--jsonl").stdout.splitlines()]
     assert {x["found"] for x in again} == {2} and len(write_report("runs/mini-tiny").files) > 1
-    call(commands.run, *words, "--split-file", place / "split.jsonl", "--out", "other")
+    call(commands.run, *words, "--split", place / "split.jsonl", "--out", "other")
     assert len(load_run("other").cases) == 2
     with pytest.raises(UserError, match="name a configuration file, or give --model and --editors; see: scedit run"):
         call(commands.run, "--split", "mini")
