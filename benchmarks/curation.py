@@ -128,7 +128,7 @@ def against_truth(result: Any, *, pairs: int, limit: int) -> dict[str, Any]:
     import numpy as np
 
     from curation.similarity.pairs import EPSILON, encode
-    from curation.similarity.rouge import rouge1_f
+    from curation.similarity.texts import rouge1_f
 
     rows = encode(i.text for i in result.items)
     postings, n = rows.matrix.tocsc(), len(result.items)

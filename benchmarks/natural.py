@@ -22,7 +22,7 @@ from construction.verifier.steps import STEPS, NextReply, NextWords, PromptReadi
 from curation.files.json_files import json_lines
 from curation.loaders import load
 from curation.shipped import SHIPPED
-from curation.stats.proportions import wilson_interval
+from curation.stats.intervals import wilson_interval
 from schemas.core.config import validate
 from schemas.core.records import Frozen
 from schemas.facts import Fact

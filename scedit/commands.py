@@ -49,14 +49,14 @@ COMMANDS: dict[str, Command | Group] = {
     "store stats": Command("curation.cli.items:stats", "Count what a store holds."),
     "store funnel": Command("construction.cli.funnel:funnel", "Account for every fact: funnel, reasons, cost."),
     "store check": Command("curation.cli.check:check", "Run model-based checks on items that have no verdict yet."),
-    "store confirm": Command("curation.cli.store:confirm", "Confirm stale records for the content as it is now."),
+    "store confirm": Command("curation.cli.items:confirm", "Confirm stale records for the content as it is now."),
     "store dedup": Command("curation.cli.overlap:dedup", "Measure near-duplicates, write verdicts, show clusters."),
-    "store sql": Command("curation.cli.store:sql", "Query a store with SQL (read-only)."),
-    "store merge": Command("curation.cli.store:merge", "Merge another store into one."),
-    "store backup": Command("curation.cli.store:backup", "Copy a store consistently."),
-    "store restore": Command("curation.cli.store:restore", "Restore a store from a backup."),
-    "store dump": Command("curation.cli.store:dump", "Write everything a store holds as JSON lines."),
-    "store rebuild": Command("curation.cli.store:rebuild", "Rebuild a store from a dump."),
+    "store sql": Command("curation.cli.items:sql", "Query a store with SQL (read-only)."),
+    "store merge": Command("curation.cli.items:merge", "Merge another store into one."),
+    "store backup": Command("curation.cli.items:backup", "Copy a store consistently."),
+    "store restore": Command("curation.cli.items:restore", "Restore a store from a backup."),
+    "store dump": Command("curation.cli.items:dump", "Write everything a store holds as JSON lines."),
+    "store rebuild": Command("curation.cli.items:rebuild", "Rebuild a store from a dump."),
     "split": Group("Freeze, compare, release and publish splits.", "split freeze mine --store my.duckdb"),
     "split freeze": Command("curation.cli.splits:freeze", "Freeze a store's kept items as a split."),
     "split add": Command("curation.cli.splits:add", "Add a frozen split and its records to a store."),
@@ -74,14 +74,16 @@ COMMANDS: dict[str, Command | Group] = {
         "Have people judge a random sample of a split.",
         "split sample draw mine --store my.duckdb --person ann --person bob --out sheets",
     ),
-    "split sample draw": Command("curation.cli.samples:draw", "Draw a sample and write a blind sheet for each person."),
-    "split sample import": Command("curation.cli.samples:import_", "Read the filled sheets into the store."),
-    "split sample report": Command("curation.cli.samples:report", "Report acceptance and agreement."),
+    "split sample draw": Command(
+        "curation.cli.releases:draw", "Draw a sample and write a blind sheet for each person."
+    ),
+    "split sample import": Command("curation.cli.releases:import_", "Read the filled sheets into the store."),
+    "split sample report": Command("curation.cli.releases:report", "Report acceptance and agreement."),
     "split partition": Command("curation.cli.overlap:partition", "Divide a split into parts that share nothing."),
     "split overlap": Command("curation.cli.overlap:overlap", "Check what two collections share."),
     "split release": Command("curation.cli.releases:release", "Release a split with a checked version number."),
     "split publish": Command(
-        "curation.cli.publish:publish", "Write a release for publication: formats, card, Croissant, checksums."
+        "curation.cli.splits:publish", "Write a release for publication: formats, card, Croissant, checksums."
     ),
     "split push": Command("curation.cli.hub:push", "Send a published release to a hub, or list what would be sent."),
     "annotate": Group(

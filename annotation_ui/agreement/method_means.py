@@ -9,7 +9,7 @@ from typing import NamedTuple
 from annotation_ui.agreement.judgements import Judgement
 from annotation_ui.ratings.database import RatingsDB
 from annotation_ui.tasks.base import RatingTask
-from curation.stats.facets.design import FacetRating
+from curation.stats.facets.fit import FacetRating
 from curation.stats.facets.means import FacetReport, facet_report
 from schemas.core.errors import UserError
 

@@ -12,15 +12,21 @@ import numpy as np
 
 from annotation_ui.agreement.judgements import Judgement, judgement_table
 from annotation_ui.tasks.base import RatingTask
-from curation.stats.agreement import alpha, exact_agreement
+from curation.stats.agreement import (
+    Agreement,
+    Level,
+    agreement,
+    alpha,
+    exact_agreement,
+    leave_one_out,
+    pairwise,
+    severity,
+)
 from curation.stats.bootstrap import DEFAULT, Resampling, cluster_bootstrap
-from curation.stats.coefficients import Level
-from curation.stats.correlation import kendall, spearman
+from curation.stats.correlation import ceiling, kendall, spearman, width_with_more
 from curation.stats.correlation import severity as difference
 from curation.stats.estimates import Estimate, undefined
-from curation.stats.panel import Agreement, agreement, leave_one_out, pairwise, severity
 from curation.stats.rating_table import RatingTable, rating_table
-from curation.stats.reliability import ceiling, width_with_more
 
 _DRIFT = ("answers in order", "differences from the others")
 PUBLISHED = {"executability": 0.59, "coherence": 0.35, "consistency": -0.09, "completeness": 0.25}

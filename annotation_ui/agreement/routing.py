@@ -13,9 +13,8 @@ from annotation_ui.ratings.database import RatingsDB
 from annotation_ui.ratings.open_items import skips_of_campaign
 from annotation_ui.ratings.raters import list_raters
 from annotation_ui.ratings.records import Assignment
-from curation.stats.facets.design import FacetItem, facet_design
-from curation.stats.facets.fit import fit_facets
-from curation.stats.facets.routing import PossibleRating, plan_ratings
+from curation.stats.facets.fit import FacetItem, facet_design, fit_facets
+from curation.stats.facets.means import PossibleRating, plan_ratings
 from schemas.core.errors import UserError
 
 

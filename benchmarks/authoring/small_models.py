@@ -22,7 +22,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from curation.loaders import load
-from curation.stats.proportions import wilson_interval
+from curation.stats.intervals import wilson_interval
 from curation.store.store import Store
 from schemas.facts import Fact
 from schemas.scripts import Script, ScriptPrompt, ScriptQuestion

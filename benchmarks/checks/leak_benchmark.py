@@ -17,7 +17,7 @@ from curation.checks.store_checks import StoreCheck, run_check
 from curation.files.json_files import json_lines
 from curation.shipped import SHIPPED
 from curation.stats.estimates import Estimate
-from curation.stats.proportions import binomial_interval
+from curation.stats.intervals import binomial_interval
 from curation.store.store import Store
 from schemas.core.config import validate
 from schemas.core.errors import UserError

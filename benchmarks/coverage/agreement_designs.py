@@ -8,13 +8,11 @@ from functools import cache
 import numpy as np
 
 from benchmarks.coverage.rows import LIKERT, Outcome, Rng, Row, covers
-from curation.stats.agreement import alpha, exact_agreement, gwet
+from curation.stats.agreement import alpha, alpha_of_coincidences, coincidences, exact_agreement, gwet
 from curation.stats.bootstrap import Resampling, bootstrap_sums, ends
-from curation.stats.coefficients import alpha_of_coincidences, coincidences
-from curation.stats.correlation import kendall, spearman
+from curation.stats.correlation import ceiling, kendall, spearman
 from curation.stats.estimates import Estimate, sums_by
 from curation.stats.rating_table import RatingTable
-from curation.stats.reliability import ceiling
 
 _PLAN, _NONE = Resampling(300), Resampling(0)
 _RATERS, _EACH = 3, 2

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 
-from curation.stats.proportions import wilson_interval
+from curation.stats.intervals import wilson_interval
 
 
 def table(heads: Sequence[str], rows: Iterable[Sequence[object]]) -> str:

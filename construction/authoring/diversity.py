@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from construction.authoring.outcome import QuestionOutcome
 from construction.authoring.standing import overall_label
-from curation.similarity.rouge import rouge1_f
+from curation.similarity.texts import rouge1_f
 from schemas.scripts import ScriptQuestion
 from schemas.verdicts import Verdict, verdict_key
 

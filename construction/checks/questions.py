@@ -7,7 +7,7 @@ from typing import ClassVar
 
 from construction.checks.base import CheckInputs, LeakCheck, RuleCheck, Stage, span
 from construction.mentions import find_object
-from curation.similarity.rouge import rouge1_f
+from curation.similarity.texts import rouge1_f
 from schemas.text.control_tokens import control_token
 from schemas.verdicts import Span, Verdict
 

@@ -10,7 +10,7 @@ from typing import ClassVar
 
 from construction.documents.defaults import ALIKE, MOST_WORDS
 from curation.checks.store_checks import CheckContext, ItemCheck
-from curation.similarity.rouge import rouge1_f
+from curation.similarity.texts import rouge1_f
 from schemas.core.records import Record
 from schemas.core.registry import Registry
 from schemas.documents.document import Document, DocumentProbe, contains_words, is_literal, plain_words

@@ -12,7 +12,7 @@ from construction.documents.prompt_file import ProbePrompt
 from construction.llm.prompt_text import fence_text, line_up_to, tidy
 from construction.llm.step import Message
 from construction.scripts.prompt_file_step import PromptFileStep
-from curation.loaders.formats.mulfe_tags import read_tags
+from curation.loaders.formats.mulfe import read_tags
 from schemas.core.ids import digest
 from schemas.documents.document import BLANK, Document, DocumentProbe, contains_words, plain_words
 from schemas.verdicts import Label, Verdict, verdict_key

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 from curation.checks.store_checks import CheckContext, ItemCheck
-from curation.similarity.rouge import rouge1_f
+from curation.similarity.texts import rouge1_f
 from schemas.core.plain_text import plain_text
 from schemas.core.records import Record
 from schemas.core.registry import Registry

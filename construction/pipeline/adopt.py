@@ -16,7 +16,7 @@ from construction.pipeline.case_files import case_rows
 from construction.scripts.cleaning import clean_steps
 from construction.scripts.truncation import cut_script
 from curation.files.json_files import read_text
-from curation.loaders.fact_checks import InvalidRecord, check_record, without_invisible_ends
+from curation.loaders.base import InvalidRecord, check_record, without_invisible_ends
 from curation.loaders.importer import UNNAMED, Identity, check_prefix
 from curation.loaders.reading import Problem, Row, rows
 from curation.similarity.texts import record_text

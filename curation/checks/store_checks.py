@@ -7,20 +7,21 @@ here stands only in which order those that are shipped run.
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, ClassVar, Generic, NamedTuple, TypeVar
+from pathlib import Path
+from typing import Any, ClassVar, Generic, NamedTuple, TypeVar
 
+from curation.files.model_packages import EMBEDDED, EMBEDDED_LABEL
+from curation.store.store import Store
 from schemas.core.config import Options, validate
 from schemas.core.errors import UserError
 from schemas.core.records import Record
 from schemas.core.registry import Registry
 from schemas.facts import Fact, Object
+from schemas.lineage import SMOKE_TEST
 from schemas.verdicts import Label, Span, Verdict, verdict_key
-
-if TYPE_CHECKING:
-    from curation.store.store import Store
-
 
 STORE_CHECKS = Registry(
     "store_check",
@@ -292,3 +293,50 @@ class ItemCheck(StoreCheck, Generic[Inputs]):
         """Verdicts on items of a store; none on an item without inputs, which stays due."""
         for item, inputs in self.inputs_of(items, around):
             yield self.judge_one(inputs) if self.applies(inputs) else self.verdict(item, "keep", self.not_applicable)
+
+
+class VerdictCounts(NamedTuple):
+    """What became of constructed items: counts by check and label, reasons, and whether a small model wrote them."""
+
+    store: str
+    kept: int
+    dropped: int
+    unsure: int
+    checks: list[tuple[str, dict[str, int]]]
+    reasons: list[tuple[str, str, int]]
+    models: list[str]
+    smoke_test: bool
+
+
+def count_verdicts(path: Path) -> VerdictCounts:
+    """Counts of verdicts in a store, by check, label and reason.
+
+    Raises:
+        StoreError: the store cannot be read.
+    """
+    by_check: dict[str, Counter[str]] = {}
+    reasons: Counter[tuple[str, str]] = Counter()
+    items: dict[str, set[str]] = {}
+    with Store.open(path) as store:
+        for verdict in store.verdicts():
+            label = verdict.label or "measured"
+            by_check.setdefault(verdict.check, Counter())[label] += 1
+            items.setdefault(verdict.item_id, set()).add(label)
+            if label in ("drop", "unsure", "unscored"):
+                reasons[(verdict.check, verdict.reason)] += 1
+        lineages = [x for x in store.lineages() if x.model]
+    models = sorted({x.model for x in lineages if x.model})
+    smoke_test = any(m in (EMBEDDED, EMBEDDED_LABEL) for m in models)
+    smoke_test = smoke_test or any(SMOKE_TEST in str(x.detail.get("quality", "")) for x in lineages)
+    dropped = sum("drop" in labels for labels in items.values())
+    unsure = sum("drop" not in labels and bool(labels & {"unsure", "unscored"}) for labels in items.values())
+    return VerdictCounts(
+        store=path.name,
+        kept=len(items) - dropped - unsure,
+        dropped=dropped,
+        unsure=unsure,
+        checks=[(name, dict(counts)) for name, counts in sorted(by_check.items())],
+        reasons=[(check, reason, n) for (check, reason), n in reasons.most_common(15)],
+        models=models,
+        smoke_test=smoke_test,
+    )

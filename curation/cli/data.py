@@ -29,7 +29,7 @@ from curation.loaders.audit import defects as find
 from curation.loaders.formats.native import read_mapping, write_records
 from curation.loaders.importer import Identity, import_file
 from curation.loaders.sources import OWN, UPSTREAM
-from curation.splits.errata import write_errata
+from curation.splits.versions import write_errata
 from schemas.core.errors import DataError
 from schemas.text.counting import counted
 

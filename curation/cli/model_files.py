@@ -5,7 +5,7 @@ from __future__ import annotations
 import click
 
 from curation.files import local_models
-from curation.files.checksums import remembered_sha256
+from curation.files.artifact_cache import remembered_sha256
 
 
 @click.command()

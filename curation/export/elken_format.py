@@ -2,21 +2,20 @@
 
 from __future__ import annotations
 
-from collections import defaultdict
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Any
 
+from curation.export.fact_formats import source_fields
 from curation.export.formats import Exporter
 from curation.files.json_files import write_array
-from curation.splits.split_file import Extras, Split
-from curation.splits.visible_texts import record_keys
+from curation.splits.split_file import NONE, Extras, Split
 from schemas.cases import EventCase
 from schemas.events.questions import LETTERS, SCOPE_LISTS, FactQuestion, TendencyQuestion
 from schemas.facts import Entity
 
 
-def elken_rows(cases: Iterable[EventCase], extras: Extras | None = None) -> Iterator[dict[str, Any]]:
+def elken_rows(cases: Iterable[EventCase], extras: Extras = NONE) -> Iterator[dict[str, Any]]:
     """ELKEN records, one at a time, in the order of the cases.
 
     What the shape calls ``ent2name`` is written as ``name``; an event's first role is its ``subject``.
@@ -26,7 +25,7 @@ def elken_rows(cases: Iterable[EventCase], extras: Extras | None = None) -> Iter
         extras: Fields of the source that our records do not carry are put back from these.
     """
     for case in cases:
-        event, more = case.event, _more(case, extras)
+        event, more = case.event, source_fields(case, extras)
         row: dict[str, Any] = {"event_type": event.type, "event": event.text}
         row |= {"subject": _entity(event.roles[0].entity)} if event.roles else {}
         for name, questions in (("tendency", case.tendencies), ("fact", case.facts)):
@@ -36,15 +35,6 @@ def elken_rows(cases: Iterable[EventCase], extras: Extras | None = None) -> Iter
             row[name] = {part: [r for s, r in scoped_records if s == scope] for part, scope in SCOPE_LISTS.items()}
         row |= {"edit_id": event.source.item} if event.source.item else {}
         yield row | more[event.key]
-
-
-def _more(case: EventCase, extras: Extras | None) -> defaultdict[str, dict[str, Any]]:
-    """The fields of the source's records that ours do not carry, by the keys of ours."""
-    fields_by_key: defaultdict[str, dict[str, Any]] = defaultdict(dict)
-    for extra in extras.of(list(record_keys(case))) if extras is not None else ():
-        if extra.name == "fields":
-            fields_by_key[extra.subject_key] |= extra.value
-    return fields_by_key
 
 
 def _fact(question: FactQuestion) -> dict[str, Any]:

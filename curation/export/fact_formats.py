@@ -6,7 +6,7 @@ import csv
 import itertools
 import re
 from array import array
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Sequence
 from itertools import chain, islice
 from pathlib import Path
@@ -15,7 +15,8 @@ from typing import Any
 from curation.files.atomic import atomic_file
 from curation.files.json_files import write_array, write_lines
 from curation.splits.split_file import NONE, Extras, Split
-from schemas.cases import Case
+from curation.splits.visible_texts import record_keys
+from schemas.cases import AnyCase, Case
 from schemas.facts import Entity, Fact, Object
 from schemas.text.counting import counted
 
@@ -356,3 +357,12 @@ def _temporal_record(case_id: int | str, case: Case) -> dict[str, Any]:
 def cloze(text: str, separator: str) -> str:
     """A prompt as other people's evaluators take it: they add one space and the target; other separators stay."""
     return text if separator == " " else text + separator
+
+
+def source_fields(case: AnyCase, extras: Extras) -> defaultdict[str, dict[str, Any]]:
+    """The fields of the source's records that ours do not carry, by the keys of ours."""
+    fields: defaultdict[str, dict[str, Any]] = defaultdict(dict)
+    for extra in extras.of(list(record_keys(case))):
+        if extra.name == "fields":
+            fields[extra.subject_key] |= extra.value
+    return fields

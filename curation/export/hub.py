@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any, Literal, NamedTuple
 
 from curation.export.publish import release_files
-from curation.files.checksums import sha256
+from curation.files.artifact_cache import sha256
 from schemas.core.errors import UserError
 
 CARD = "README.md"

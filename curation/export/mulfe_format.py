@@ -8,10 +8,10 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+from curation.export.fact_formats import source_fields
 from curation.export.formats import Exporter
 from curation.files.json_files import write_array
 from curation.splits.split_file import NONE, Extras, Split
-from curation.splits.visible_texts import record_keys
 from schemas.cases import DocumentCase
 from schemas.documents.document import DocumentProbe
 from schemas.documents.simplified import SimplifiedFact
@@ -26,7 +26,7 @@ def evaluation_rows(cases: Iterable[DocumentCase], extras: Extras = NONE) -> Ite
         extras: Spellings of tags, and fields that our records do not carry, are put back from these.
     """
     for case in cases:
-        document, more = case.document, _more(case, extras)
+        document, more = case.document, source_fields(case, extras)
         row: dict[str, Any] = {"doc": document.text, "meta": {"entity": document.entity} if document.entity else {}}
         row |= {"id": _name(case), "probes": [_probe(case, probe, more, "tags") for probe in _in_order(case.probes)]}
         yield row | {k: v for k, v in more[document.key].items() if k not in row}
@@ -35,7 +35,7 @@ def evaluation_rows(cases: Iterable[DocumentCase], extras: Extras = NONE) -> Ite
 def development_rows(cases: Iterable[DocumentCase], extras: Extras = NONE) -> Iterator[dict[str, Any]]:
     """Records of the development shape, which has other keys; otherwise as ``evaluation_rows``."""
     for case in cases:
-        document, more = case.document, _more(case, extras)
+        document, more = case.document, source_fields(case, extras)
         row: dict[str, Any] = {"page_title": document.title} if document.title else {}
         row |= {"created": document.source.date} if document.source.date else {}
         row |= {"doc": document.text, "id": _name(case)}
@@ -100,15 +100,6 @@ def _in_order(probes: Sequence[DocumentProbe]) -> list[DocumentProbe]:
 def _natural(key: str) -> list[tuple[int, str]]:
     """A key by which "x/10" comes after "x/9"."""
     return [(int(part), "") if part.isdigit() else (-1, part) for part in re.split(r"(\d+)", key)]
-
-
-def _more(case: DocumentCase, extras: Extras) -> defaultdict[str, dict[str, Any]]:
-    """The fields of the source's records that ours do not carry, by the keys of ours."""
-    fields: defaultdict[str, dict[str, Any]] = defaultdict(dict)
-    for extra in extras.of(list(record_keys(case))):
-        if extra.name == "fields":
-            fields[extra.subject_key] |= extra.value
-    return fields
 
 
 def write_evaluation(split: Split, path: Path) -> int:

@@ -10,8 +10,8 @@ from typing import NamedTuple
 from curation.export.formats import EXPORTERS, Exporter, chosen_exporter
 from curation.export.metadata import DataFile, PublisherDetails, ReleasePart, card, croissant
 from curation.export.summary import survey
+from curation.files.artifact_cache import sha256
 from curation.files.atomic import atomic_file, atomic_folder
-from curation.files.checksums import sha256
 from curation.files.json_files import read_text
 from curation.splits.split_file import Split
 from curation.store.store import Store

@@ -17,7 +17,7 @@ from schemas.scripts import Script
 from schemas.verdicts import Verdict
 
 if TYPE_CHECKING:
-    from curation.stats.coefficients import Level
+    from curation.stats.agreement import Level
     from curation.stats.rating_table import Category
 
 
@@ -272,7 +272,7 @@ def _people(
     scale: Sequence[Category] | None = None,
     acceptance: str = "",
 ) -> HumanJudgements:
-    from curation.stats.panel import agreement
+    from curation.stats.agreement import agreement
     from curation.stats.rating_table import rating_table
 
     reliability = agreement(rating_table(rows, cases=cases, scale=scale), level=level)
@@ -293,7 +293,7 @@ def _people(
 
 def _verdicts(task: str, verdicts: list[Verdict], items: dict[str, str]) -> HumanJudgements:
     """Agreement on labels (names, so nominal); a judgement of an item beside another is a unit of its own."""
-    from curation.stats.proportions import binomial_interval
+    from curation.stats.intervals import binomial_interval
 
     rows = [("~".join((v.item_id, *v.related)), v.by.rsplit("/", 1)[0], _label(v)) for v in verdicts]
     cases = {unit: items[v.item_id] for (unit, _, _), v in zip(rows, verdicts, strict=True)}

@@ -40,7 +40,7 @@ def check_writable(path: Path) -> None:
     Raises:
         UserError: a folder, no regular file, or what the guard of the command refuses.
     """
-    if path.exists() and not path.is_file():
+    if os.path.exists(path) and not os.path.isfile(path):
         kind = "a folder" if path.is_dir() else "no regular file"
         raise UserError(f"this is {kind}, a file is to be written", where=str(path), fix=ELSEWHERE)
     if _guard is not None:
@@ -171,7 +171,9 @@ def atomic_folder(path: Path, *, replace: bool = False) -> Iterator[Path]:
     try:
         _clear(path, partial, old)
         taken = path.is_file() or (path.is_dir() and any(path.iterdir()))
-        if path == Path.cwd() or path.is_file() or (taken and not replace):
+        if path == Path.cwd():
+            raise UserError("this is the folder you are in", where=str(path), fix="name a new folder")
+        if path.is_file() or (taken and not replace):
             raise UserError("there is something here already", where=str(path), fix="name a new or empty folder")
         path.parent.mkdir(parents=True, exist_ok=True)
         partial.mkdir()

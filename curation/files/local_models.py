@@ -20,8 +20,8 @@ from functools import cache
 from pathlib import Path
 from typing import NamedTuple
 
+from curation.files.artifact_cache import remembered_sha256, sha256
 from curation.files.atomic import atomic_path
-from curation.files.checksums import remembered_sha256, sha256
 from curation.files.model_packages import EMBEDDED, EMBEDDED_LABEL, cache_dir, embedded_gguf, install_packages
 from schemas.core.errors import MissingPackage, ModelError, UserError
 

@@ -13,7 +13,7 @@ from typing import Any
 
 from curation.loaders import LoadResult, detect, load
 from curation.loaders.reading import Problem, Row, rows
-from curation.splits.errata import Erratum
+from curation.splits.versions import Erratum
 from schemas.core.clock import today
 from schemas.facts import Fact
 from schemas.scripts import ScriptPrompt

@@ -8,7 +8,7 @@ from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 
-from curation.files.checksums import sha256
+from curation.files.artifact_cache import sha256
 from curation.loaders import LoadResult, LocatedRecord, Problem, load, stream
 from curation.loaders.base import nothing_usable
 from curation.splits.split_file import CaseStream, Extras, RunningDigest, Split, header_of

@@ -5,8 +5,10 @@ from __future__ import annotations
 import csv
 import io
 import json
+from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from pathlib import Path
+from types import MappingProxyType
 from typing import Any, NamedTuple
 
 from curation.files.atomic import atomic_path
@@ -17,7 +19,7 @@ from schemas.core.clock import now
 from schemas.core.errors import DataError, UserError
 from schemas.core.ids import slug
 from schemas.lineage import Lineage
-from schemas.raters import Rater
+from schemas.raters import ADJUDICATED, Rater
 from schemas.text.counting import counted
 from schemas.text.escaping import escape_line
 from schemas.text.spreadsheet_cells import check_divider, safe_cell
@@ -234,3 +236,178 @@ def _verdicts(item: str, person: str, row: Mapping[str, str]) -> list[Verdict]:
         {"key": verdict_key(item_id=item, by=by), "item_id": item, "by": by, "label": label, "reason": reason}
     )
     return [whole, *out]
+
+
+ASPECTS = ("all", *(c.name for c in CRITERIA))
+
+
+class SampleAnswers(NamedTuple):
+    """Answers of people on a sample: aspect -> item id -> person -> whether they say yes.
+
+    ``decided`` holds a lead's decisions: aspect -> item id -> yes. In the acceptance a decision replaces the answers of
+    people; it is left out of the agreement.
+    """
+
+    of: Mapping[str, Mapping[str, Mapping[str, bool]]]
+    decided: Mapping[str, Mapping[str, bool]] = MappingProxyType({})
+
+    @property
+    def people(self) -> tuple[str, ...]:
+        """Everybody who answered."""
+        return tuple(sorted({p for items in self.of.values() for by in items.values() for p in by}))
+
+
+class QualityReport(NamedTuple):
+    """A sample and what came back.
+
+    Attributes:
+        missing: Person -> sampled items without an answer; people who were asked and did not answer are there too.
+        acceptance: Aspect -> share of yes, a mean over items (each the mean over its people) weighted by 1/probability.
+        by_person: Person -> the same for their own overall verdicts.
+        unanimous: Share of items that everybody accepts, weighted.
+        decided: Items that a lead decided.
+        agreement: Aspect -> agreement statistics (``curation.stats.agreement.Agreement``).
+    """
+
+    sample: Sample
+    missing: dict[str, int]
+    acceptance: dict[str, Any]
+    by_person: dict[str, Any]
+    unanimous: Any
+    agreement: dict[str, Any]
+    decided: int = 0
+
+    @property
+    def complete(self) -> bool:
+        """Whether everybody who was asked answered everything."""
+        return bool(self.missing) and not any(self.missing.values())
+
+
+def answers(store: Store, sample: Sample) -> SampleAnswers:
+    """The current answers on a sample's items; of one person's under several forms those of the newest."""
+    task = TASK.partition("@")[0]
+    names = {task: "all"} | {f"{task}_{c.name}": c.name for c in CRITERIA}
+    leads = {name.replace(task, f"{task}_{ADJUDICATED}", 1): aspect for name, aspect in names.items()}
+    of: dict[str, dict[str, dict[str, bool]]] = {a: defaultdict(dict) for a in ASPECTS}
+    decided: dict[str, dict[str, bool]] = {a: {} for a in ASPECTS}
+    for verdict in sorted(store.verdicts([d.item_id for d in sample.items]), key=lambda v: v.by.rpartition("@")[2]):
+        rater, (name, _, version) = verdict.judged_by, verdict.by.rpartition("/")[2].partition("@")
+        if rater is None or name not in {**names, **leads} or version not in VERSIONS:
+            continue
+        yes = verdict.value == 1 if verdict.label is None else verdict.label == "keep"
+        if name in leads:
+            decided[leads[name]][verdict.item_id] = yes
+            continue
+        of[names[name]][verdict.item_id][rater.name] = yes
+    return SampleAnswers(of, decided)
+
+
+def report(store: Store, sample: Sample, *, resamples: int = 1000) -> QualityReport:
+    """Acceptance and agreement of a sample.
+
+    Intervals resample cases (strata and the finite split are not used, which makes them wide rather than narrow). Where
+    every answer is the same, a bootstrap has no width and the exact interval over cases stands in.
+    """
+    from curation.stats.agreement import agreement
+    from curation.stats.bootstrap import Resampling
+    from curation.stats.rating_table import rating_table
+
+    sheet_answers, resampling = answers(store, sample), Resampling(resamples)
+    people = tuple(dict.fromkeys([*sample.people, *sheet_answers.people]))
+    missing = {p: sum(p not in sheet_answers.of["all"].get(d.item_id, {}) for d in sample.items) for p in people}
+    decided = {a: {item: float(yes) for item, yes in sheet_answers.decided[a].items()} for a in ASPECTS}
+    acceptance = {
+        a: _acceptance(sample, {**_shares(sheet_answers.of[a]), **decided[a]}, resampling, a) for a in ASPECTS
+    }
+    by_person = {
+        p: _acceptance(sample, _shares(sheet_answers.of["all"], only=p), resampling, f"all, by {p}")
+        for p in sheet_answers.people
+    }
+    everybody = {item: float(all(by.values())) for item, by in sheet_answers.of["all"].items()}
+    unanimous = _acceptance(sample, everybody, resampling, "accepted by everybody")
+    cases = {d.item_id: d.case for d in sample.items}
+    agree = {}
+    for aspect in ASPECTS:
+        rows = [
+            (item, who, "yes" if yes else "no")
+            for item, by in sorted(sheet_answers.of[aspect].items())
+            for who, yes in by.items()
+        ]
+        table = rating_table(rows, cases=cases, scale=("no", "yes"))
+        agree[aspect] = agreement(table, level="nominal", resampling=resampling)
+    return QualityReport(sample, missing, acceptance, by_person, unanimous, agree, len(decided["all"]))
+
+
+def _shares(items: Mapping[str, Mapping[str, bool]], *, only: str | None = None) -> dict[str, float]:
+    """For each item the share of its people who say yes."""
+    chosen = {item: [yes for who, yes in by.items() if only in (None, who)] for item, by in items.items()}
+    return {item: sum(votes) / len(votes) for item, votes in chosen.items() if votes}
+
+
+def _acceptance(sample: Sample, shares: Mapping[str, float], resampling: Any, name: str) -> Any:
+    """Weighted mean of shares (Hajek's ratio estimate) with an interval over cases."""
+    import numpy as np
+
+    from curation.stats.bootstrap import bootstrap_sums, ends
+    from curation.stats.estimates import Estimate, number_groups, sums_by, undefined
+    from curation.stats.intervals import binomial_interval
+
+    judged = [d for d in sample.items if d.item_id in shares]
+    if not judged:
+        return undefined(name, "nobody has answered")
+    groups = number_groups([d.case for d in judged])
+    weight = np.array([1 / d.probability for d in judged])
+    value = np.array([shares[d.item_id] for d in judged])
+    sums = sums_by(groups.of, np.column_stack([weight * value, weight]), len(groups.names))
+    mean, cases = float((weight * value).sum() / weight.sum()), len(groups.names)
+    if value.min() == value.max() and mean in (0.0, 1.0):
+        exact = binomial_interval(round(mean * cases), cases)
+        return exact._replace(name=name, n=len(judged), note="all answers are equal: exact interval over cases")
+    draws = bootstrap_sums(sums, lambda s: np.asarray(s[:, 0] / s[:, 1]), resampling)
+    low, high, note = ends(draws, resampling, cases=cases)
+    method = resampling.describe("case bootstrap of the weighted mean") if low is not None else ""
+    return Estimate(name, mean, low, high, len(judged), cases, method, note=note)
+
+
+def text(report: QualityReport) -> str:
+    """The report as lines."""
+    s = report.sample
+    lines = [f"sample {s.name} of {s.split}: {len(s.items)} of {counted(s.population, s.unit)}"]
+    for person, lost in report.missing.items():
+        lines.append(f"  {person}: {len(s.items) - lost} answered, {lost} missing")
+    if report.decided:
+        lines.append(f"  {counted(report.decided, 'item')} decided by a lead: the decision counts for the item")
+    lines.append("Acceptance (weighted to the split, 95 %)")
+    lines += [f"  {name}: {e.text()}" for name, e in report.acceptance.items()]
+    lines.append(f"  accepted by everybody: {report.unanimous.text()}")
+    lines += [f"  all, by {name}: {e.text()}" for name, e in report.by_person.items()]
+    lines.append("Agreement between people (unweighted)")
+    for name, a in report.agreement.items():
+        lines.append(f"  {name}: AC1 {a.ac1.text()}, alpha {a.alpha.text()}, exact {a.exact.text()}")
+        lines.append(f"  {' ' * len(name)}  prevalence of yes {a.prevalence['yes'].text()}")
+    return "\n".join(lines)
+
+
+def summary(report: QualityReport) -> dict[str, Any]:
+    """What a split's header keeps of a report: plain JSON values."""
+    s = report.sample
+    return {
+        "sample": s.name,
+        "unit": s.unit,
+        "items": len(s.items),
+        "population": s.population,
+        "people": list(report.missing),
+        "missing": report.missing,
+        **({"decided_by_lead": report.decided} if report.decided else {}),
+        "acceptance": {name: _plain_estimate(e) for name, e in report.acceptance.items()},
+        "accepted_by_everybody": _plain_estimate(report.unanimous),
+        "agreement": {
+            name: {"ac1": _plain_estimate(a.ac1), "alpha": _plain_estimate(a.alpha), "exact": _plain_estimate(a.exact),
+                   "prevalence_yes": _plain_estimate(a.prevalence["yes"])}
+            for name, a in report.agreement.items()
+        },
+    }  # fmt: skip
+
+
+def _plain_estimate(estimate: Any) -> dict[str, Any]:
+    return {k: v for k, v in estimate._asdict().items() if v not in (None, "")}

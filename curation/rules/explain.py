@@ -6,9 +6,8 @@ from collections.abc import Iterable, Iterator
 from typing import Any, NamedTuple
 
 from curation.rules.rule import Decision, SplitRule, Threshold, matches, read_rule
-from curation.rules.ruling import Ruling
-from curation.rules.selection import Loss, block_of
-from curation.splits.errata import Errata
+from curation.rules.selection import Loss, Ruling, block_of
+from curation.splits.versions import Errata
 from curation.splits.visible_texts import case_records
 from curation.store.reader import KeyRange
 from curation.store.store import Store

@@ -11,9 +11,8 @@ from curation.rules.explain import explain, rule_of
 from curation.rules.rule import SplitRule, read_rule
 from curation.rules.selection import SelectionStream
 from curation.splits.contradictions import ContradictionFinder, ContradictoryRequests
-from curation.splits.errata import Errata, Erratum, merge_errata
 from curation.splits.split_file import SEAL, Split, check_name, seal, under_version
-from curation.splits.versions import Diff, Version, changelog, check_version, diff
+from curation.splits.versions import Diff, Errata, Erratum, Version, changelog, check_version, diff, merge_errata
 from curation.splits.visible_texts import case_records
 from curation.store.origins import StaleError
 from curation.store.store import Store
@@ -228,8 +227,8 @@ def _reason_of_change(store: Store, rule: SplitRule, key: str, errata: Errata, w
 
 
 def _quality(store: Store, split: Split, without: str | None) -> dict[str, Any]:
-    from curation.quality.report import report, summary
     from curation.quality.sample import samples
+    from curation.quality.sheets import report, summary
 
     reports = [report(store, s) for s in samples(store, digest=split.digest)]
     complete = [summary(r) for r in reports if r.complete]

@@ -263,7 +263,7 @@ class Verdicts:
         verdicts: Any number of verdicts; they are read once.
         rule: The rule.
         several: Checks with more than one version; of these ``keep`` is stored, as a newer one replaces an older drop.
-        settled: What near-duplicate clusters come to, by item id (``curation.rules.ruling``).
+        settled: What near-duplicate clusters come to, by item id (``curation.rules.selection``).
     """
 
     def __init__(

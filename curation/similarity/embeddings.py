@@ -23,7 +23,7 @@ def encoder_identity(folder: str | None) -> str:
     Raises:
         UserError: no such folder, or no weights in it.
     """
-    from curation.files.checksums import remembered_sha256
+    from curation.files.artifact_cache import remembered_sha256
 
     if folder is None:
         return MODEL

@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from scipy import sparse  # type: ignore[import-untyped, unused-ignore]
 from scipy.sparse.csgraph import connected_components  # type: ignore[import-untyped, unused-ignore]
 
-from curation.similarity.rouge import words
+from curation.similarity.texts import words
 from schemas.core.errors import UserError
 
 Ints = NDArray[np.int64]

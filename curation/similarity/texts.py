@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import re
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
 from typing import NamedTuple
 
-from curation.similarity.rouge import words
 from schemas.cases import Case
 from schemas.core.errors import UserError
+from schemas.core.plain_text import fold
 from schemas.core.records import Record
 from schemas.core.registry import check_choice
 from schemas.facts import Fact
@@ -98,3 +99,29 @@ def group_of(record: Record, within: str, relations: Mapping[str, str]) -> str:
     else:
         raise UserError(f"a {record.kind} does not say which fact it belongs to", fix="compare all: --within all")
     return fact if within == "fact" else relations.get(fact, "")
+
+
+_UNSPACED = "\u0e00-\u0eff\u0f00-\u109f\u1780-\u17ff\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff"
+_WORD = re.compile(rf"[{_UNSPACED}]|[^\W{_UNSPACED}]+")
+
+
+def words(text: str) -> list[str]:
+    """The words of a text, folded.
+
+    Example:
+        >>> words("How can I reach São Paulo, 東京?")
+        ['how', 'can', 'i', 'reach', 'sao', 'paulo', '東', '京']
+    """
+    return _WORD.findall(fold(text))
+
+
+def rouge1_f(a: str, b: str) -> float:
+    """ROUGE-1 F of two texts, 0 to 1; 0 where one has no word. ``similar_pairs`` must equal it.
+
+    Example:
+        >>> round(rouge1_f("How can I visit Peru?", "How do I visit Peru?"), 3)
+        0.8
+    """
+    left, right = Counter(words(a)), Counter(words(b))
+    total = left.total() + right.total()
+    return 2 * (left & right).total() / total if left and right else 0.0

@@ -12,7 +12,9 @@ that agree say little of how cases vary, and near a ceiling the few that differ 
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import itertools
+from collections.abc import Callable, Mapping
+from typing import Literal, NamedTuple
 
 import numpy as np
 
@@ -24,20 +26,120 @@ from curation.stats.bootstrap import (
     draw_counts,
     student_ends_of_draws,
 )
-from curation.stats.bounded import Spread, beta_ends
-from curation.stats.coefficients import (
-    Level,
-    Weights,
-    alpha_of_coincidences,
-    coincidences,
-    gwet_of_sums,
-    gwet_sums,
-    gwet_weights,
-    unit_agreement,
-)
+from curation.stats.bounded import Spread, beta_ends, case_mean_estimate
 from curation.stats.estimates import Estimate, Floats, sums_by, undefined
 from curation.stats.intervals import LEAST_CASES
 from curation.stats.rating_table import Category, RatingTable
+from schemas.core.errors import UserError
+
+Level = Literal["nominal", "ordinal", "interval", "ratio"]
+Weights = Literal["identity", "linear", "quadratic", "ordinal"]
+
+
+def coincidences(counts: Floats) -> Floats:
+    """What every unit adds to the coincidence matrix: (units, V, V) from counts (units, V)."""
+    raters = counts.sum(axis=1)
+    pairs = counts[:, :, None] * counts[:, None, :]
+    pairs -= counts[:, :, None] * np.eye(counts.shape[1])
+    return np.asarray(pairs / np.maximum(raters - 1, 1)[:, None, None])
+
+
+def alpha_of_coincidences(flat: Floats, domain: Floats, level: Level) -> Floats:
+    """Alpha of coincidence matrices.
+
+    Args:
+        flat: Coincidence matrices, flattened: (resamples, V * V).
+        domain: The V values in ascending order.
+        level: What differences mean.
+
+    Returns:
+        Array (resamples,); NaN where no disagreement is possible, as all values are equal.
+    """
+    v = len(domain)
+    seen = flat.reshape(-1, v, v)
+    totals = seen.sum(axis=1)
+    n = totals.sum(axis=1)
+    distance = _distances(totals, domain, level)
+    observed = (seen * distance).sum(axis=(1, 2))
+    expected = (totals[:, :, None] * totals[:, None, :] * distance).sum(axis=(1, 2))
+    ratio = np.divide((n - 1) * observed, expected, out=np.full(len(n), np.nan), where=expected > 0)
+    return np.asarray(1 - ratio)
+
+
+def _distances(totals: Floats, domain: Floats, level: Level) -> Floats:
+    """Squared distances between values: (resamples or 1, V, V). Ordinal ones depend on how often values occur."""
+    if level == "nominal":
+        return (1 - np.eye(len(domain)))[None]
+    if level == "ordinal":  # the sum of the counts from g to h, less half of both ends, is a difference of mid-ranks
+        middle = totals.cumsum(axis=1) - totals / 2
+        return np.asarray((middle[:, :, None] - middle[:, None, :]) ** 2)
+    apart = domain[:, None] - domain[None, :]
+    if level == "interval":
+        return np.asarray(apart**2)[None]
+    both = domain[:, None] + domain[None, :]
+    return np.asarray(np.divide(apart, both, out=np.zeros_like(apart), where=both != 0) ** 2)[None]
+
+
+def gwet_weights(numbers: Floats, weights: Weights | Floats) -> Floats:
+    """Weights (q, q) of partial agreement between categories: 1 on the diagonal, 0 for the most distant.
+
+    Args:
+        numbers: The q categories as numbers, ascending.
+        weights: ``identity`` (AC1), ``linear`` and ``quadratic`` (by distance), ``ordinal`` (by the number of pairs
+            among the categories from one to the other), or a symmetric matrix with 1 on the diagonal.
+
+    Example:
+        >>> gwet_weights(np.array([1.0, 2.0, 3.0]), "ordinal").round(4)[0].tolist()
+        [1.0, 0.6667, 0.0]
+    """
+    q = len(numbers)
+    if not isinstance(weights, str):
+        matrix = np.asarray(weights, dtype=np.float64)
+        if matrix.shape != (q, q) or not np.allclose(matrix, matrix.T) or not np.allclose(np.diag(matrix), 1):
+            raise UserError("weights are not a symmetric matrix with ones on the diagonal", allowed=f"shape {q} x {q}")
+        return matrix
+    if weights == "identity" or q < 2:
+        return np.eye(q)
+    apart = np.abs(numbers[:, None] - numbers[None, :])
+    if weights == "linear":
+        return np.asarray(1 - apart / apart.max())
+    if weights == "quadratic":
+        return np.asarray(1 - (apart / apart.max()) ** 2)
+    steps = np.abs(np.arange(q)[:, None] - np.arange(q)[None, :])
+    pairs = steps * (steps + 1) / 2
+    return np.asarray(1 - pairs / pairs.max())
+
+
+def unit_agreement(counts: Floats, weights: Floats) -> Floats:
+    """Weighted share of agreeing pairs of raters in every unit with two ratings: (units,), NaN elsewhere."""
+    raters = counts.sum(axis=1)
+    agreeing = (counts * (counts @ weights - 1)).sum(axis=1)
+    pairs = raters * (raters - 1)
+    return np.asarray(np.divide(agreeing, pairs, out=np.full(len(raters), np.nan), where=pairs > 0))
+
+
+def gwet_sums(counts: Floats, weights: Floats) -> Floats:
+    """What every unit adds to Gwet's coefficient: (units, 3 + q).
+
+    Columns: agreement, whether it has a pair, whether it has a rating, share of its ratings in each category.
+    """
+    raters = counts.sum(axis=1)
+    agreement = unit_agreement(counts, weights)
+    shares = counts / np.maximum(raters, 1)[:, None]
+    return np.column_stack([np.nan_to_num(agreement), raters >= 2, raters >= 1, shares])
+
+
+def gwet_of_sums(sums: Floats, weights: Floats) -> Floats:
+    """AC1 or AC2 of summed units (resamples, 3 + q): (resamples,), NaN where it is undefined."""
+    q = len(weights)
+    paired, rated = sums[:, 1], sums[:, 2]
+    lost = np.full(len(sums), np.nan)
+    observed = np.divide(sums[:, 0], paired, out=lost.copy(), where=paired > 0)
+    shares = np.divide(sums[:, 3:], rated[:, None], out=np.full((len(sums), q), np.nan), where=rated[:, None] > 0)
+    by_chance = weights.sum() / (q * (q - 1)) * (shares * (1 - shares)).sum(axis=1)
+    room = 1 - by_chance
+    return np.asarray(np.divide(observed - by_chance, room, out=lost, where=np.abs(room) > 1e-12))
+
 
 _LEAST_DISAGREEMENT = 8  # by simulation: 4 covers 84 % near a ceiling; 1,000 is far too wide for near-perfect raters
 _MOST_CELLS = 20_000_000  # numbers in the coincidences of all units: 160 MB
@@ -280,3 +382,91 @@ def _coefficient(
     low, high, note = student_ends_of_draws(value, draws, DISAGREEMENT, resampling, cases=cases, nearest=nearest)
     method = resampling.describe(f"case bootstrap with two unseen cases, t on {DISAGREEMENT.name}")
     return Estimate(name, value, low, high, len(table.units), cases, method if low is not None else "", note=note)
+
+
+Statistic = Callable[[RatingTable], Estimate]
+
+
+class Agreement(NamedTuple):
+    """What a report shows of one aspect: no coefficient without the plain agreement and the prevalence beside it.
+
+    ``ac2`` has quadratic weights (the squared differences of interval alpha); names without an order have none.
+    """
+
+    level: Level
+    units: int
+    raters: int
+    ratings: int
+    alpha: Estimate
+    ac1: Estimate
+    ac2: Estimate
+    exact: Estimate
+    within_one: Estimate
+    prevalence: Mapping[Category, Estimate]
+
+
+def agreement(table: RatingTable, *, level: Level, resampling: Resampling = DEFAULT) -> Agreement:
+    """All agreement statistics of one table (one aspect), each with the same resampled cases.
+
+    Example:
+        >>> from curation.stats.rating_table import rating_table
+        >>> rows = [(f"s{n}", r, 7) for n in range(9) for r in ("ann", "bob")] + [("t", "ann", 7), ("t", "bob", 6)]
+        >>> found = agreement(rating_table(rows, scale=range(1, 8)), level="ordinal", resampling=Resampling(100))
+        >>> f"{found.exact.value:.2f} {found.within_one.value:.2f} {found.alpha.value:.2f} {found.ac2.value:.2f}"
+        '0.90 1.00 0.00 1.00'
+    """
+    return Agreement(
+        level=level,
+        units=len(table.units),
+        raters=len(table.raters),
+        ratings=int((~np.isnan(table.codes)).sum()),
+        alpha=alpha(table, level=level, resampling=resampling),
+        ac1=gwet(table, resampling=resampling),
+        ac2=gwet(table, weights="quadratic", resampling=resampling),
+        exact=exact_agreement(table),
+        within_one=within_one(table),
+        prevalence=prevalence(table),
+    )
+
+
+def pairwise(table: RatingTable, statistic: Statistic) -> dict[tuple[str, str], Estimate]:
+    """A statistic for every two raters, over the units that both rated; undefined where they share none.
+
+    Args:
+        table: The ratings.
+        statistic: Such as ``exact_agreement`` or ``lambda t: alpha(t, level="ordinal")``.
+    """
+    out = {}
+    for pair in itertools.combinations(table.raters, 2):
+        two = table.of_raters(pair)
+        why = why_unpaired(two)
+        out[pair] = undefined("pair", f"{pair[0]} and {pair[1]} have no item in common") if why else statistic(two)
+    return out
+
+
+def leave_one_out(table: RatingTable, statistic: Statistic) -> dict[str, Estimate]:
+    """A statistic without each rater in turn: a clear rise without somebody says that they rate differently."""
+    return {r: statistic(table.of_raters([o for o in table.raters if o != r])) for r in table.raters}
+
+
+def severity(table: RatingTable) -> dict[str, Estimate]:
+    """How much higher (+) or lower (-) each rater rates than the mean of the others, over the units that they share.
+
+    In units of the scale, as a mean of case means with Student's interval over cases. A constant difference lowers
+    alpha and leaves rank correlations as they are, so both belong into a report on a judge.
+    """
+    if not table.numeric:
+        return {r: undefined("severity", "the categories are names, not numbers") for r in table.raters}
+    values = table.values
+    out = {}
+    for n, rater in enumerate(table.raters):
+        others = np.delete(values, n, axis=1)
+        rated = ~np.isnan(others)
+        shared = np.flatnonzero(~np.isnan(values[:, n]) & rated.any(axis=1))
+        if not len(shared):
+            out[rater] = undefined("severity", f"{rater} shares no unit with another rater")
+            continue
+        mean = np.nansum(others[shared], axis=1) / rated[shared].sum(axis=1)
+        gap = (values[shared, n] - mean).tolist()
+        out[rater] = case_mean_estimate("severity", gap, [table.cases[int(s)] for s in shared])
+    return out

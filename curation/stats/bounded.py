@@ -28,11 +28,11 @@ from curation.stats.intervals import (
     STUDENT,
     TWO_WAY,
     Interval,
+    end_with_unseen_case,
     mean_interval,
     skew_shift,
     varies,
 )
-from curation.stats.proportions import end_with_unseen_case
 
 Scale = tuple[float, float]
 SHARE: Scale = (0.0, 1.0)

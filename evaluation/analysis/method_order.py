@@ -14,9 +14,9 @@ from typing import Literal, NamedTuple
 import numpy as np
 
 from curation.stats.bootstrap import Resampling, ends
+from curation.stats.correlation import spearman_brown
 from curation.stats.estimates import Estimate, Floats
 from curation.stats.intervals import LEAST_CASES, Interval
-from curation.stats.reliability import spearman_brown
 from evaluation.analysis.tables import Cell, FigureTable, Plot, PlotPoint
 from evaluation.editors.baselines import NULL_METHODS
 from evaluation.metrics.base import Metric

@@ -14,13 +14,11 @@ from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
-from curation.stats.agreement import alpha
+from curation.stats.agreement import Agreement, alpha
 from curation.stats.bootstrap import DEFAULT, Resampling, case_means
-from curation.stats.correlation import severity, spearman
+from curation.stats.correlation import ceiling, severity, spearman
 from curation.stats.estimates import Estimate
-from curation.stats.panel import Agreement
 from curation.stats.rating_table import rating_table
-from curation.stats.reliability import ceiling
 from evaluation.analysis.tables import Cell, FigureTable
 from evaluation.judge.ratings import (
     RatingCell,

@@ -225,7 +225,7 @@ def _write_document_inputs(out: str, limit: int) -> int:
     from curation.files.atomic import write_text
     from curation.loaders import load
     from curation.shipped import documents_split
-    from curation.shipped.specificity_pool import pool_from_facts
+    from curation.shipped.fact_documents import pool_from_facts
     from evaluation.simplify.parsing import parser_is_there
     from schemas.cases import DocumentCase
 

@@ -501,8 +501,7 @@ def _print_table(lines: list[dict[str, Any]], *, edits: int) -> None:
 
 def _prepare(chosen: Any) -> tuple[Any, list[Any], Any]:
     """The model, the facts to edit, and how a method is made."""
-    from curation.case_sources.choosing import choose
-    from curation.case_sources.opening import open_split
+    from curation.case_sources.opening import choose, open_split
     from curation.files.artifact_cache import Cache
     from curation.files.model_packages import cache_dir
     from evaluation.editors.presets import make_editor

@@ -13,8 +13,8 @@ from typing import Any, ClassVar
 from torch import Tensor
 
 from curation.case_sources.support import TrainingData
+from curation.files.artifact_cache import remembered_sha256
 from curation.files.atomic import write_bytes
-from curation.files.checksums import remembered_sha256
 from evaluation.editors.base import Editor
 from schemas.core.errors import DataError, UserError
 from schemas.core.ids import content_id

@@ -9,9 +9,15 @@ from statistics import fmean
 from typing import Any, Literal, NamedTuple
 
 from curation.stats.estimates import Estimate
-from curation.stats.label_budget import LabelBudget, scripts_needed
 from curation.stats.paired import holm
-from curation.stats.prediction_powered import CalibratedEstimates, Unit, calibrate, difference
+from curation.stats.prediction_powered import (
+    CalibratedEstimates,
+    LabelBudget,
+    Unit,
+    calibrate,
+    difference,
+    scripts_needed,
+)
 from evaluation.editors.baselines import NULL_METHODS
 from evaluation.judge.inputs import JudgeInput
 from evaluation.judge.ratings import DEFAULT_ESTIMATOR, PANEL, Estimator, RatedScript, panel_scores

@@ -12,12 +12,12 @@ from collections.abc import Iterable, Mapping, Sequence
 from statistics import fmean
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
+from curation.stats.agreement import Agreement, agreement
 from curation.stats.bootstrap import DEFAULT, Resampling, case_means
 from curation.stats.bounded import clustered_interval
 from curation.stats.correlation import spearman
 from curation.stats.estimates import Estimate, undefined
 from curation.stats.intervals import Interval, mean_interval
-from curation.stats.panel import Agreement, agreement
 from curation.stats.rating_table import rating_table
 from evaluation.editors.baselines import NULL_METHODS
 from evaluation.judge.inputs import JudgeInput

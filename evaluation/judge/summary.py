@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 
 from curation.stats.bootstrap import DEFAULT, Resampling
 from curation.stats.estimates import Estimate
-from curation.stats.proportions import binomial_interval
+from curation.stats.intervals import binomial_interval
 from evaluation.judge.inputs import JudgeInput
 from evaluation.judge.judging import JudgeResult
 from evaluation.judge.ratings import (

@@ -16,7 +16,7 @@ from typing import Any, Literal, NamedTuple
 
 import torch
 
-from curation.files.checksums import remembered_sha256
+from curation.files.artifact_cache import remembered_sha256
 from curation.files.local_models import converted_folder, gguf_depth, model_file
 from curation.files.model_packages import EMBEDDED, cache_dir
 from evaluation.models.devices import out_of_memory

@@ -7,7 +7,7 @@ from typing import Any, ClassVar, Literal
 
 from pydantic import Field, model_validator
 
-from curation.case_sources.choosing import has_scripts
+from curation.case_sources.opening import has_scripts
 from schemas.cases import AnyCase
 from schemas.core.config import Options
 from schemas.core.ids import seed

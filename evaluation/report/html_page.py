@@ -9,7 +9,7 @@ from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from curation.checks.verdict_counts import VerdictCounts
+from curation.checks.store_checks import VerdictCounts
 from curation.stats.intervals import TWO_WAY
 from evaluation.analysis.breakdown import asks_what_follows
 from evaluation.analysis.comparison import Comparison

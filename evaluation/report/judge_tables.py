@@ -7,7 +7,7 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import Any, NamedTuple
 
-from curation.stats.label_budget import LabelBudget
+from curation.stats.prediction_powered import LabelBudget
 from evaluation.analysis.tables import Cell, FigureTable, Section
 from evaluation.analysis.text_ratings import AGREED, agreement_rows, rubric_tables
 from evaluation.editors.baselines import NULL_METHODS

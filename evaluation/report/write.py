@@ -8,7 +8,7 @@ from functools import partial
 from pathlib import Path
 from typing import Any, Literal, NamedTuple
 
-from curation.checks.verdict_counts import count_verdicts
+from curation.checks.store_checks import count_verdicts
 from curation.files.atomic import write_text
 from evaluation.analysis.events import read_answer_ratings, with_ratings
 from evaluation.analysis.text_ratings import RatingSource, join_texts, read_texts, stores_of

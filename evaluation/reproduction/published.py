@@ -12,7 +12,7 @@ from importlib.resources import files
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from curation.files.checksums import sha256
+from curation.files.artifact_cache import sha256
 from curation.loaders import load
 from evaluation.analysis.text_ratings import SHORT
 from schemas.cases import AnyCase, DocumentCase, EventCase

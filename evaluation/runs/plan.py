@@ -6,9 +6,7 @@ import logging
 from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from curation.case_sources.choosing import ORDERS, choose
-from curation.case_sources.opening import open_split
-from curation.case_sources.specificity import open_specificity
+from curation.case_sources.opening import ORDERS, choose, open_specificity, open_split
 from curation.case_sources.support import Support, open_support
 from curation.splits.contradictions import contradictions
 from curation.splits.split_file import Split

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from curation.export.hub import CARD, HubUpload
-from curation.files.checksums import sha256
+from curation.files.artifact_cache import sha256
 from curation.files.json_files import read_json, read_text
 from evaluation.saved_edits.save import ABOUT
 from schemas.core.errors import UserError

@@ -9,8 +9,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 from curation.case_sources.support import cases_from_facts
+from curation.files.artifact_cache import sha256
 from curation.files.atomic import atomic_folder, write_json, write_text
-from curation.files.checksums import sha256
 from curation.splits.partition import shared_values
 from curation.splits.split_file import load_split
 from evaluation.edits.routed_deltas import RoutedDelta

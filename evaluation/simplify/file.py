@@ -7,7 +7,7 @@ from functools import cached_property
 from pathlib import Path
 from typing import ClassVar, NamedTuple
 
-from curation.files.checksums import remembered_sha256
+from curation.files.artifact_cache import remembered_sha256
 from curation.loaders import load
 from curation.loaders.base import Problem
 from evaluation.simplify.base import Simplifier

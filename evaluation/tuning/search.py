@@ -18,7 +18,7 @@ from typing import Annotated, Any, NamedTuple
 
 from pydantic import Field, model_validator
 
-from curation.case_sources.choosing import choose
+from curation.case_sources.opening import choose
 from curation.case_sources.support import TrainingData
 from curation.files.atomic import write_json
 from curation.splits.split_file import Split

@@ -1,7 +1,7 @@
 """The closed list of tags of document probes (MULFE §4.2): what is asked for, by which inference, which hard case.
 
 The published tags are free text; every spelling of them maps to names of this list
-(``curation.loaders.formats.mulfe_tags``).
+(``curation.loaders.formats.mulfe``).
 """
 
 from __future__ import annotations

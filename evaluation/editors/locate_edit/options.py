@@ -8,8 +8,7 @@ from pathlib import Path
 
 from pydantic import Field
 
-from curation.files.artifact_cache import Cache
-from curation.files.checksums import remembered_sha256
+from curation.files.artifact_cache import Cache, remembered_sha256
 from evaluation.covariance.corpus import local_files
 from evaluation.covariance.covariance import ENOUGH, KeyCovariance, key_covariances, open_corpus
 from evaluation.covariance.pack import load_covariance, manifest_path, read_manifest, read_pack

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from itertools import pairwise
 from typing import TYPE_CHECKING, NamedTuple
 
-from curation.similarity.rouge import words
+from curation.similarity.texts import words
 from evaluation.editors.in_context.retrieval import Bm25, Vectors
 from schemas.core.plain_text import fold
 

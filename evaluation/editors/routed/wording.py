@@ -10,7 +10,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from itertools import pairwise
 from typing import TYPE_CHECKING, Any, ClassVar
 
-from curation.similarity.rouge import words
+from curation.similarity.texts import words
 from evaluation.editors.in_context.retrieval import Tfidf
 from evaluation.editors.routed.base import Router, RoutingEditor
 from evaluation.edits.routing import Route

@@ -14,8 +14,8 @@ from annotation_ui.tasks.filter_question import FilterQuestion
 from annotation_ui.tasks.rate_script import RateScript
 from curation.stats.agreement import alpha
 from curation.stats.bootstrap import Resampling
+from curation.stats.correlation import ceiling, mean_correlation, spearman_brown
 from curation.stats.rating_table import rating_table
-from curation.stats.reliability import ceiling, mean_correlation, spearman_brown
 from schemas.raters import Rater
 
 FEW = Resampling(100)

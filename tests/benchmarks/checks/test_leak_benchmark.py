@@ -23,7 +23,7 @@ from benchmarks.checks.leak_benchmark import (
     study,
 )
 from curation.checks.store_checks import CheckContext, StoreCheck
-from curation.similarity.rouge import rouge1_f
+from curation.similarity.texts import rouge1_f
 from schemas.core.errors import UserError
 from schemas.core.records import Record
 from schemas.scripts import MAX_STEPS, words

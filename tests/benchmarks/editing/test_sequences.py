@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from curation.case_sources.choosing import choose, has_scripts
+from curation.case_sources.opening import choose, has_scripts
 from curation.shipped import config_path
 from curation.splits.split_file import load_split
 from evaluation.editors.presets import check_options

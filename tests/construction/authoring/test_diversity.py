@@ -6,7 +6,7 @@ import pytest
 
 from construction.authoring.diversity import UNIT, chosen_verdict, selection_order, surplus_verdict
 from construction.authoring.outcome import QuestionOutcome
-from curation.similarity.rouge import rouge1_f
+from curation.similarity.texts import rouge1_f
 from schemas.scripts import ScriptQuestion
 from schemas.verdicts import Verdict
 

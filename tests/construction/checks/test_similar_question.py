@@ -3,7 +3,7 @@ from __future__ import annotations
 import pytest
 
 from construction.checks import CheckInputs, judge
-from curation.similarity.rouge import rouge1_f
+from curation.similarity.texts import rouge1_f
 from schemas.scripts import ScriptQuestion
 
 

@@ -1,7 +1,7 @@
 from __future__ import annotations
 
 from construction.events.duplicates import duplicate_verdicts
-from curation.similarity.rouge import rouge1_f
+from curation.similarity.texts import rouge1_f
 from tests.support.events import make_event
 
 

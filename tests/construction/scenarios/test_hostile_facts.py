@@ -188,7 +188,7 @@ def test_the_store_gives_hostile_records_back(stored) -> None:
 
 
 def test_a_dump_gives_hostile_records_back(stored, tmp_path: Path) -> None:
-    from curation.cli.store import dump, rebuild
+    from curation.cli.items import dump, rebuild
 
     path, facts, _ = stored
     for writer, line in (

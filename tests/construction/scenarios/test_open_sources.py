@@ -196,7 +196,7 @@ def test_near_pairs_equal_those_of_all_pairs() -> None:
     """The quick search for likeness against every pair measured by the exact measure."""
     from itertools import combinations
 
-    from curation.similarity.rouge import rouge1_f
+    from curation.similarity.texts import rouge1_f
 
     all_ = collection()
     items = [(q.fact, q.text, q.text) for q in all_.questions[:150]]

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from curation.checks.verdict_counts import count_verdicts
+from curation.checks.store_checks import count_verdicts
 from curation.store.store import Store
 from schemas.core.errors import StoreError
 from schemas.lineage import Lineage

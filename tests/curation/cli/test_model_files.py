@@ -9,7 +9,7 @@ from click.testing import CliRunner
 
 import scedit.commands
 from curation.files import local_models
-from curation.files.checksums import sha256
+from curation.files.artifact_cache import sha256
 from schemas.core.errors import ModelError, UserError
 
 

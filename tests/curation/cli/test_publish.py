@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 from click.testing import CliRunner
 
-from curation.cli.publish import publish as command
+from curation.cli.splits import publish as command
 from curation.loaders.importer import import_split
 from curation.shipped import SHIPPED, mini_split
 from schemas.core.errors import UserError
@@ -59,10 +59,8 @@ def test_mistakes(tmp_path: Path, args: tuple[object, ...], complaint: str) -> N
         raise error
 
 
-def test_into_the_folder_one_stands_in(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_folder_one_stands_in_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
-    error, _ = invoke("mini", ".", "--formats", "split")
-    assert error is None and (tmp_path / "mini.jsonl").is_file() and (tmp_path / "checksums.sha256").is_file()
     error, _ = invoke("mini", ".", "--formats", "split", "--force")
     assert isinstance(error, UserError) and "folder you are in" in str(error)
 

@@ -11,8 +11,8 @@ from click.testing import CliRunner
 from curation.rules.release import freeze
 from curation.rules.rule import SplitRule
 from curation.shipped import mini_split
-from curation.splits.errata import Erratum, read_errata
 from curation.splits.split_file import load_split, make_split, write_split
+from curation.splits.versions import Erratum, read_errata
 from curation.store.store import Store
 from schemas.core.errors import UserError
 from tests.support.commands import command

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from curation.export.case_text import case_lines
 from curation.shipped import mini_split
+from curation.splits.visible_texts import case_lines
 from schemas.cases import Case
 from schemas.scripts import Script, ScriptPrompt, ScriptQuestion
 from tests.support.documents.records import document_case

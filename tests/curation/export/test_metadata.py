@@ -12,7 +12,7 @@ from curation.export.metadata import DataFile, PublisherDetails, ReleasePart, ca
 from curation.export.parquet import TABLES
 from curation.export.publish import DEFAULT_OF_EVENTS, publish
 from curation.export.summary import survey
-from curation.files.checksums import sha256
+from curation.files.artifact_cache import sha256
 from curation.loaders.importer import import_split
 from curation.shipped import events_split, mini_split, shipped_split
 from curation.splits.split_file import Split, load_split, make_split

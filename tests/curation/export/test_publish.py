@@ -11,7 +11,7 @@ import pytest
 from curation.export import publish as export_publish
 from curation.export.formats import EXPORTERS, Exporter, export
 from curation.export.publish import DEFAULT, publish
-from curation.files.checksums import sha256
+from curation.files.artifact_cache import sha256
 from curation.shipped import SHIPPED, mini_split
 from curation.splits.split_file import load_split, make_split
 from schemas.core.errors import UserError

@@ -166,7 +166,7 @@ def test_a_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
         (partial / "b").write_text("2")
     assert [p.name for p in tmp_path.rglob("*")] == ["out", "b"]
     monkeypatch.chdir(place)
-    with pytest.raises(UserError, match="something here already"), atomic_folder(Path("."), replace=True):
+    with pytest.raises(UserError, match="folder you are in"), atomic_folder(Path("."), replace=True):
         pass
 
 

@@ -9,8 +9,8 @@ from pathlib import Path
 
 import pytest
 
-from curation.files import checksums
-from curation.files.checksums import remembered_sha256, sha256
+from curation.files import artifact_cache
+from curation.files.artifact_cache import remembered_sha256, sha256
 from schemas.core.errors import UserError
 
 
@@ -28,7 +28,7 @@ def test_a_known_file_is_not_read_again(tmp_path: Path, monkeypatch: pytest.Monk
     path = tmp_path / "x"
     path.write_bytes(b"weights")
     assert sha256(path) == remembered_sha256(path) == expected(b"weights")
-    monkeypatch.setattr(checksums, "sha256", lambda path: pytest.fail("read again"))
+    monkeypatch.setattr(artifact_cache, "sha256", lambda path: pytest.fail("read again"))
     assert remembered_sha256(path) == expected(b"weights")
 
 

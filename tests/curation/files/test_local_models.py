@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from curation.files import local_models
-from curation.files.checksums import sha256
+from curation.files.artifact_cache import sha256
 from curation.files.local_models import (
     LOCAL_FILE,
     LOCAL_LABEL,

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from curation.loaders import load
-from curation.loaders.fact_checks import InvalidRecord, check_record, is_date
+from curation.loaders.base import InvalidRecord, check_record, is_date
 from curation.loaders.importer import import_file
 from schemas.core.errors import DataError
 from schemas.facts import Object

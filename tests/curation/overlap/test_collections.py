@@ -9,8 +9,7 @@ from pathlib import Path
 import pytest
 
 from curation.loaders.importer import import_split
-from curation.overlap.collections import OwnedText, TextCollection, open_collection
-from curation.overlap.contamination import overlap
+from curation.overlap.contamination import OwnedText, TextCollection, open_collection, overlap
 from curation.shipped import events_split, mini_split
 from curation.splits.split_file import write_split
 from curation.store.store import Store

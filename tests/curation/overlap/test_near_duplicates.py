@@ -12,7 +12,7 @@ from curation.overlap.near_duplicates import default_threshold, near_duplicates,
 from curation.rules.rule import SplitRule
 from curation.rules.selection import choose
 from curation.shipped import mini_split
-from curation.similarity.rouge import rouge1_f
+from curation.similarity.texts import rouge1_f
 from curation.store.store import Store
 from schemas.core.errors import UserError
 from tests.support import ROOT

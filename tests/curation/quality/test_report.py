@@ -7,9 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from curation.quality.report import answers, report, summary, text
 from curation.quality.sample import Sample, draw, keep_sample, sample_named
-from curation.quality.sheets import import_sheets, write_sheet
+from curation.quality.sheets import answers, import_sheets, report, summary, text, write_sheet
 from curation.store.store import Store
 from tests.support.curation.filled_sheets import MINI, answered
 from tests.support.curation.verdicts import make_verdict

@@ -10,7 +10,7 @@ import pytest
 from curation.rules.explain import explain
 from curation.rules.rule import SplitRule
 from curation.rules.selection import SelectionStream, choose
-from curation.splits.errata import Errata, Erratum
+from curation.splits.versions import Errata, Erratum
 from curation.store.store import Store
 from schemas.core.records import Record
 from schemas.facts import Entity, Fact, Neighbour

@@ -8,7 +8,7 @@ import pytest
 
 from curation.overlap.near_duplicates import near_duplicates, store_items
 from curation.rules.rule import SplitRule
-from curation.rules.ruling import Ruling, components, resolve_clusters
+from curation.rules.selection import Ruling, components, resolve_clusters
 from curation.store.store import Store
 from schemas.facts import Entity
 from schemas.verdicts import Verdict

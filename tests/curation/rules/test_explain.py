@@ -13,7 +13,7 @@ from curation.rules.release import freeze
 from curation.rules.rule import SplitRule
 from curation.rules.selection import choose
 from curation.shipped import mini_split
-from curation.splits.errata import Errata, Erratum
+from curation.splits.versions import Errata, Erratum
 from curation.store.store import Store
 from schemas.core.errors import UserError
 from schemas.core.records import Record

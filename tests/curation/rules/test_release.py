@@ -12,8 +12,8 @@ from curation.quality.sample import draw, keep_sample, sheet
 from curation.quality.sheets import import_sheets, write_sheet
 from curation.rules.release import compare, freeze, freeze_with_report, note_published, release
 from curation.rules.rule import SplitRule
-from curation.splits.errata import Erratum
 from curation.splits.split_file import Split, load_split, make_split, write_split
+from curation.splits.versions import Erratum
 from curation.store.store import Store
 from schemas.cases import Case
 from schemas.core.errors import DataError, StoreError, UserError

@@ -12,9 +12,8 @@ import pytest
 from curation.rules.explain import explain
 from curation.rules.release import freeze, freeze_with_report
 from curation.rules.rule import DocumentRule, EventRule, SplitRule, read_rule
-from curation.rules.ruling import Ruling
-from curation.rules.selection import SelectionStream
-from curation.splits.errata import Errata, Erratum
+from curation.rules.selection import Ruling, SelectionStream
+from curation.splits.versions import Errata, Erratum
 from curation.splits.visible_texts import record_keys
 from curation.store.store import Store
 from schemas.core.errors import UserError

@@ -12,7 +12,7 @@ import pytest
 from curation.overlap.near_duplicates import near_duplicates, store_items
 from curation.rules.rule import SplitRule
 from curation.rules.selection import choose
-from curation.splits.errata import Errata, Erratum
+from curation.splits.versions import Errata, Erratum
 from curation.store.store import Store
 from schemas.core.config import validate
 from schemas.core.errors import DataError

@@ -3,7 +3,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from curation.rules.rule import DocumentRule, EventRule
-from curation.rules.ruling import Ruling
+from curation.rules.selection import Ruling
 from curation.store.store import Store
 from tests.support.curation.verdicts import make_verdict
 from tests.support.documents.records import BRIDGE, document_records

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import Counter
 
 from curation.loaders import load
-from curation.shipped.specificity_pool import pool_digest, pool_from_facts
+from curation.shipped.fact_documents import pool_digest, pool_from_facts
 from schemas.documents.document import BLANK, contains_words
 
 FACTS = load("shipped").require()

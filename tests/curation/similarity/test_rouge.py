@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from curation.similarity.rouge import rouge1_f, words
+from curation.similarity.texts import rouge1_f, words
 from schemas.core.plain_text import plain_text
 
 

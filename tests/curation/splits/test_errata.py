@@ -6,8 +6,7 @@ import pytest
 
 from curation.rules.release import freeze
 from curation.rules.rule import SplitRule
-from curation.splits.errata import Errata, Erratum, add_erratum, merge_errata, read_errata, withdraw_errata
-from curation.splits.versions import diff
+from curation.splits.versions import Errata, Erratum, add_erratum, diff, merge_errata, read_errata, withdraw_errata
 from curation.store.store import Store
 from schemas.core.errors import DataError, UserError
 from tests.support.curation.rule_records import CHAINS, EDIT, P0

@@ -5,9 +5,8 @@ from collections.abc import Callable
 import pytest
 
 from curation.shipped import mini_split
-from curation.splits.errata import Erratum
 from curation.splits.split_file import Split, make_split
-from curation.splits.versions import Version, changelog, check_version, diff, next_version
+from curation.splits.versions import Erratum, Version, changelog, check_version, diff, next_version
 from schemas.cases import Case, CaseNeighbour
 from schemas.core.errors import UserError
 from schemas.facts import Object

@@ -6,8 +6,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from curation.stats.agreement import alpha, gwet
-from curation.stats.coefficients import alpha_of_coincidences, coincidences, gwet_weights
+from curation.stats.agreement import alpha, alpha_of_coincidences, coincidences, gwet, gwet_weights
 from schemas.core.errors import UserError
 from tests.support.stats.rating_tables import NONE, SMALL, table
 

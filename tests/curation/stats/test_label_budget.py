@@ -5,8 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from curation.stats.label_budget import scripts_needed
-from curation.stats.prediction_powered import Unit, calibrate
+from curation.stats.prediction_powered import Unit, calibrate, scripts_needed
 from tests.support.stats.judged_units import draw
 
 

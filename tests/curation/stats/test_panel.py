@@ -3,9 +3,8 @@
 import numpy as np
 import pytest
 
-from curation.stats.agreement import alpha, exact_agreement
+from curation.stats.agreement import agreement, alpha, exact_agreement, leave_one_out, pairwise, severity
 from curation.stats.bootstrap import Resampling
-from curation.stats.panel import agreement, leave_one_out, pairwise, severity
 from tests.support.stats.rating_tables import NAMES, NONE, table
 
 

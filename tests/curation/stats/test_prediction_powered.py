@@ -9,10 +9,16 @@ import numpy as np
 import pytest
 
 from curation.stats.bounded import clustered_interval
-from curation.stats.intervals import LEAST_CASES
-from curation.stats.label_budget import scripts_needed
-from curation.stats.prediction_powered import Unit, best_weight, calibrate, contributions, difference, variance
-from curation.stats.proportions import binomial_interval
+from curation.stats.intervals import LEAST_CASES, binomial_interval
+from curation.stats.prediction_powered import (
+    Unit,
+    best_weight,
+    calibrate,
+    contributions,
+    difference,
+    scripts_needed,
+    variance,
+)
 from tests.support.stats.judged_units import draw
 
 

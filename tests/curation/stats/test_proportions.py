@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from curation.stats.proportions import binomial_interval, end_with_unseen_case, wilson_interval
+from curation.stats.intervals import binomial_interval, end_with_unseen_case, wilson_interval
 
 
 @pytest.mark.parametrize(("hits", "n"), [(0, 5), (5, 5), (1, 7), (50, 100), (1829, 1830)])

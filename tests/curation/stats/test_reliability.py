@@ -8,9 +8,7 @@ import numpy as np
 import pytest
 
 from curation.stats.bootstrap import Resampling, draw_counts
-from curation.stats.estimates import Estimate
-from curation.stats.rating_table import RatingTable
-from curation.stats.reliability import (
+from curation.stats.correlation import (
     FEW_DIFFER,
     _resampled_correlations,
     ceiling,
@@ -18,6 +16,8 @@ from curation.stats.reliability import (
     spearman_brown,
     width_with_more,
 )
+from curation.stats.estimates import Estimate
+from curation.stats.rating_table import RatingTable
 from tests.support.stats.rating_tables import NAMES, NONE, table
 
 GAP = math.nan

@@ -10,8 +10,8 @@ import pytest
 
 from curation.rules.release import freeze
 from curation.rules.rule import SplitRule
+from curation.store.backup import MergeResult, Preference, merge
 from curation.store.import_sources import ImportSource
-from curation.store.merge import MergeResult, Preference, merge
 from curation.store.store import Store
 from schemas.core.errors import StoreError, UserError
 from schemas.facts import Fact, Object

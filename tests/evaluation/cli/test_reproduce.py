@@ -6,7 +6,7 @@ import pytest
 from click.testing import CliRunner
 
 from curation.export.fact_formats import write_cf, write_t
-from curation.files.checksums import sha256
+from curation.files.artifact_cache import sha256
 from evaluation.cli.reproduce import reproduce as command
 from evaluation.reproduction.published import CASES, published_tables
 from evaluation.runs.results import load_run

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 from click.testing import CliRunner
 
-from curation.case_sources.specificity import open_specificity
+from curation.case_sources.opening import open_specificity
 from curation.store.store import Store
 from evaluation.models.language_model import LM
 from evaluation.runs.specificity_building import HELD_OUT

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from curation import mini_split
-from curation.case_sources.choosing import choose, has_scripts, scripts_first
+from curation.case_sources.opening import choose, has_scripts, scripts_first
 from curation.splits.split_file import make_split
 from evaluation.regimes.config import LENGTHS, RegimeChoice, sampled_positions
 from evaluation.regimes.sequential import SequentialRegime

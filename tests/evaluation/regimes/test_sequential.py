@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 import torch
 
-from curation.case_sources.choosing import choose
+from curation.case_sources.opening import choose
 from curation.files.artifact_cache import Cache
 from curation.splits.split_file import make_split
 from evaluation.editors.presets import make_editor

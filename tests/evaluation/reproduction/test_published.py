@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from curation.export.fact_formats import write_cf, write_t
-from curation.files.checksums import sha256
+from curation.files.artifact_cache import sha256
 from evaluation.reproduction.published import (
     content_of,
     data_difference,

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from curation.case_sources.choosing import choose
+from curation.case_sources.opening import choose
 from curation.splits.split_file import Split, make_split
 from evaluation.runs.cached_answers import NOTE_FILE
 from evaluation.runs.results import EditorFolder, load_run

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from curation.case_sources.choosing import choose
+from curation.case_sources.opening import choose
 from curation.splits.split_file import make_split
 from evaluation.metrics.base import Metric
 from evaluation.metrics.generation import Generation, GenerationChoice, load_metrics, metrics_of

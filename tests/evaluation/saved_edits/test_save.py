@@ -12,7 +12,7 @@ import torch
 from transformers import AutoModelForCausalLM, AutoTokenizer
 
 from curation.case_sources.support import cases_from_facts
-from curation.files.checksums import sha256
+from curation.files.artifact_cache import sha256
 from curation.shipped import SHIPPED, mini_split
 from evaluation.edits.edit import WeightEdit
 from evaluation.edits.weight_deltas import DenseDelta

@@ -21,7 +21,7 @@ from construction.pipeline.case_files import case_rows
 from curation.loaders import load
 from curation.shipped import demonstrations_split, mini_split
 from curation.similarity.pairs import encode, similar_pairs
-from curation.similarity.rouge import rouge1_f
+from curation.similarity.texts import rouge1_f
 from schemas.extras import Extra
 from schemas.facts import Entity, Fact, Neighbour, Source
 from schemas.scripts import Script, ScriptPrompt, ScriptQuestion

@@ -6,7 +6,7 @@ import itertools
 import random
 
 from curation.overlap.near_duplicates import TextItem
-from curation.similarity.rouge import rouge1_f
+from curation.similarity.texts import rouge1_f
 
 WORDS = ["how", "can", "i", "visit", "the", "red", "old", "castle", "in", "peru", "chile", "oslo", "by", "train"]
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from curation.rules.explain import explain
 from curation.rules.rule import SplitRule
 from curation.rules.selection import choose
-from curation.splits.errata import Errata
+from curation.splits.versions import Errata
 from curation.store.store import Store
 from schemas.core.records import Record
 from schemas.scripts import ScriptQuestion

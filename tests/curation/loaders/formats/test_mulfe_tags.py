@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from curation.loaders.formats.mulfe_tags import ReadTags, read_tags
+from curation.loaders.formats.mulfe import ReadTags, read_tags
 from schemas.documents.tags import TAGS
 
 

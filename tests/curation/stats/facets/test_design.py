@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from curation.stats.facets.design import FacetItem, FacetRating, facet_design
+from curation.stats.facets.fit import FacetItem, FacetRating, facet_design
 from schemas.core.errors import UserError
 
 

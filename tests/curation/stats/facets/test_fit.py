@@ -10,8 +10,7 @@ from scipy.special import expit
 from benchmarks.rating.panels import Panel, Scripts
 from curation.stats.estimates import Floats
 from curation.stats.facets import fit as module
-from curation.stats.facets.design import FacetDesign, FacetRating, facet_design
-from curation.stats.facets.fit import fit_facets
+from curation.stats.facets.fit import FacetDesign, FacetRating, facet_design, fit_facets
 
 WORLD = Panel(np.array([[-0.8, 0.0, 0.9]]), np.array([[-0.6], [0.0], [0.7]]))
 
@@ -67,8 +66,8 @@ def test_without_random_effects_it_is_the_cumulative_logit_of_statsmodels(
 ) -> None:
     """statsmodels 0.15.0, ``OrderedModel(values, persons and methods as 0 and 1, distr="logit").fit("bfgs")``;
     its persons count up, severities down."""
-    monkeypatch.setattr("curation.stats.facets.design.WEAK", 1e-9)
-    monkeypatch.setattr("curation.stats.facets.design.PANEL", 1e-6)
+    monkeypatch.setattr("curation.stats.facets.fit.WEAK", 1e-9)
+    monkeypatch.setattr("curation.stats.facets.fit.PANEL", 1e-6)
     design = facet_design(ratings)
     fit = fit_facets(design, variance={"case": 1e-9, "unit": 1e-9})
     person = fit.outer[fit.cuts + design.person_column]

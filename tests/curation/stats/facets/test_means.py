@@ -7,7 +7,7 @@ import pytest
 
 from benchmarks.rating.more_ratings import coverage
 from benchmarks.rating.panels import Panel, Scripts
-from curation.stats.facets.design import FacetRating
+from curation.stats.facets.fit import FacetRating
 from curation.stats.facets.means import facet_report
 from schemas.core.errors import UserError
 

@@ -11,10 +11,8 @@ from scipy.stats import t as student
 
 from benchmarks.rating.panels import Panel, Scripts
 from curation.stats.estimates import Floats
-from curation.stats.facets.design import FacetItem, facet_design
-from curation.stats.facets.fit import FacetFit, fit_facets
-from curation.stats.facets.means import report_of_fit
-from curation.stats.facets.routing import PossibleRating, _Board, _wanted, information, plan_ratings
+from curation.stats.facets.fit import FacetFit, FacetItem, facet_design, fit_facets
+from curation.stats.facets.means import PossibleRating, _Board, _wanted, information, plan_ratings, report_of_fit
 
 
 @pytest.fixture(scope="module", params=[1, 2])

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from curation.case_sources.specificity import open_specificity
+from curation.case_sources.opening import open_specificity
 from curation.splits.split_file import make_split
 from evaluation.runs.config import RunConfig
 from evaluation.runs.plan import plan_of

@@ -8,7 +8,7 @@ from itertools import combinations
 
 from curation.rules.rule import Decision, Outcome, SplitRule
 from curation.rules.selection import Selection
-from curation.splits.errata import Errata, Erratum
+from curation.splits.versions import Errata, Erratum
 from curation.store.store import Store
 from schemas.cases import Case, CaseNeighbour
 from schemas.core.records import Record
