@@ -1,9 +1,10 @@
 """What checks say of natural prompts: drafts of capable authors as they came, labelled by readers.
 
 Each item of ``curation/shipped/scripts/natural.jsonl`` is a question and a script about a shipped fact, as an author
-wrote it on the first attempt. Another reader answered ``verify_prompt@1`` and ``verify_next@2``; its answers are read
-here by the steps that read a model's reply. Two label readers said whether the step needs the fact, whether the object
-comes next, whether nothing leaks, and whether a person would ask. All of them are large language models.
+wrote it on the first attempt. Other readers answered ``verify_question@1``, ``verify_prompt@1`` and ``verify_next@2``;
+their answers are read here by the steps that read a model's reply. Two label readers said whether the step needs the
+fact, whether the object comes next, whether nothing leaks, and whether a person would ask. All of them are large
+language models.
 
 Run: python -m benchmarks.natural
 """
@@ -18,7 +19,16 @@ from construction.checks import CheckInputs, judge
 from construction.checks.prompts import complaint
 from construction.scripts.script_step import Draft, script_of
 from construction.scripts.truncation import cut_script
-from construction.verifier.steps import STEPS, NextReply, NextWords, PromptReading, PromptReply, VerifyAsk
+from construction.verifier.steps import (
+    STEPS,
+    NextReply,
+    NextWords,
+    PromptReading,
+    PromptReply,
+    QuestionReading,
+    QuestionReply,
+    VerifyAsk,
+)
 from curation.files.json_files import json_lines
 from curation.loaders import load
 from curation.shipped import SHIPPED
@@ -28,7 +38,7 @@ from schemas.core.records import Frozen
 from schemas.facts import Fact
 from schemas.scripts import ScriptPrompt, ScriptQuestion, render
 
-READERS = ("verify_prompt", "verify_next")
+READERS = ("verify_question", "verify_prompt", "verify_next")
 
 
 class Labels(Frozen):
@@ -53,6 +63,14 @@ class Place(Frozen):
     text: str
 
 
+class QuestionAnswer(Frozen):
+    """The answer to ``verify_question``."""
+
+    asked: Literal["yes", "no", "unsure"]
+    needed: Literal["yes", "no", "unsure"]
+    why: str
+
+
 class PromptAnswer(Frozen):
     """The answer to ``verify_prompt``."""
 
@@ -71,6 +89,7 @@ class NaturalScript(Frozen):
         author: Number of the author, 1 to 3.
         label: By the first label reader.
         second: By the second one, who looked for faults only: ``good``, or the fault; None where nobody did.
+        asked: The answer to ``verify_question``.
         reading: The answer to ``verify_prompt``, object shown.
         next: The answer to ``verify_next``, who is not told the fact.
     """
@@ -84,6 +103,7 @@ class NaturalScript(Frozen):
     cut: Place
     label: Labels
     second: Literal["good", "needs", "next"] | None
+    asked: QuestionAnswer
     reading: PromptAnswer
     next: str
 
@@ -121,12 +141,13 @@ def judged_scripts() -> Iterator[Judged]:
         head = (*script.steps[: script.cut.step - 1], script.steps[script.cut.step - 1][: script.cut.start].rstrip())
         text = render(script.question, head)
         prompt = ScriptPrompt(key="p", fact=fact.key, text=text, offset=len(text) + 1, targets=(script.cut.text,))
-        ask = VerifyAsk(fact, prompt)
+        ask, about = VerifyAsk(fact, prompt), VerifyAsk(fact, question)
+        asked = QuestionReply(readings=[QuestionReading(n=1, **script.asked.model_dump())])
         said = PromptReply(readings=[PromptReading(n=1, **script.reading.model_dump(mode="json"))])
         following = NextReply(readings=[NextWords(n=1, next=script.next)])
         labels: dict[str, str | None] = {"rules": _label_by_rules(fact, question, script)}
-        for task, reply in (("prompt", said), ("next", following)):
-            (verdict,) = STEPS[task].load(model="reader").parse([ask], reply)
+        for task, item, reply in (("question", about, asked), ("prompt", ask, said), ("next", ask, following)):
+            (verdict,) = STEPS[task].load(model="reader").parse([item], reply)
             labels[verdict.check] = verdict.label
         yield Judged(script, fact, prompt, labels)
 
@@ -143,26 +164,41 @@ def _label_by_rules(fact: Fact, question: ScriptQuestion, script: NaturalScript)
     return overall_label([*verdicts, *(judge("prompt", inputs) if inputs.prompt else ())])
 
 
-def table() -> str:
+def questions_table(scripts: Sequence[Judged]) -> str:
+    """Rows of a Markdown table: what ``verify_question`` says of questions that a person would ask, and of others."""
+    lines = ["| a person would ask this | keeps | is unsure of | drops |", "| --- " * 4 + "|"]
+    for name, wanted in (("yes", True), ("no", False)):
+        said = [one.labels["verify_question"] for one in scripts if one.script.label.asked is wanted]
+        cells = [_share(said.count(label), len(said)) for label in ("keep", "unsure", "drop")]
+        lines.append(f"| {name} | {' | '.join(cells)} |")
+    return "\n".join(lines)
+
+
+def _share(count: int, of: int) -> str:
+    share = wilson_interval(count, of)
+    return f"{count} of {of}: {share.value:.2f} [{share.low:.2f}, {share.high:.2f}]"
+
+
+def cuts_table(scripts: Sequence[Judged]) -> str:
     """Rows of a Markdown table: what each check keeps of good and of faulty cuts."""
-    scripts = list(judged_scripts())
     groups: dict[str, Callable[[Judged], bool]] = {
         "good": lambda one: not one.script.faulty,
+        "good, and a person would ask this": lambda one: not one.script.faulty and one.script.label.asked,
         "good, of facts that still hold": lambda one: not one.script.faulty and one.fact.change != "temporal",
         "good, of facts that changed": lambda one: not one.script.faulty and one.fact.change == "temporal",
         "faulty": lambda one: one.script.faulty,
     }
-    lines = ["| cuts | rules keep | `verify_prompt` keeps | `verify_next` keeps | both keep |", "| --- " * 5 + "|"]
+    head = ("cuts", "rules keep", *(f"`{check}` keeps" for check in READERS), "all three keep")
+    lines = [f"| {' | '.join(head)} |", "| --- " * len(head) + "|"]
     for name, is_in in groups.items():
         group = [one for one in scripts if is_in(one)]
         cells = []
         for checks in (("rules",), *((check,) for check in READERS), READERS):
-            kept = sum(one.kept(checks) for one in group)
-            share = wilson_interval(kept, len(group))
-            cells.append(f"{kept} of {len(group)}: {share.value:.2f} [{share.low:.2f}, {share.high:.2f}]")
+            cells.append(_share(sum(one.kept(checks) for one in group), len(group)))
         lines.append(f"| {name} | {' | '.join(cells)} |")
     return "\n".join(lines)
 
 
 if __name__ == "__main__":
-    print(table())
+    judged = list(judged_scripts())
+    print(f"{questions_table(judged)}\n\n{cuts_table(judged)}")

@@ -108,7 +108,7 @@ def test_the_command_writes_lists_and_renders_a_folder(tmp_path):
     change(custom / "scripts.toml", "scripts_paper", "scripts_mine")
     change(custom / "scripts.toml", "Object: {object}", "Thing to use: {object}")
     rows = [json.loads(x) for x in runner.invoke(command, ["--prompts", str(custom), "--jsonl"]).output.splitlines()]
-    assert [r["label"] for r in rows] == ["questions_paper@4", "scripts_mine@4"]
+    assert [r["label"] for r in rows] == ["questions_paper@5", "scripts_mine@4"]
     facts = tmp_path / "f.jsonl"
     facts.write_text(make_fact().model_dump_json() + "\n")
     outcome = runner.invoke(command, ["--prompts", str(custom), "--fact", str(facts)])
