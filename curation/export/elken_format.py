@@ -3,13 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from pathlib import Path
 from typing import Any
 
-from curation.export.fact_formats import source_fields
+from curation.export.fact_formats import as_array, source_fields
 from curation.export.formats import Exporter
-from curation.files.json_files import write_array
-from curation.splits.split_file import NONE, Extras, Split
+from curation.splits.split_file import NONE, Extras
 from schemas.cases import EventCase
 from schemas.events.questions import LETTERS, SCOPE_LISTS, FactQuestion, TendencyQuestion
 from schemas.facts import Entity
@@ -56,13 +54,8 @@ def _entity(entity: Entity) -> dict[str, Any]:
     return {"id": entity.wikidata or "NA", "name": entity.text}
 
 
-def write_elken(split: Split, path: Path) -> int:
-    """ELKEN; returns the number of cases written."""
-    return write_array(elken_rows((c for c in split.all_cases if isinstance(c, EventCase)), split.extras), path)
-
-
 ELKEN = Exporter(
-    write_elken,
+    as_array(lambda split: elken_rows((c for c in split.all_cases if isinstance(c, EventCase)), split.extras)),
     "{name}.elken.json",
     "events in the published ELKEN shape",
     (

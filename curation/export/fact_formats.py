@@ -7,13 +7,14 @@ import itertools
 import re
 from array import array
 from collections import Counter, defaultdict
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from itertools import chain, islice
 from pathlib import Path
 from typing import Any
 
 from curation.files.atomic import atomic_file
 from curation.files.json_files import write_array, write_lines
+from curation.loaders.formats.native import COLUMNS
 from curation.splits.split_file import NONE, Extras, Split
 from curation.splits.visible_texts import record_keys
 from schemas.cases import AnyCase, Case
@@ -36,21 +37,6 @@ _FIELDS = {"attribute_prompts": list, "generation_prompts": list, "pararel_idx":
 _NUMBERED = re.compile(r"counterfact/(0|[1-9]\d{0,17})")
 
 
-CSV_COLUMNS: tuple[str, ...] = ("key", "subject", "subject_aliases", "relation", "prompt")
-CSV_COLUMNS += (
-    "old",
-    "old_aliases",
-    "new",
-    "new_aliases",
-    "changed_on",
-    "paraphrases",
-    "source",
-    "licence",
-    "language",
-)
-"""The columns of our table of facts."""
-
-
 def write_facts(split: Split, path: Path) -> int:
     """Our JSONL: the edited facts in order, the neighbours' facts, the extras; returns the number of cases."""
     extras = ({"kind": e.kind, **e.payload()} for e in split.extras)
@@ -58,26 +44,11 @@ def write_facts(split: Split, path: Path) -> int:
     return len(split.cases)
 
 
-def write_counterfact(split: Split, path: Path) -> int:
-    """CounterFact's original shape; returns the number of cases written."""
-    return write_array(counterfact_rows(split.cases, split.extras), path)
-
-
-def write_easyedit(split: Split, path: Path) -> int:
-    """EasyEdit-style records; returns the number of cases written."""
-    return write_array(easyedit_rows(split.cases), path)
-
-
-def write_knowedit(split: Split, path: Path) -> int:
-    """EasyEdit-style records with the lists that EasyEdit's own KnowEdit reader looks for; the number of cases."""
-    return write_array(easyedit_rows(split.cases, knowedit_lists=True), path)
-
-
 def write_csv(split: Split, path: Path) -> int:
     """The edited facts as the table that our loader reads; returns the number of cases."""
     with atomic_file(path, "the table") as file:
         table = csv.writer(file, lineterminator="\n")
-        table.writerow(CSV_COLUMNS)
+        table.writerow(COLUMNS)
         for case in split.cases:
             table.writerow(_csv_row(case.fact))
     return len(split.cases)
@@ -205,7 +176,6 @@ def easyedit_rows(cases: Iterable[Case], knowedit_lists: bool = False) -> Iterat
         if plain:
             record |= {"locality_prompt": plain[0][0], "locality_ground_truth": plain[0][1]}
         paraphrased = [(p, fact.new_object.text) for p in fact.paraphrases]
-        aliased = [(fact.prompt.replace("{}", alias), fact.new_object.text) for alias in fact.subject.aliases]
         record["portability"] = _probes(Script=scripts, Paraphrase=paraphrased)
         record["locality"] = _probes(Neighbour=plain, Script_Neighbour=near)
         if knowedit_lists:
@@ -261,39 +231,45 @@ def _nested_probes(**lists: list[tuple[str, str]]) -> dict[str, list[dict[str, A
     return {name: [{"prompt": p, "ground_truth": [[t]]} for p, t in pairs] for name, pairs in lists.items() if pairs}
 
 
-def scedit_cf(cases: Sequence[Case]) -> list[dict[str, Any]]:
+def cf_rows(cases: Sequence[Case]) -> Iterator[dict[str, Any]]:
     """Counterfactual cases in the published ScEdit-CF shape; temporal ones are left out.
 
     A separator other than one space cannot be said in that shape: it is kept at the end of the prompt.
     """
-    return list(cf_rows(cases))
-
-
-def scedit_t(cases: Sequence[Case]) -> list[dict[str, Any]]:
-    """Temporal cases in the published ScEdit-T shape; counterfactual ones are left out."""
-    return list(t_rows(cases))
-
-
-def write_cf(split: Split, path: Path) -> int:
-    """ScEdit-CF; returns the number of cases written."""
-    return write_array(cf_rows(split.cases), path)
-
-
-def write_t(split: Split, path: Path) -> int:
-    """ScEdit-T; returns the number of cases written."""
-    return write_array(t_rows(split.cases), path)
-
-
-def cf_rows(cases: Sequence[Case]) -> Iterator[dict[str, Any]]:
-    """ScEdit-CF records, one at a time."""
     for case_id, case in _in_file_order(cases, "counterfactual", "scedit-cf"):
-        yield _cf(case_id, case)
+        fact, same = case.fact, [n for n in case.neighbours if n.link.how == "same_object"]
+        yield {
+            "case_id": case_id,
+            "prompt": fact.fact_prompt,
+            "ground_truth": fact.old.text,
+            "target_new": fact.new_object.text,
+            "subject": fact.subject.text,
+            "rephrase_prompts": [cloze(p.text, p.separator) for p in case.prompts],
+            "neighborhood_prompts": [cloze(p.text, p.separator) for n in same for p in n.prompts],
+            "interrupt_step": [p.step for p in case.prompts],
+            "property": fact.relation.label or fact.relation.id,
+            "generation_prompts": [q.text for q in case.questions],
+        }
 
 
 def t_rows(cases: Sequence[Case]) -> Iterator[dict[str, Any]]:
-    """ScEdit-T records, one at a time."""
+    """Temporal cases in the published ScEdit-T shape; counterfactual ones are left out."""
     for case_id, case in _in_file_order(cases, "temporal", "scedit-t"):
-        yield _temporal_record(case_id, case)
+        fact = case.fact
+        yield {
+            "case_id": case_id,
+            "subject": fact.subject.text,
+            "relation": fact.relation.label or fact.relation.id,
+            "prompt": fact.fact_prompt,
+            "old_update": fact.old.text,
+            "new_update": fact.new_object.text,
+            "question": [cloze(p.text, p.separator) for p in case.prompts],
+            "neighborhood": [
+                {"object": n.fact.old.text, "prompt": n.fact.fact_prompt, "question": cloze(p.text, p.separator)}
+                for n in case.neighbours
+                for p in n.prompts
+            ],
+        }
 
 
 def _in_file_order(cases: Sequence[Case], change: str, format: str) -> Iterator[tuple[int | str, Case]]:
@@ -318,42 +294,6 @@ def _in_file_order(cases: Sequence[Case], change: str, format: str) -> Iterator[
     yield from zip(numbers, others, strict=False)
 
 
-def _cf(case_id: int | str, case: Case) -> dict[str, Any]:
-    fact = case.fact
-    return {
-        "case_id": case_id,
-        "prompt": fact.fact_prompt,
-        "ground_truth": fact.old.text,
-        "target_new": fact.new_object.text,
-        "subject": fact.subject.text,
-        "rephrase_prompts": [cloze(p.text, p.separator) for p in case.prompts],
-        "neighborhood_prompts": [
-            cloze(p.text, p.separator) for n in case.neighbours if n.link.how == "same_object" for p in n.prompts
-        ],
-        "interrupt_step": [p.step for p in case.prompts],
-        "property": fact.relation.label or fact.relation.id,
-        "generation_prompts": [q.text for q in case.questions],
-    }
-
-
-def _temporal_record(case_id: int | str, case: Case) -> dict[str, Any]:
-    fact = case.fact
-    return {
-        "case_id": case_id,
-        "subject": fact.subject.text,
-        "relation": fact.relation.label or fact.relation.id,
-        "prompt": fact.fact_prompt,
-        "old_update": fact.old.text,
-        "new_update": fact.new_object.text,
-        "question": [cloze(p.text, p.separator) for p in case.prompts],
-        "neighborhood": [
-            {"object": n.fact.old.text, "prompt": n.fact.fact_prompt, "question": cloze(p.text, p.separator)}
-            for n in case.neighbours
-            for p in n.prompts
-        ],
-    }
-
-
 def cloze(text: str, separator: str) -> str:
     """A prompt as other people's evaluators take it: they add one space and the target; other separators stay."""
     return text if separator == " " else text + separator
@@ -366,3 +306,15 @@ def source_fields(case: AnyCase, extras: Extras) -> defaultdict[str, dict[str, A
         if extra.name == "fields":
             fields[extra.subject_key] |= extra.value
     return fields
+
+
+def as_array(rows: Callable[[Split], Iterable[dict[str, Any]]]) -> Callable[[Split, Path], int]:
+    """What writes the rows of a split as one JSON array, and returns their number."""
+    return lambda split, path: write_array(rows(split), path)
+
+
+write_counterfact = as_array(lambda split: counterfact_rows(split.cases, split.extras))
+write_easyedit = as_array(lambda split: easyedit_rows(split.cases))
+write_knowedit = as_array(lambda split: easyedit_rows(split.cases, knowedit_lists=True))
+write_cf = as_array(lambda split: cf_rows(split.cases))
+write_t = as_array(lambda split: t_rows(split.cases))

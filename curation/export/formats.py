@@ -10,8 +10,6 @@ from typing import TYPE_CHECKING, Literal
 from curation.export.fact_formats import (
     easyedit_gaps,
     knowedit_gaps,
-    scedit_cf,
-    scedit_t,
     write_cf,
     write_counterfact,
     write_csv,
@@ -28,8 +26,6 @@ from schemas.core.registry import Registry
 
 if TYPE_CHECKING:
     from curation.store.store import Store
-
-__all__ = ["EXPORTERS", "Exporter", "export", "scedit_cf", "scedit_t"]
 
 
 @dataclass(frozen=True)
@@ -73,11 +69,6 @@ class Exporter:
         return self.write(split, path)
 
 
-def _write_own(split: Split, path: Path) -> int:
-    write_split(split, path)
-    return len(split.all_cases)
-
-
 _SHARED_LOSSES = (
     "extras of the sources",
     "keys of facts, questions, scripts and prompts",
@@ -87,7 +78,7 @@ _SHARED_LOSSES = (
 )
 
 OWN = Exporter(
-    _write_own,
+    write_split,
     "{name}.jsonl",
     "the frozen split: a header (rule, counts, digest), then a case a line, then extras",
     edits=("fact", "event", "document"),

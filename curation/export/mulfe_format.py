@@ -8,17 +8,17 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from curation.export.fact_formats import source_fields
+from curation.export.fact_formats import as_array, source_fields
 from curation.export.formats import Exporter
 from curation.files.json_files import write_array
-from curation.splits.split_file import NONE, Extras, Split
+from curation.splits.split_file import NONE, Extras
 from schemas.cases import DocumentCase
 from schemas.documents.document import DocumentProbe
 from schemas.documents.simplified import SimplifiedFact
 from schemas.documents.specificity import SpecificitySet
 
 
-def evaluation_rows(cases: Iterable[DocumentCase], extras: Extras = NONE) -> Iterator[dict[str, Any]]:
+def evaluation_rows(cases: Iterable[Any], extras: Extras = NONE) -> Iterator[dict[str, Any]]:
     """Records of the evaluation shape, one at a time, in the order of the cases.
 
     Args:
@@ -32,7 +32,7 @@ def evaluation_rows(cases: Iterable[DocumentCase], extras: Extras = NONE) -> Ite
         yield row | {k: v for k, v in more[document.key].items() if k not in row}
 
 
-def development_rows(cases: Iterable[DocumentCase], extras: Extras = NONE) -> Iterator[dict[str, Any]]:
+def development_rows(cases: Iterable[Any], extras: Extras = NONE) -> Iterator[dict[str, Any]]:
     """Records of the development shape, which has other keys; otherwise as ``evaluation_rows``."""
     for case in cases:
         document, more = case.document, source_fields(case, extras)
@@ -102,23 +102,9 @@ def _natural(key: str) -> list[tuple[int, str]]:
     return [(int(part), "") if part.isdigit() else (-1, part) for part in re.split(r"(\d+)", key)]
 
 
-def write_evaluation(split: Split, path: Path) -> int:
-    """The evaluation shape; returns the number of cases written."""
-    return write_array(evaluation_rows(_cases(split), split.extras), path)
-
-
-def write_development(split: Split, path: Path) -> int:
-    """The development shape; returns the number of cases written."""
-    return write_array(development_rows(_cases(split), split.extras), path)
-
-
 def write_specificity(questions_set: SpecificitySet, path: Path) -> int:
     """The specificity shape; returns the number of questions written."""
     return write_array(specificity_rows(questions_set), path)
-
-
-def _cases(split: Split) -> Iterator[DocumentCase]:
-    return (case for case in split.all_cases if isinstance(case, DocumentCase))
 
 
 _LOSSES = (
@@ -127,14 +113,14 @@ _LOSSES = (
     "further names of what a document is about",
 )
 EVALUATION = Exporter(
-    write_evaluation,
+    as_array(lambda split: evaluation_rows(split.all_cases, split.extras)),
     "{name}.mulfe.json",
     "documents and probes in the published MULFE shape (evaluation part)",
     (*_LOSSES, "title and date of the page"),
     edits=("document",),
 )
 DEVELOPMENT = Exporter(
-    write_development,
+    as_array(lambda split: development_rows(split.all_cases, split.extras)),
     "{name}.mulfe-dev.json",
     "documents and probes in the published MULFE shape (development part)",
     (*_LOSSES, "the document's entity"),

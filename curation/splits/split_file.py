@@ -239,8 +239,8 @@ def part_of(split: Split, name: str, keys: Set[str], *, details: dict[str, Any] 
     return make_split(name, cases, version=split.version, details=details)
 
 
-def write_split(split: Split, path: Path | str) -> None:
-    """Write a split file, case by case; a half-written one never stands under its name.
+def write_split(split: Split, path: Path | str) -> int:
+    """Write a split file, case by case; returns the number of cases. A half-written one never stands under its name.
 
     Extras follow the cases, and the file's header then says how many they are, with a digest of their own.
     """
@@ -254,6 +254,7 @@ def write_split(split: Split, path: Path | str) -> None:
             file.write(json.dumps(case.payload(), ensure_ascii=False, separators=(",", ":")) + "\n")
         for extra in split.extras:
             file.write(json.dumps({"extra": extra.payload()}, ensure_ascii=False, separators=(",", ":")) + "\n")
+    return len(split.all_cases)
 
 
 def _sum(extras: Iterable[Extra]) -> dict[str, Any]:

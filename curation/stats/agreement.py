@@ -23,7 +23,6 @@ from curation.stats.bootstrap import (
     DISAGREEMENT,
     Resampling,
     bootstrap_sums,
-    draw_counts,
     student_ends_of_draws,
 )
 from curation.stats.bounded import Spread, beta_ends, case_mean_estimate
@@ -142,7 +141,6 @@ def gwet_of_sums(sums: Floats, weights: Floats) -> Floats:
 
 
 _LEAST_DISAGREEMENT = 8  # by simulation: 4 covers 84 % near a ceiling; 1,000 is far too wide for near-perfect raters
-_MOST_CELLS = 20_000_000  # numbers in the coincidences of all units: 160 MB
 
 
 def why_unpaired(table: RatingTable) -> str:
@@ -188,12 +186,9 @@ def alpha(table: RatingTable, *, level: Level, resampling: Resampling = DEFAULT)
     wider = _used_categories(_with_unseen_cases(paired))
     domain, counts, groups = np.array(_numbers(wider)), wider.counts, wider.case_groups
     with_unseen = float(krippendorff.alpha(value_counts=counts, value_domain=domain, level_of_measurement=level))
-    if counts.size * counts.shape[1] > _MOST_CELLS:
-        draws = _alpha_by_package(wider, domain, level, resampling)
-    else:
-        each = coincidences(counts).reshape(len(counts), -1)
-        sums = sums_by(groups.of, each, len(groups.names))
-        draws = bootstrap_sums(sums, lambda s: alpha_of_coincidences(s, domain, level), resampling)
+    each = coincidences(counts).reshape(len(counts), -1)
+    sums = sums_by(groups.of, each, len(groups.names))
+    draws = bootstrap_sums(sums, lambda s: alpha_of_coincidences(s, domain, level), resampling)
     return _coefficient(name, value, draws, with_unseen, paired, resampling)
 
 
@@ -255,20 +250,6 @@ def _paired_units(table: RatingTable) -> RatingTable:
 
 def _numbers(table: RatingTable) -> list[float]:
     return [float(n) if isinstance(c, str) else float(c) for n, c in enumerate(table.scale)]
-
-
-def _alpha_by_package(table: RatingTable, domain: Floats, level: Level, resampling: Resampling) -> Floats:
-    """Draws (resamples,) one by one: for many categories, where summed coincidences would not fit in memory."""
-    import krippendorff
-
-    groups, counts, out = table.case_groups, table.counts, []
-    for chunk in draw_counts(len(groups.names), resampling):
-        for times in chunk:
-            rows = np.repeat(counts, times[groups.of].astype(np.int64), axis=0)
-            with np.errstate(invalid="ignore"):  # 0/0 where a resample has one value: NaN says it
-                one = krippendorff.alpha(value_counts=rows, value_domain=domain, level_of_measurement=level)
-            out.append(float(one))
-    return np.array(out)
 
 
 def gwet(table: RatingTable, *, weights: Weights | Floats = "identity", resampling: Resampling = DEFAULT) -> Estimate:

@@ -16,7 +16,7 @@ import numpy as np
 
 from curation.stats.bootstrap import DEFAULT, FISHER, Resampling, draw_counts, ends, student_ends_of_draws
 from curation.stats.bounded import case_mean_estimate
-from curation.stats.estimates import Estimate, Floats, Groups, Ints, number_groups, sums_by, undefined
+from curation.stats.estimates import Estimate, Floats, Groups, Ints, number_groups, undefined
 from curation.stats.rating_table import RatingTable
 
 Kind = Literal["spearman", "kendall"]
@@ -24,7 +24,6 @@ Null = Literal["exchangeable", "zero"]
 NAMES = ("values of x", "values of y")
 _NEARLY = 1 - 1e-6  # a correlation of 1 has no Fisher transform
 LEAST_OFF_MODE = 3  # cases that differ from a side's commonest value; with fewer, intervals hold the truth too seldom
-_MOST_CELLS = 2_500  # cells of the contingency table up to which resamples are computed together
 
 
 def spearman(
@@ -173,55 +172,39 @@ def _by_scipy(kind: Kind, a: Floats, b: Floats) -> float:
 
 
 def _draws(kind: Kind, a: Floats, b: Floats, groups: Groups, resampling: Resampling) -> Floats:
-    """Bootstrap draws (resamples,): all together from contingency tables where these are small, else one by one."""
-    n = len(groups.names)
-    rows, columns, cells = _cells(a, b)
-    if rows * columns <= _MOST_CELLS:
-        tables = sums_by(groups.of, np.eye(rows * columns)[cells], n)
-        chunks = draw_counts(n, resampling, width=4 * rows * columns)
-        out = [correlations(kind, (c @ tables).reshape(-1, rows, columns)) for c in chunks]
-        return np.concatenate(out) if out else np.empty(0)
-    members = np.argsort(groups.of, kind="stable")
-    draws = []
-    for chunk in draw_counts(n, resampling):
-        for times in chunk:
-            picked = np.repeat(members, times[groups.of[members]].astype(np.int64))
-            draws.append(_by_scipy(kind, a[picked], b[picked]))
-    return np.array(draws)
+    """Bootstrap draws (resamples,); a resample is how often each pair is there."""
+    chunks = draw_counts(len(groups.names), resampling, width=4 * len(a))
+    out = [weighted_correlations(kind, a, b, counts[:, groups.of]) for counts in chunks]
+    return np.concatenate(out) if out else np.empty(0)
 
 
-def _cells(a: Floats, b: Floats) -> tuple[int, int, Ints]:
-    """Numbers of distinct values of both sides, and the cell of the contingency table that each pair falls into."""
-    left, i = np.unique(a, return_inverse=True)
-    right, j = np.unique(b, return_inverse=True)
-    return len(left), len(right), np.asarray(i * len(right) + j, dtype=np.int64)
-
-
-def correlations(kind: Kind, tables: Floats) -> Floats:
-    """Rank correlations of contingency tables (resamples, rows, columns) whose values ascend: (resamples,).
+def weighted_correlations(kind: Kind, a: Floats, b: Floats, weights: Floats) -> Floats:
+    """Rank correlations of resamples (resamples,), by how often each pair is there (resamples, pairs).
 
     NaN where one side has a single value.
     """
     if kind == "spearman":
-        across, along = _midranks(tables.sum(axis=2)), _midranks(tables.sum(axis=1))
-        n = tables.sum(axis=(1, 2))
-        middle = ((n + 1) / 2)[:, None]
-        u, v = across - middle, along - middle
-        top = np.einsum("bij,bi,bj->b", tables, u, v, optimize=True)
-        spread = (tables.sum(axis=2) * u**2).sum(axis=1) * (tables.sum(axis=1) * v**2).sum(axis=1)
+        u, v = _ranks(a, weights), _ranks(b, weights)
+        top = (weights * u * v).sum(axis=1)
+        spread = (weights * u**2).sum(axis=1) * (weights * v**2).sum(axis=1)
     else:
-        below = np.tri(tables.shape[1], k=-1).T - np.tri(tables.shape[1], k=-1)
-        beside = np.tri(tables.shape[2], k=-1) - np.tri(tables.shape[2], k=-1).T
-        top = (tables * (below @ tables @ beside)).sum(axis=(1, 2))
-        squares = tables.sum(axis=(1, 2)) ** 2
-        spread = (squares - (tables.sum(axis=2) ** 2).sum(axis=1)) * (squares - (tables.sum(axis=1) ** 2).sum(axis=1))
+        top = ((weights @ (_signs(a) * _signs(b))) * weights).sum(axis=1)
+        spread = np.prod([((weights @ np.abs(_signs(x))) * weights).sum(axis=1) for x in (a, b)], axis=0)
     root = np.sqrt(np.maximum(spread, 0))
-    return np.asarray(np.divide(top, root, out=np.full(len(tables), np.nan), where=root > 1e-9))
+    return np.asarray(np.divide(top, root, out=np.full(len(weights), np.nan), where=root > 1e-9))
 
 
-def _midranks(counts: Floats) -> Floats:
-    """Mid-rank of each value from how often the values occur: (resamples, values)."""
-    return np.asarray(counts.cumsum(axis=1) - (counts - 1) / 2)
+def _ranks(x: Floats, weights: Floats) -> Floats:
+    """Mid-ranks of values that are there more than once, less their mean (resamples, pairs)."""
+    values, code = np.unique(x, return_inverse=True)
+    counts = weights @ np.eye(len(values))[code]
+    ranks = counts.cumsum(axis=1) - (counts - 1) / 2 - (weights.sum(axis=1)[:, None] + 1) / 2
+    return np.asarray(ranks[:, code])
+
+
+def _signs(x: Floats) -> Floats:
+    """Which of every two values is the greater one (pairs, pairs)."""
+    return np.sign(x[:, None] - x[None, :])
 
 
 def _permutation(kind: Kind, a: Floats, b: Floats, groups: Groups, resampling: Resampling) -> tuple[float | None, str]:
@@ -241,21 +224,12 @@ def _permutation(kind: Kind, a: Floats, b: Floats, groups: Groups, resampling: R
 
 
 def _permuted_coefficients(kind: Kind, a: Floats, b: Floats, blocks: list[Ints], resampling: Resampling) -> Floats:
-    if kind == "spearman":  # the ranks stay the same, only their order changes
-        from scipy import stats
-
-        u, v = stats.rankdata(a) - (len(a) + 1) / 2, stats.rankdata(b) - (len(b) + 1) / 2
-        scale = float(np.sqrt((u @ u) * (v @ v)))
-        return np.array([u @ v[order] / scale for order in _orders(len(a), blocks, resampling)])
-    rows, columns, _ = _cells(a, b)
-    if rows * columns > _MOST_CELLS:
-        return np.array([_by_scipy(kind, a, b[order]) for order in _orders(len(a), blocks, resampling)])
-    left, right = np.unique(a, return_inverse=True)[1], np.unique(b, return_inverse=True)[1]
-    tables = [
-        np.bincount(left * columns + right[order], minlength=rows * columns)
-        for order in _orders(len(a), blocks, resampling)
-    ]
-    return correlations(kind, np.array(tables, dtype=np.float64).reshape(-1, rows, columns))
+    """Coefficients of permuted pairs: the ranks or signs stay the same, only their order changes."""
+    one = np.ones((1, len(a)))
+    x, y = (_ranks(side, one)[0] if kind == "spearman" else _signs(side) for side in (a, b))
+    scale = float(np.sqrt((x * x).sum() * (y * y).sum()))
+    orders = _orders(len(a), blocks, resampling)
+    return np.array([float((x * y[np.ix_(*[order] * y.ndim)]).sum()) / scale for order in orders])
 
 
 def _orders(n: int, blocks: list[Ints], resampling: Resampling) -> Iterator[Ints]:

@@ -16,8 +16,6 @@ from curation.export.fact_formats import (
     easyedit_rows,
     fact_rows,
     knowedit_gaps,
-    scedit_cf,
-    scedit_t,
     t_rows,
     write_cf,
     write_counterfact,
@@ -205,11 +203,11 @@ def test_the_lists_for_easyedit_come_on_request_and_only_there() -> None:
 
 
 @pytest.mark.parametrize(
-    ("name", "make"), [("shape_example_cf.json", scedit_cf), ("shape_example_t.json", scedit_t)], ids=["cf", "t"]
+    ("name", "make"), [("shape_example_cf.json", cf_rows), ("shape_example_t.json", t_rows)], ids=["cf", "t"]
 )
 def test_the_published_shapes(shared: Path, name: str, make: object) -> None:
     example = json.loads((shared / "data" / "scedit" / name).read_text())[0]
-    converted = make(mini_split().cases)[0]  # type: ignore[operator]
+    converted = next(make(mini_split().cases))  # type: ignore[operator]
     assert shape(converted) == shape(example)
     if "neighborhood" in example:
         assert shape(converted["neighborhood"][0]) == shape(example["neighborhood"][0])
@@ -217,7 +215,7 @@ def test_the_published_shapes(shared: Path, name: str, make: object) -> None:
 
 def test_counts_and_content() -> None:
     cases = mini_split().cases
-    cf, t = scedit_cf(cases), scedit_t(cases)
+    cf, t = list(cf_rows(cases)), list(t_rows(cases))
     assert len(cf) + len(t) == len(cases)
     first = next(c for c in cases if c.fact.change == "counterfactual")
     assert cf[0]["rephrase_prompts"] == [p.text for p in first.prompts]
@@ -236,23 +234,23 @@ def test_a_separator_that_is_no_space_stays_with_the_prompt() -> None:
         variant = case.model_copy(update={"prompts": (open_prompt,)})
         record = next(easyedit_rows([variant]))["portability"]["Script"]
         assert [s["prompt"] for s in record] == [prompt.text + " ("]
-        problems = [p for r in scedit_cf([variant]) for p in r["rephrase_prompts"]]
-        problems += [p for r in scedit_t([variant]) for p in r["question"]]
+        problems = [p for r in cf_rows([variant]) for p in r["rephrase_prompts"]]
+        problems += [p for r in t_rows([variant]) for p in r["question"]]
         assert problems == [prompt.text + " ("]
 
 
 def test_a_case_without_prompts_and_neighbours() -> None:
     case = Case(key="case/f", fact=peru_fact("f", relation=Relation(id="P36")))
-    (row,) = scedit_cf([case])
+    (row,) = cf_rows([case])
     assert [row[k] for k in ("rephrase_prompts", "neighborhood_prompts", "interrupt_step", "generation_prompts")] == [
         []
     ] * 4
     assert row["property"] == "P36", "the id stands where there is no label"
-    assert scedit_t([case]) == []
+    assert not list(t_rows([case]))
     temporal = case.model_copy(update={"fact": peru_fact("f", change="temporal")})
-    (row,) = scedit_t([temporal])
+    (row,) = t_rows([temporal])
     assert (row["question"], row["neighborhood"], row["old_update"], row["new_update"]) == ([], [], "Lima", "Oslo")
-    assert row["relation"] == "capital" and scedit_cf([temporal]) == []
+    assert row["relation"] == "capital" and not list(cf_rows([temporal]))
 
 
 @pytest.mark.parametrize(("rows", "change"), [(cf_rows, "counterfactual"), (t_rows, "temporal")])
@@ -268,7 +266,7 @@ def test_neighbours_of_cf_are_those_that_share_the_old_object() -> None:
     case = next(c for c in mini_split().cases if c.fact.change == "counterfactual" and c.neighbours)
     (near, *_) = case.neighbours
     other = near.model_copy(update={"link": near.link.model_copy(update={"how": "near_subject"})})
-    (row,) = scedit_cf([case.model_copy(update={"neighbours": (near, other)})])
+    (row,) = cf_rows([case.model_copy(update={"neighbours": (near, other)})])
     assert row["neighborhood_prompts"] == [cloze(p.text, p.separator) for p in near.prompts] != []
 
 

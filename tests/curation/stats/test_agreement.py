@@ -7,8 +7,7 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from curation.stats import agreement as module
-from curation.stats.agreement import alpha, exact_agreement, gwet, prevalence, within_one
+from curation.stats.agreement import _with_unseen_cases, alpha, exact_agreement, gwet, prevalence, within_one
 from curation.stats.bootstrap import Resampling, draw_counts
 from curation.stats.rating_table import rating_table
 from tests.support.stats.rating_tables import NAMES, NONE, SMALL, table
@@ -121,7 +120,7 @@ def test_gwet_equals_a_naive_loop_with_gaps(weights, weight):
     assert estimate.value == pytest.approx(naive_gwet(columns, [1, 2, 3, 4, 5], weight))
 
 
-def test_interval_equals_recomputing_each_resample(monkeypatch):
+def test_interval_equals_recomputing_each_resample():
     """Every resample by the package, over the six cases and the two that are added; then t on the log of 1 - alpha."""
     cases = {f"u{n}": f"c{n // 2}" for n in range(12)}
     rows = [(f"u{i}", f"r{j}", v) for j, row in enumerate(KRIPPENDORFF) for i, v in enumerate(row) if v]
@@ -145,13 +144,10 @@ def test_interval_equals_recomputing_each_resample(monkeypatch):
     least = (1 - pooled_alpha) / 8
     half = stats.t.ppf(0.975, 5) * np.std([-math.log(max(1 - d, least)) for d in draws], ddof=1)
     middle = -math.log(1 - value)
-    for most_cells in (module._MOST_CELLS, 0):  # all together, and one by one where there are too many
-        monkeypatch.setattr(module, "_MOST_CELLS", most_cells)
-        estimate = alpha(matrix, level="ordinal", resampling=plan)
-        assert (estimate.low, estimate.high) == pytest.approx(
-            (max(-1, 1 - math.exp(half - middle)), 1 - math.exp(-half - middle))
-        )
-        assert estimate.value == pytest.approx(value) and estimate.cases == 6
+    estimate = alpha(matrix, level="ordinal", resampling=plan)
+    ends = (max(-1, 1 - math.exp(half - middle)), 1 - math.exp(-half - middle))
+    assert (estimate.low, estimate.high) == pytest.approx(ends)
+    assert estimate.value == pytest.approx(value) and estimate.cases == 6
 
 
 def test_many_units_of_one_case_have_no_interval():
@@ -223,7 +219,7 @@ def test_an_agreement_without_exception_is_no_certainty(statistic):
 def test_the_unseen_cases_are_about_the_usual_and_the_furthest_category(names):
     columns = [[7, 7, 6, 7], [7, 7, 7, 5]]
     cells = table([[str(v) for v in c] for c in columns] if names else columns, scale=None if names else range(1, 8))
-    wider = module._with_unseen_cases(cells)
+    wider = _with_unseen_cases(cells)
     scales = [[wider.scale[int(c)] for c in row] for row in wider.codes[4:]]
     rare = scales[1][0]
     assert scales == [["7", rare], [rare, rare]] and rare in ("5", "6") if names else scales == [[7.0, 1.0], [1.0, 1.0]]
