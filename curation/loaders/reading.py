@@ -21,8 +21,6 @@ from schemas.core.errors import DataError, UserError
 from schemas.text.counting import counted
 from schemas.text.spreadsheet_cells import check_divider
 
-LIMIT = 64 * 2**20
-"""Longest record, in bytes of a line or characters of an array's element."""
 NOT_UTF8 = "not UTF-8 text (Latin-1 or Windows-1252, perhaps): save the file as UTF-8"
 _FORMATS = "see the formats: scedit data formats"
 _FOREIGN = ((b"\x1f\x8b", "a gzip file"), (b"PK\x03\x04", "a zip file"), (b"PAR1", "a Parquet file"))
@@ -60,12 +58,11 @@ class Row(NamedTuple):
         return Problem(self.where, kind, what)
 
 
-def rows(path: Path, *, limit: int = LIMIT, nan_as_null: bool = False) -> Iterator[Row | Problem]:
+def rows(path: Path, *, nan_as_null: bool = False) -> Iterator[Row | Problem]:
     """Records of a file in order, and what is no record.
 
     Args:
         path: The file.
-        limit: Longest record that is read; a longer one is a problem.
         nan_as_null: Read the bare word NaN as null; else it is a problem.
 
     Raises:
@@ -73,12 +70,12 @@ def rows(path: Path, *, limit: int = LIMIT, nan_as_null: bool = False) -> Iterat
         DataError: empty, packed, or in UTF-16 or UTF-32: not a text file of ours at all.
     """
     with _opened(path) as file:
-        if not is_table(path):
-            parser = _Parser(nan_as_null=nan_as_null)
-            read = _array if _first_byte(file, path) == b"[" else _lines
-            yield from read(file, path, parser, limit)
+        if is_table(path):
+            yield from _table(_text_of(file), path)
             return
-        yield from _table(_text_of(file), path, limit=limit)
+        parser = _Parser(nan_as_null=nan_as_null)
+        read = _array if _first_byte(file, path) == b"[" else _lines
+        yield from read(file, path, parser)
 
 
 def is_table(path: Path) -> bool:
@@ -141,9 +138,9 @@ def _cells_of(text: TextIO, path: Path) -> Any:
     return csv.reader(text, delimiter="\t" if path.suffix.lower() == ".tsv" else ",", strict=True)
 
 
-def _table(text: TextIO, path: Path, *, limit: int) -> Iterator[Row | Problem]:
+def _table(text: TextIO, path: Path) -> Iterator[Row | Problem]:
     """Lines of a table as dictionaries; the first line names the columns."""
-    before = csv.field_size_limit(limit)
+    before = csv.field_size_limit(2**31 - 1)
     reader = _cells_of(text, path)
     try:
         header = [name.strip() for name in next(reader, [])]
@@ -230,26 +227,17 @@ def _is_text(text: str) -> bool:
     return True
 
 
-def _lines(file: BinaryIO, path: Path, parser: _Parser, limit: int) -> Iterator[Row | Problem]:
-    number, seen = 0, 0
-    begin = file.tell()
-    while raw := file.readline(limit + 1):
-        number += 1
-        where = f"{path}, line {number}"
-        if len(raw) > limit:
-            yield Problem(where, "malformed", f"the line is longer than {_size_of(limit)}")
-            while raw and not raw.endswith(b"\n"):
-                raw = file.readline(limit)
-            continue
+def _lines(file: BinaryIO, path: Path, parser: _Parser) -> Iterator[Row | Problem]:
+    begin, seen = file.tell(), 0
+    for number, raw in enumerate(file, 1):
         if not raw.strip():
             continue
         seen += 1
-        item = _line(raw, parser, where, seen)
-        if seen == 1 and isinstance(item, Problem) and raw.strip() == b"{":
+        if seen == 1 and raw.strip() == b"{":  # one object over many lines
             file.seek(begin)
-            yield _line(file.read(limit).rstrip(), parser, f"{path}, line 1", 1)
+            yield _line(file.read().rstrip(), parser, f"{path}, line 1", 1)
             return
-        yield item
+        yield _line(raw, parser, f"{path}, line {number}", seen)
 
 
 def _line(raw: bytes, parser: _Parser, where: str, number: int) -> Row | Problem:
@@ -267,7 +255,7 @@ def _line(raw: bytes, parser: _Parser, where: str, number: int) -> Row | Problem
         return Problem(where, "malformed", _reason_of(error))
 
 
-def _array(file: BinaryIO, path: Path, parser: _Parser, limit: int) -> Iterator[Row | Problem]:
+def _array(file: BinaryIO, path: Path, parser: _Parser) -> Iterator[Row | Problem]:
     """Records of a JSON array, whose text is in memory; reading ends at the first place that is no JSON."""
     text = _text_of(file).read()
     at, line, number = 0, 1, 0
@@ -297,8 +285,7 @@ def _array(file: BinaryIO, path: Path, parser: _Parser, limit: int) -> Iterator[
         except (ValueError, RecursionError) as error:
             yield Problem(where, "malformed", f"{_reason_of(error)}; the rest of the file cannot be read")
             return
-        too_long = Problem(where, "malformed", f"the record is longer than {_size_of(limit)}")
-        yield too_long if end - at > limit else parser.row(value, text[at:end], where, number)
+        yield parser.row(value, text[at:end], where, number)
         char = move(end)
         if char == ",":
             char = move(at + 1)
@@ -327,11 +314,6 @@ def _is_cut_off(error: json.JSONDecodeError, text: str) -> bool:
     """
     behind = text.rstrip()[error.pos :]
     return error.msg.startswith("Unterminated") or (len(behind) <= 6 and not behind.endswith(("]", "}")))
-
-
-def _size_of(limit: int) -> str:
-    """A size in words."""
-    return f"{limit / 2**20:.3g} MiB"
 
 
 def _reason_of(error: Exception) -> str:

@@ -16,9 +16,9 @@ from schemas.core.errors import DataError, UserError
 from tests.support.curation.raw_rows import RECORDS, data, told
 
 
-def read(path: Path, content: str | bytes, **options: int) -> list[Row | Problem]:
+def read(path: Path, content: str | bytes) -> list[Row | Problem]:
     path.write_bytes(content if isinstance(content, bytes) else content.encode())
-    return list(rows(path, **options))
+    return list(rows(path))
 
 
 @settings(max_examples=60, deadline=None)
@@ -117,16 +117,6 @@ def test_foreign_files_are_refused(tmp_path: Path, content: bytes, message: str)
         list(rows(tmp_path))
 
 
-@pytest.mark.parametrize("form", ["lines", "array"])
-def test_a_record_that_is_too_long_is_one_problem(tmp_path: Path, form: str) -> None:
-    long = json.dumps({"a": "x" * 5000})
-    text = f'{{"a": 1}}\n{long}\n{{"a": 2}}\n' if form == "lines" else f'[\n{{"a": 1}},\n{long},\n{{"a": 2}}\n]'
-    contents = read(tmp_path / "f.json", text, limit=2000)
-    assert data(contents) == [{"a": 1}, {"a": 2}]
-    assert [kind for _, kind in told(contents)] == ["malformed"]
-    assert "longer than" in next(i for i in contents if isinstance(i, Problem)).what
-
-
 def test_memory_holds_one_line(tmp_path: Path) -> None:
     path, record = tmp_path / "f.json", {"a": "x" * 1000, "b": list(range(20))}
     path.write_text("\n".join([json.dumps(record)] * 8000))
@@ -137,13 +127,3 @@ def test_memory_holds_one_line(tmp_path: Path) -> None:
     tracemalloc.stop()
     assert count == 8000
     assert peak < 3_000_000
-
-
-@pytest.mark.slow
-def test_a_line_of_100_megabytes(tmp_path: Path) -> None:
-    path = tmp_path / "f.jsonl"
-    with open(path, "w") as file:
-        file.write('{"a": "' + "x" * 100_000_000 + '"}\n{"a": 1}\n')
-    entries = list(rows(path))
-    assert data(entries) == [{"a": 1}]
-    assert [i.what for i in entries if isinstance(i, Problem)] == ["the line is longer than 64 MiB"]
