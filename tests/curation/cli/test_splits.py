@@ -2,17 +2,32 @@
 
 from __future__ import annotations
 
+import csv
 import json
+import shutil
 from pathlib import Path
+from typing import Any
 
 import pytest
 from click.testing import CliRunner
 
 import scedit.commands
-from curation.shipped import mini_split, shipped_split
+from curation.cli.releases import release as release_command
+from curation.cli.splits import publish as publish_command
+from curation.loaders.importer import import_split
+from curation.quality.sample import CRITERIA
+from curation.quality.sheets import write_sheet
+from curation.rules.release import freeze
+from curation.rules.rule import SplitRule
+from curation.shipped import SHIPPED, mini_split, shipped_split
 from curation.splits.split_file import load_split, make_split, write_split
+from curation.splits.versions import Erratum, read_errata
+from curation.store.store import Store
 from schemas.core.errors import UserError
 from tests.support.arithmetic import make_case
+from tests.support.commands import command
+from tests.support.commands import command as command_of
+from tests.support.curation.rule_records import CHAINS, EDIT, P0, said
 
 
 def invoke(*args: object) -> str:
@@ -106,3 +121,180 @@ def test_what_a_format_cannot_hold_is_counted(tmp_path: Path) -> None:
 
     assert "Note: 16 cases left out, which counterfact cannot hold: 16 temporal" in export("counterfact")
     assert "left out" not in export("easyedit")
+
+
+def publish(*args: object) -> tuple[object, str]:
+    result = CliRunner().invoke(publish_command, [str(a) for a in args])
+    return result.exception, result.output
+
+
+def test_the_command(tmp_path: Path) -> None:
+    import_split(mini_split(), tmp_path / "s.duckdb", origin="tests")
+    error, text = publish("mini", tmp_path / "a", "--store", tmp_path / "s.duckdb")
+    assert error is None and "58 cases" in text and "     42  scedit-cf" in text
+    assert "No people have judged it" in (tmp_path / "a" / "README.md").read_text()
+    options = (
+        "--split-file",
+        SHIPPED / "mini/mini.jsonl",
+        "--formats",
+        "split, scedit-t",
+        "--json",
+        "--date",
+        "2026-01-02",
+    )
+    error, text = publish("mini@1.0.0", tmp_path / "b", *options)
+    assert error is None and json.loads(text)["cases"] == {"split": 58, "scedit-t": 16}
+    assert json.loads((tmp_path / "b" / "croissant.json").read_text())["datePublished"] == "2026-01-02"
+    error, _ = publish("mini", tmp_path / "c", "--formats", "facts")
+    assert error is None and (tmp_path / "c" / "mini.facts.jsonl").is_file()
+
+
+@pytest.mark.parametrize(
+    ("args", "complaint"),
+    [
+        (("other",), "where is the split 'other'"),
+        (("other", "--split-file", SHIPPED / "mini/mini.jsonl"), "holds the split 'mini@1.0.0', not 'other'"),
+        (("mini", "--formats", "parket"), "unknown exporter 'parket'.*did you mean 'parquet'"),
+        (("mini", "--formats", ","), "names no format"),
+        (("mini", "--date", "tomorrow"), "takes YYYY-MM-DD"),
+        (("mini", "--store", "nowhere.duckdb"), "no such store.*holds the split 'mini', or its file with --split-file"),
+    ],
+    ids=lambda value: value if isinstance(value, str) else "",
+)
+def test_mistakes(tmp_path: Path, args: tuple[object, ...], complaint: str) -> None:
+    error, _ = publish(args[0], tmp_path / "r", *args[1:])
+    assert isinstance(error, UserError) and not (tmp_path / "r").exists()
+    with pytest.raises(UserError, match=complaint):
+        raise error
+
+
+def test_the_folder_one_stands_in_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    error, _ = publish("mini", ".", "--formats", "split", "--force")
+    assert isinstance(error, UserError) and "folder you are in" in str(error)
+
+
+def test_force_replaces_a_release_and_nothing_beside_it(tmp_path: Path) -> None:
+    place = tmp_path / "r"
+    assert publish("mini", place, "--formats", "split,facts")[0] is None
+    error, _ = publish("mini", place, "--formats", "split")
+    assert isinstance(error, UserError) and "something here already" in str(error)
+    assert publish("mini", place, "--formats", "split", "--force")[0] is None
+    assert not (place / "mini.facts.jsonl").exists()
+    (place / ".git").mkdir()
+    (place / ".git" / "HEAD").write_text("ref: refs/heads/main")
+    (place / "link").symlink_to(tmp_path)
+    error, _ = publish("mini", place, "--formats", "split", "--force")
+    assert isinstance(error, UserError) and "no part of the release: .git/HEAD, link" in str(error)
+    assert (place / ".git" / "HEAD").read_text() == "ref: refs/heads/main"
+
+
+def test_a_release_for_knowedits_reader_says_what_no_case_fills(tmp_path: Path) -> None:
+    error, text = publish("mini", tmp_path / "a", "--formats", "easyedit", "--knowedit-lists")
+    assert error is None and "Note: EasyEdit's KnowEditDataset" in text and "(0 of 58 cases)" in text
+    assert "Note" not in publish("mini", tmp_path / "b", "--formats", "easyedit")[1]
+
+
+def run(name: str, *args: object) -> str:
+    call = [str(a) for a in args]
+    return CliRunner().invoke(command(name), call, catch_exceptions=False, standalone_mode=False).output
+
+
+def test_commands(tmp_path: Path) -> None:
+    path, file = tmp_path / "s.duckdb", tmp_path / "e.jsonl"
+    with Store.open(path, create=True) as store:
+        store.put([EDIT, *CHAINS[0]])
+    assert "added: drop f/peru/q0/s/p" in run(
+        "split errata", "add", P0.key, "cut in a word", "--file", file, "--store", path
+    )
+    assert "there already" in run("split errata", "add", P0.key, "cut in a word", "--file", file, "--store", path)
+    assert read_errata(file).entries[0].id == P0.id
+    assert run(
+        "split errata", "add", "case/f/peru", "doubtful", "--file", file, "--action", "hold", "--date", "2026-01-01"
+    )
+    assert "cut in a word applies" in run("split errata", "list", "--file", file, "--store", path)
+    with Store.open(path, write=True) as store:
+        store.put([P0.model_copy(update={"step": 1})])
+    assert "corrected since" in run("split errata", "list", "--file", file, "--store", path)
+    with pytest.raises(UserError, match="no item"):
+        run("split errata", "add", "f/nobody", "x", "--file", file, "--store", path)
+    with pytest.raises(UserError, match="nothing to list"):
+        run("split errata", "list")
+
+
+def test_withdrawing_an_erratum_of_a_candidate(two_edits: Path, tmp_path: Path) -> None:
+    file, split = tmp_path / "e.jsonl", ("--split", "mine", "--store", two_edits)
+    with Store.open(two_edits, write=True) as store:
+        wrong = Erratum(item=P0.key, what="cut in a word", date="2026-11-21")
+        freeze(store, "mine", SplitRule(), version="1.0.0-candidate", errata=(wrong,))
+    with pytest.raises(UserError, match="stands"):
+        run("split errata", "withdraw", P0.key, "it is whole", "--file", file)
+    with pytest.raises(UserError, match="give --store"):
+        run("split errata", "withdraw", P0.key, "it is whole", "--file", file, "--split", "mine")
+    assert not file.exists()
+    text = run("split errata", "withdraw", P0.key, "it is whole", "--file", file, *split, "--date", "2026-12-01")
+    assert "withdrawn: 2026-11-21 drop f/peru/q0/s/p: cut in a word" in text
+    lines = run("split errata", "list", "--file", file, *split).splitlines()
+    assert lines == [
+        "2026-11-21 drop     f/peru/q0/s/p: cut in a word withdrawn",
+        "2026-12-01 withdraw f/peru/q0/s/p: it is whole",
+    ]
+
+
+def test_release_and_diff(two_edits: Path, tmp_path: Path) -> None:
+    with Store.open(two_edits, write=True) as store:
+        freeze(store, "mine", SplitRule(), version="1.0.0-candidate")
+    out = tmp_path / "mine.jsonl"
+    text = run("split release", "mine", "-s", two_edits, "--without-sample", "a rehearsal", "--out", out)
+    assert "## mine 1.0.0" in text and "First release" in text
+    assert load_split(out).header["release"]["level"] == "first"
+    with Store.open(two_edits, write=True) as store:
+        store.put([said(P0.id, "leak@1", "drop")])
+        freeze(store, "mine", SplitRule(), version="2.0.0-candidate")
+    text = run("split diff", "mine@1.0.0", "mine@2.0.0-candidate", "-s", two_edits)
+    assert "changed  case/f/peru: script prompt dropped" in text and "version 2.0.0 or later after 1.0.0" in text
+    rows = [json.loads(x) for x in run("split diff", out, out, "--jsonl").splitlines()]
+    assert [r["level"] for r in rows] == ["none"]
+    write_split(make_split("mini", mini_split().cases[1:], version="2.0.0"), tmp_path / "new.jsonl")
+    assert "### Dropped (1)" in run("split diff", "mini", tmp_path / "new.jsonl", "--changelog")
+
+
+MINI = make_split("mini", mini_split().cases[:30])
+PROMPTS = {p.id: c.key for c in MINI.cases for p in c.prompts}
+sample_command = command_of("split sample")
+
+
+@pytest.fixture(scope="module")
+def base(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    path = tmp_path_factory.mktemp("base") / "s.duckdb"
+    import_split(MINI, path, origin="test")
+    return path
+
+
+def run_sample(command_: Any, *args: object) -> str:
+    call = [str(a) for a in args]
+    return CliRunner().invoke(command_, call, catch_exceptions=False, standalone_mode=False).output
+
+
+def test_commands_up_to_the_release(base: Path, tmp_path: Path) -> None:
+    store = shutil.copy(base, tmp_path / "s.duckdb")
+    people = ("--person", "ann", "--person", "bob")
+    call = ("draw", "mini", "-s", store, "--out", tmp_path / "sheets", "--format", "csv", *people)
+    data = json.loads(run_sample(sample_command, *call, "--json"))
+    assert sum(data["strata"].values()) == data["items"] == -(-len(PROMPTS) // 10)
+    assert run_sample(sample_command, *call).startswith(f"sample {data['sample']}"), "the same command draws the same"
+    with pytest.raises(UserError, match=r"waits for the quality sample .* \(answers missing: ann \d+, bob \d+\)"):
+        run_sample(release_command, "mini", "-s", store)
+    paths = [tmp_path / "sheets" / f"{p}.csv" for p in ("ann", "bob")]
+    for path in paths:
+        with open(path, encoding="utf-8-sig", newline="") as file:
+            rows = [{**r, **dict.fromkeys([c.name for c in CRITERIA], "yes")} for r in csv.DictReader(file)]
+        path.unlink()
+        write_sheet(rows, path)
+    assert f"{data['items']} items by ann, 0 not accepted" in run_sample(sample_command, "import", *paths, "-s", store)
+    output = run_sample(sample_command, "report", "-s", store, "--resamples", 50)
+    assert "all: 1.000" in output and "AC1" in output and "prevalence of yes 1.000" in output
+    header = json.loads(run_sample(release_command, "mini", "-s", store, "--version", "1.0.1", "--json"))
+    assert header["quality"]["samples"][0]["acceptance"]["all"]["value"] == 1.0
+    with pytest.raises(UserError, match="cannot be a person's name"):
+        run_sample(sample_command, *call, "--person", "Ann Lee")

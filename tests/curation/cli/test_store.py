@@ -3,16 +3,30 @@
 from __future__ import annotations
 
 import json
+import subprocess
 from pathlib import Path
 
+import click
 import pytest
 from click.testing import CliRunner, Result
 
+import scedit.commands
+from curation.cli import overlap as commands_dedup
+from curation.cli.options import (
+    TEXTS,
+    editors_option,
+    json_options,
+    limit_option,
+    names_of,
+    store_option,
+)
 from curation.store.store import Store
 from schemas.core.errors import StoreError, UserError
 from schemas.facts import Object
 from schemas.lineage import Lineage
+from tests.support import forked_programs as programs
 from tests.support.commands import command
+from tests.support.curation.mini_store import mini_store
 from tests.support.curation.rule_records import CHAINS, EDIT, P0, said
 from tests.support.facts import peru_fact
 
@@ -92,3 +106,211 @@ def test_a_store_that_is_not_there(tmp_path: Path, name: str) -> None:
     with pytest.raises(StoreError, match="no such store"):
         run(name, tmp_path / "x", "--store", tmp_path / "absent.duckdb")
     assert list(tmp_path.iterdir()) == []
+
+
+def invoke(*args: object) -> str:
+    result = CliRunner().invoke(
+        scedit.commands.cli, [str(a) for a in args], standalone_mode=False, catch_exceptions=False
+    )
+    return result.output
+
+
+def command_(*args: object) -> subprocess.CompletedProcess[str]:
+    return programs.run(programs.CLI, *args)
+
+
+@pytest.fixture
+def store(tmp_path: Path) -> Path:
+    path = tmp_path / "s.duckdb"
+    assert "5 facts read as jsonl, 5 of them new" in invoke("data", "import", "shipped", "--store", path, "--limit", 5)
+    return path
+
+
+def test_import_show_list_stats(store: Path) -> None:
+    rows = [json.loads(x) for x in invoke("store", "list", "fact", "-s", store, "--jsonl").splitlines()]
+    assert len(rows) == 5
+    data = json.loads(invoke("store", "show", rows[0]["key"], "-s", store, "--json"))
+    assert data["id"] == rows[0]["id"] and data["lineage"][0]["detail"] == {"from": "shipped"}
+    text = invoke("store", "show", rows[0]["id"][:9], "-s", store)
+    assert rows[0]["key"] in text and "made: load" in text
+    assert json.loads(invoke("store", "stats", "-s", store, "--json"))["records"]["fact"]["current"] == 5
+    assert "5  fact" in invoke("store", "stats", "-s", store)
+
+
+def test_import_again_adds_nothing(store: Path) -> None:
+    reloaded = json.loads(invoke("data", "import", "shipped", "--store", store, "--limit", 5, "--json"))
+    assert (reloaded["facts"], reloaded["new"]) == (5, 0)
+
+
+@pytest.mark.parametrize(
+    ("args", "message"),
+    [
+        (["store", "show", "nothing", "-s", "STORE"], "no item 'nothing'"),
+        (["store", "list", "cats", "-s", "STORE"], "unknown kind 'cats'; allowed: fact"),
+        (["split", "freeze", "x", "-s", "STORE", "--set", "unsur=keep"], "did you mean 'unsure'"),
+        (["split", "freeze", "x", "-s", "STORE", "--set", "min_prompts=99"], "would have no case"),
+        (["split", "add", "no.jsonl", "-s", "STORE"], "no such split file"),
+        (["store", "stats", "-s", "absent.duckdb"], "no such store"),
+    ],
+)
+def test_mistakes_are_one_sentence(store: Path, args: list[str], message: str) -> None:
+    with pytest.raises(UserError, match=message):
+        invoke(*[store if a == "STORE" else a for a in args])
+
+
+@pytest.mark.parametrize(
+    ("args", "status", "message"),
+    [
+        (["store", "stats", "-s", "absent.duckdb"], 1, "Error: absent.duckdb: there is no such store"),
+        (["stor"], 2, "Did you mean 'store'"),
+        (["store", "sho"], 2, "Did you mean 'show'"),
+        (["store", "show"], 2, "Missing argument"),
+        (["data", "import", "no.csv", "-s", "x.duckdb"], 1, "Error: no.csv: there is no such file"),
+    ],
+)
+def test_the_command_prints_no_traceback(args: list[str], status: int, message: str) -> None:
+    process = command_(*args)
+    assert process.returncode == status
+    assert message in process.stderr and "Traceback" not in process.stderr
+
+
+def test_show_says_what_is_of_smoke_test_quality(store: Path) -> None:
+    from curation.store.store import Store
+    from schemas.lineage import Lineage
+    from tests.support.facts import peru_fact
+
+    line = Lineage(item_id=peru_fact().id, stage="questions", made_at="2026-01-01", detail={"quality": "plumbing"})
+    with Store.open(store, write=True) as db:
+        db.put([peru_fact()], [line])
+    result = invoke("store", "show", "f/peru", "-s", store)
+    assert "[smoke-test quality]" in result and "plumbing" not in result
+    data = json.loads(invoke("store", "show", "f/peru", "-s", store, "--json"))
+    assert data["lineage"][0]["detail"] == {"quality": "plumbing"}, "the stored word stays"
+
+
+def test_prompts_shows_cases_as_text(tmp_path: Path) -> None:
+    invoke("split", "add", "mini", "--store", path := tmp_path / "m.duckdb")
+    text = invoke("store", "prompts", "--split", "mini", "--store", path, "--limit", 2)
+    assert text.count("case/mini/") == 3 and "Buy a train ticket to [CUT]Paris" in text
+    assert "... more cases: --after case/mini/cf-002" in text
+    later = invoke("store", "prompts", "--split", "mini", "--store", path, "--after", "case/mini/cf-002", "--limit", 99)
+    assert "case/mini/cf-001" not in later and "more cases" not in later
+
+
+@pytest.fixture(scope="module")
+def overlap_store(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return mini_store(tmp_path_factory.mktemp("dedup"))
+
+
+def run_words(command: object, *args: object) -> str:
+    result = CliRunner().invoke(command, [str(a) for a in args], standalone_mode=False, catch_exceptions=False)  # type: ignore[arg-type]
+    return result.output
+
+
+def test_the_command_writes_verdicts_and_judging_again_replaces_them(overlap_store: Path) -> None:
+    data = json.loads(run_words(commands_dedup.dedup, "-s", overlap_store, "--threshold", 0.6, "--jsonl").splitlines()[0])
+    assert data["by"] == "near_duplicate@1" and data["verdicts_written"] == data["items"] > 200
+    with Store.open(overlap_store) as s:
+        one = {v.item_id: v for v in s.verdicts() if v.check == "near_duplicate"}
+    assert len(one) == data["items"] and sum(v.value is not None for v in one.values()) == data["duplicates"]
+    run_words(commands_dedup.dedup, "-s", overlap_store, "--threshold", 0.9)
+    with Store.open(overlap_store) as s:
+        two = [v for v in s.verdicts() if v.check == "near_duplicate"]
+    assert len(two) == len(one), "one current verdict an item"
+    assert all(v.value is None or v.value >= 0.9 for v in two)
+
+
+def test_a_dry_run_writes_nothing_and_shows_clusters(overlap_store: Path) -> None:
+    with Store.open(overlap_store) as s:
+        before = s.stats()
+    text = run_words(
+        commands_dedup.dedup,
+        "-s",
+        overlap_store,
+        "--within",
+        "relation",
+        "--threshold",
+        0.6,
+        "--split",
+        "mini",
+        "--dry-run",
+    )
+    assert "nothing written" in text and "stays" in text and "near" not in text.split(";")[1]
+    with Store.open(overlap_store) as s:
+        assert s.stats() == before
+
+
+@click.command()
+@editors_option()
+@limit_option(also="things.")
+@store_option(required=False)
+@json_options
+def tool(editors: tuple[str, ...], limit: int | None, store_path: object, as_json: bool) -> None:
+    if not as_json:
+        click.echo(f"{editors} {limit}")
+        return
+    for n, name in enumerate(editors):
+        if name == "fail":
+            raise UserError("half-way")
+        click.echo(json.dumps({"n": n, "name": f"{name}\n{{"}))
+
+
+def call(*words: str) -> Result:
+    return CliRunner().invoke(tool, words)
+
+
+@pytest.mark.parametrize(
+    ("values", "names"),
+    [
+        (["a,b"], ("a", "b")),
+        (["a", "b"], ("a", "b")),
+        ([" a , b,", "a"], ("a", "b")),
+        ([], ()),
+    ],
+)
+def test_names_may_be_divided_by_commas_or_given_again(values: list[str], names: tuple[str, ...]) -> None:
+    assert names_of(tuple(values)) == names
+    assert call(*[x for v in values for x in ("--editors", v)]).output == f"{names} None\n"
+
+
+@pytest.mark.parametrize("value", ["", ",", " , "])
+def test_an_option_that_names_nothing_is_refused(value: str) -> None:
+    result = call("--editors", value)
+    assert result.exit_code == 2 and "names no method" in result.output
+
+
+@pytest.mark.parametrize("names", ["", "a", "a,b", "a,b,c"])
+def test_json_is_one_value_and_jsonl_is_lines(names: str) -> None:
+    words = ["--editors", names] if names else []
+    rows = [json.loads(line) for line in call(*words, "--jsonl").output.splitlines()]
+    assert json.loads(call(*words, "--json").output) == rows
+    assert [r["name"] for r in rows] == [f"{n}\n{{" for n in names.split(",") if n]
+
+
+def test_a_failure_closes_the_array_and_one_before_the_first_row_prints_nothing() -> None:
+    late = call("--editors", "a,fail", "--json")
+    assert isinstance(late.exception, UserError) and json.loads(late.stdout)[0]["n"] == 0
+    early = call("--editors", "fail", "--json")
+    assert isinstance(early.exception, UserError) and early.stdout == ""
+
+
+def test_both_forms_at_once_are_refused() -> None:
+    result = call("--json", "--jsonl")
+    assert result.exit_code == 2 and "give --json or --jsonl, not both" in result.output
+
+
+def test_standard_output_is_restored() -> None:
+    import sys
+
+    before = sys.stdout
+    call("--editors", "fail", "--json")
+    assert sys.stdout is before
+
+
+@pytest.mark.parametrize("limit", ["0", "-1", "many"])
+def test_a_limit_is_a_positive_number(limit: str) -> None:
+    assert call("--limit", limit).exit_code == 2
+
+
+def test_texts_are_sentences() -> None:
+    assert all(name.startswith("--") and text[0].isupper() and text[-1] in ".):" for name, text in TEXTS.items())

@@ -1,21 +1,41 @@
 from __future__ import annotations
 
+import json
 import os
 import resource
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
+import duckdb
 import pytest
 
+from curation.export.elken_format import elken_rows
 from curation.export.formats import EXPORTERS, export
+from curation.export.mulfe_format import (
+    development_rows,
+    evaluation_rows,
+    simplification_rows,
+    specificity_rows,
+    write_specificity,
+)
+from curation.export.parquet import EVENT_ROWS, EVENT_TABLES, tables_of_type, text_column, write_parquet
+from curation.export.publish import publish
 from curation.loaders import load
-from curation.loaders.importer import import_split
+from curation.loaders.importer import import_file, import_split
+from curation.rules.release import freeze
+from curation.rules.rule import DocumentRule, EventRule
 from curation.shipped import SHIPPED, mini_split
-from curation.splits.split_file import Split, make_split
+from curation.splits.split_file import Extras, Split, load_split, make_split
 from curation.store.store import Store
+from schemas.cases import DocumentCase
 from schemas.core.errors import UserError
+from schemas.documents.document import DocumentProbe
+from schemas.documents.simplified import SimplifiedFact
+from schemas.extras import Extra
+from tests.support.curation.published_records import of
 from tests.support.documents.records import document_case
-from tests.support.events import event_case
+from tests.support.events import event_case, make_event, make_fact_question
 
 EVENTS = make_split("events", [event_case(f"case/{n:03}") for n in range(100)])
 DOCUMENTS = make_split("documents", [document_case(f"case/{n:03}") for n in range(100)])
@@ -152,3 +172,155 @@ def test_a_card_says_what_the_store_knows(tmp_path: Path) -> None:
     export(mini_split(), tmp_path / "without", "datasets")
     cards = [(tmp_path / name / "README.md").read_text() for name in ("with", "without")]
     assert ["as the store's lineage has it" in card for card in cards] == [True, False]
+
+
+CASE = event_case()
+
+
+def test_a_record_has_the_published_fields() -> None:
+    (row,) = elken_rows([CASE])
+    assert list(row) == ["event_type", "event", "tendency", "fact"]
+    assert [q["answer"]["name"] for q in row["fact"]["qas"]] == ["Alba Rail", "unknown"]
+    assert row["fact"]["local_qas"][0]["answer"] == {"id": "NA", "name": "Genoa", "alias": []}
+    assert "type" in row["fact"]["qas"][0] and "type" not in row["fact"]["local_qas"][0]
+    assert row["tendency"]["local_qas"] == [
+        {
+            "question": "How may rainfall in Genoa change?",
+            "candidate": "(A) They rise (B) They fall (C) They stay as they are",
+            "answer": "C",
+        }
+    ]
+
+
+@pytest.mark.parametrize("part", ["train", "test"])
+def test_the_published_file_comes_back_record_by_record(shared: Path, tmp_path: Path, part: str) -> None:
+    source, store = shared / f"data/elken/{part}.json", tmp_path / "s.duckdb"
+    import_file(str(source), store)
+    with Store.open(store, write=True) as db:
+        split = freeze(db, "e", EventRule())
+        assert export(split, tmp_path / "out.json", "elken") == len(split.all_cases)
+    before, after = load(source), load(tmp_path / "out.json")
+    keys = {e.key for e in before.events} - {e.key for e in after.events}
+    assert not {r.event for r in before.records if hasattr(r, "event")} & keys
+    assert {r.id for r in after.records} == {r.id for r in before.records}
+    assert {e.id for e in after.events} <= {e.id for e in before.events} and len(keys) <= 1
+
+
+DOCUMENT = document_case()
+
+
+def test_a_document_has_the_published_fields() -> None:
+    (row,) = evaluation_rows([DOCUMENT])
+    assert list(row) == ["doc", "meta", "id", "probes"] and row["meta"] == {"entity": "Orla Bridge"}
+    assert [list(p) for p in row["probes"]] == [["query", "answer", "level", "tags", "id"]] * 4
+    assert {p["level"] for p in row["probes"]} == {"1", "2", "3"}
+    (row,) = development_rows([DOCUMENT])
+    assert "tag" in row["generated_probes"][0] and "meta" not in row
+
+
+@pytest.mark.parametrize(("part", "format"), [("test", "mulfe"), ("dev", "mulfe-dev")])
+def test_the_published_file_comes_back_row_by_row(shared: Path, tmp_path: Path, part: str, format: str) -> None:
+    source, store = shared / f"data/mulfe/mulfe_{part}.json", tmp_path / "s.duckdb"
+    import_file(str(source), store)
+    with Store.open(store, write=True) as db:
+        split = freeze(db, "m", DocumentRule())
+        assert export(split, tmp_path / "out.json", format) == {"test": 228, "dev": 300}[part]
+    before = {row["id"]: row for row in json.loads(source.read_text())}
+    after = {row["id"]: row for row in json.loads((tmp_path / "out.json").read_text())}
+    if part == "test":  # white space at two ends is the only thing that is lost
+        probe = before["mulfe_test_dune_9"]["probes"][6]
+        probe["query"] = probe["query"].strip()
+        before["mulfe_test_dune_186"]["doc"] = before["mulfe_test_dune_186"]["doc"].strip()
+    assert after == before
+
+
+@pytest.mark.parametrize("strategy", ["lmqg_ner", "doc_openie"])
+def test_a_published_simplification_comes_back(shared: Path, strategy: str) -> None:
+    source = shared / f"data/mulfe/mulfe_test.json.{strategy}"
+    import_result = load(source)
+    probes = of(import_result, DocumentProbe)
+    cases = [
+        DocumentCase(key=f"case/{d.key}", document=d, probes=tuple(p for p in probes if p.document == d.key))
+        for d in import_result.documents[:40]
+    ]
+    rows = list(simplification_rows(cases, of(import_result, SimplifiedFact), Extras(of(import_result, Extra))))
+    assert rows == [{**row, "simplification": row["simplification"]} for row in json.loads(source.read_text())[:40]]
+
+
+def test_published_specificity_questions_come_back(shared: Path, tmp_path: Path) -> None:
+    source = shared / "data/mulfe/tq_specifity_random400/gpt2-xl.json"
+    (sets,) = load(source).sets
+    assert list(specificity_rows(sets)) == json.loads(source.read_text())
+    assert write_specificity(sets, tmp_path / "gpt2-xl.json") == 400
+    assert load(tmp_path / "gpt2-xl.json").sets[0].id == sets.id
+
+
+def test_extras_go_into_a_table_of_their_own(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("HF_HUB_OFFLINE", "1")
+    datasets = pytest.importorskip("datasets", reason="the package datasets is not installed")
+    keys = [c.fact.key for c in mini_split().cases[:3]]
+    holding = [
+        Extra.holding(f"{k}/x", {"n": n, "é": [None]}, subject_key=k, name="hops", depends_on=keys[:n])
+        for n, k in enumerate(keys)
+    ]
+    split = mini_split()._replace(extras=Extras(holding))
+    publish(split, tmp_path / "r")
+    rows = list(datasets.load_dataset(str(tmp_path / "r"), "extras", split="test", cache_dir=str(tmp_path / "cache")))
+    extras = [
+        Extra(key=r["extra"], subject_key=r["fact"], depends_on=r["also"], name=r["name"], content=r["content"])
+        for r in rows
+    ]
+    assert extras == holding
+    assert load_split(tmp_path / "r" / "mini.jsonl").extras == split.extras
+    data = json.loads((tmp_path / "r" / "croissant.json").read_text(encoding="utf-8"))
+    assert "extras" in {r["name"] for r in data["recordSet"]}
+    card = (tmp_path / "r" / "README.md").read_text(encoding="utf-8")
+    assert "- config_name: extras" in card and "### extras" in card
+    publish(mini_split(), tmp_path / "without")
+    assert not (tmp_path / "without" / "data" / "extras.parquet").exists()
+
+
+def test_every_column_says_what_is_in_it_and_no_name_stands_twice() -> None:
+    for edits in ("fact", "event"):
+        for columns in tables_of_type(edits).values():
+            assert all(c.about and c.type.removesuffix("[]").isupper() for c in columns)
+            assert len({c.name for c in columns}) == len(columns)
+    assert text_column("a", "b") == ("a", "VARCHAR", "b")
+
+
+ROLES = [{"role": "Buyer", "entity": {"text": "Alba Rail"}}, {"role": "B", "entity": {"text": "Brenta Rail"}}]
+EVENT_CASE = event_case(event=make_event(roles=ROLES, template="merger"))
+
+
+def rows(folder: Path, name: str) -> list[dict[str, Any]]:
+    records = duckdb.sql(f"SELECT * FROM '{folder / name}.parquet'")
+    return [dict(zip(records.columns, row, strict=True)) for row in records.fetchall()]
+
+
+def test_every_row_has_the_columns_of_its_table() -> None:
+    for name, columns in EVENT_TABLES.items():
+        rows = list(EVENT_ROWS[name](EVENT_CASE))
+        assert rows and all(len(row) == len(columns) for row in rows)
+
+
+def test_what_is_written_comes_back(tmp_path: Path) -> None:
+    assert write_parquet(make_split("s", [EVENT_CASE]), tmp_path / "data") == 1
+    (event,) = rows(tmp_path / "data", "events")
+    assert (event["roles"], event["entities"]) == (["Buyer", "B"], ["Alba Rail", "Brenta Rail"])
+    assert (event["text"], event["template"], event["licence"]) == (EVENT_CASE.event.text, "merger", "CC0-1.0")
+    facts = rows(tmp_path / "data", "fact_questions")
+    assert [(q["text"], q["answer"], q["scope"]) for q in facts] == [
+        (q.text, q.answer.text, q.scope) for q in EVENT_CASE.facts
+    ]
+    assert all(q["subject"] is None and q["background"] is False for q in facts)
+    likely = rows(tmp_path / "data", "tendency_questions")
+    assert [q["options"] for q in likely] == [list(q.options) for q in EVENT_CASE.tendencies]
+    assert {q["about_event_subject"] for q in likely} == {None}
+
+
+@pytest.mark.parametrize("path", [("P118",), ("P54", "P118")])
+def test_paths_and_subjects_are_kept(path: tuple[str, ...]) -> None:
+    question = make_fact_question(path=path, background=True, subject={"text": "B", "aliases": ["Bb"]})
+    (row,) = EVENT_ROWS["fact_questions"](event_case(facts=(question,), tendencies=()))
+    fields = dict(zip([c.name for c in EVENT_TABLES["fact_questions"]], row, strict=True))
+    assert (fields["path"], fields["background"], fields["subject_aliases"]) == (list(path), True, ["Bb"])

@@ -11,32 +11,35 @@ import pytest
 from curation.export.metadata import DataFile, PublisherDetails, ReleasePart, card, croissant, hub_licence
 from curation.export.parquet import TABLES
 from curation.export.publish import DEFAULT_OF_EVENTS, publish
-from curation.export.summary import survey
+from curation.export.summary import SplitSummary, event_numbers, survey
 from curation.files.artifact_cache import sha256
 from curation.loaders.importer import import_split
 from curation.shipped import events_split, mini_split, shipped_split
 from curation.splits.split_file import Split, load_split, make_split
 from curation.store.store import Store
+from schemas.cases import Case
 from schemas.events.questions import TendencyQuestion
 from schemas.facts import Source
 from schemas.lineage import Lineage
 from schemas.ratings import Rating
 from schemas.verdicts import Verdict, verdict_key
+from tests.support.curation.rule_records import ann, said
 from tests.support.curation.verdicts import make_verdict
-from tests.support.events import event_case, make_tendency
+from tests.support.events import MOVE, event_case, make_event, make_fact_question, make_tendency
+from tests.support.facts import peru_fact
 
 PARTS = (ReleasePart("mini.jsonl", "the frozen split", (), 58), ReleasePart("x.json", "other", ("aliases", "keys"), 42))
 
 
 @pytest.fixture(scope="module")
-def split() -> Split:
+def four() -> Split:
     return make_split("four", mini_split().cases[:4], details={"rule": {"unsure": "hold"}, "counts": {"lost: a": 7}})
 
 
 @pytest.fixture
-def store(split: Split, tmp_path: Path) -> Store:
+def store(four: Split, tmp_path: Path) -> Store:
     path = tmp_path / "s.duckdb"
-    import_split(split, path, origin="tests")
+    import_split(four, path, origin="tests")
     return Store.open(path, write=True)
 
 
@@ -44,15 +47,15 @@ def verdict(item: str, by: str, label: str, reason: str = "so") -> Verdict:
     return Verdict(key=verdict_key(item_id=item, by=by), item_id=item, by=by, label=label, reason=reason)  # type: ignore[arg-type]
 
 
-def test_counts_are_those_of_the_cases(split: Split) -> None:
-    summary = survey(split)
+def test_counts_are_those_of_the_cases(four: Split) -> None:
+    summary = survey(four)
     assert sum(summary.changes.values()) == sum(summary.relations.values()) == 4
-    assert summary.prompts == sum(len(c.prompts) for c in split.cases) == sum(summary.steps.values())
-    assert summary.neighbour_prompts == sum(len(n.prompts) for c in split.cases for n in c.neighbours)
-    assert sum(summary.sources.values()) == 4 + sum(len(c.neighbours) for c in split.cases)
+    assert summary.prompts == sum(len(c.prompts) for c in four.cases) == sum(summary.steps.values())
+    assert summary.neighbour_prompts == sum(len(n.prompts) for c in four.cases for n in c.neighbours)
+    assert sum(summary.sources.values()) == 4 + sum(len(c.neighbours) for c in four.cases)
     assert (summary.lonely, summary.repeated, summary.from_store) == (0, 0, False)
-    text = card(split, summary, PARTS)
-    assert f"| script prompts | {summary.prompts} |" in text and f"`{split.digest}`" in text
+    text = card(four, summary, PARTS)
+    assert f"| script prompts | {summary.prompts} |" in text and f"`{four.digest}`" in text
     assert "| lost: a | 7 |" in text and "unsure = hold" in text
     assert "| `x.json` | other | 42 | aliases; keys |" in text
     assert "the store was not given" in text and "No people have judged" not in text
@@ -68,19 +71,19 @@ def test_defects_are_told() -> None:
     assert "repeat the text of another one: 2." in text
 
 
-def test_nobody_judged(split: Split, store: Store) -> None:
+def test_nobody_judged(four: Split, store: Store) -> None:
     with store:
-        text = card(split, survey(split, store), PARTS)
+        text = card(four, survey(four, store), PARTS)
     assert "No people have judged it." in text and "No person has judged the items." in text
     assert "| import | - | - |" in text
 
 
-def test_checks_and_people_are_counted(split: Split, store: Store) -> None:
-    items = [q.id for c in split.cases for q in c.questions]
+def test_checks_and_people_are_counted(four: Split, store: Store) -> None:
+    items = [q.id for c in four.cases for q in c.questions]
     with store:
         store.put([verdict(i, "leak@1", "keep") for i in items] + [verdict(items[0], "leak@2", "drop")])
         store.put([verdict("0" * 20, "leak@1", "drop"), verdict("0" * 20, "person:zoe/look@1", "drop")])  # not in it
-        link = split.cases[0].neighbours[0].link.id
+        link = four.cases[0].neighbours[0].link.id
         variant = verdict(link, "leak@1", "drop").model_copy(update={"related": ("0" * 20,), "key": "verdict/beside"})
         store.put([variant])  # about a prompt that is not in the split
         for name, bad in (("ann", 2), ("bob", 3)):
@@ -96,7 +99,7 @@ def test_checks_and_people_are_counted(split: Split, store: Store) -> None:
         store.put(
             [], [Lineage(item_id=items[0], stage="questions", made_at="2026-01-02T03:04:05", model="m", prompt="ask@1")]
         )
-        summary = survey(split, store)
+        summary = survey(four, store)
     assert summary.checks == {"leak@1": {"keep": len(items)}, "leak@2": {"drop": 1}}
     look, texts = summary.people
     assert (look.task, look.raters, look.items, look.judgements) == ("look@1", 2, len(items), 2 * len(items))
@@ -105,7 +108,7 @@ def test_checks_and_people_are_counted(split: Split, store: Store) -> None:
     assert look.exact.startswith(f"{(n - 1) / n:.3f} [") and look.acceptance.startswith(f"{1 - 5 / (2 * n):.3f} [")
     assert (texts.task, texts.raters, texts.level) == ("coherence (rate_script@1)", 2, "ordinal")
     assert summary.judge_models == {"m": 1}
-    text = card(split, summary, PARTS)
+    text = card(four, summary, PARTS)
     assert "No people" not in text and "No person" not in text
     assert f"| `leak@1` | {len(items)} | 0 | 0 | 0 | 0 |" in text
     assert "Verdicts that say drop: 1;" in text and "Rated by judge models: m (1 rating)" in text
@@ -113,14 +116,14 @@ def test_checks_and_people_are_counted(split: Split, store: Store) -> None:
     assert f"- Gwet's AC1: {look.ac1}" in text and f"- Krippendorff's alpha (nominal): {look.alpha}" in text
 
 
-def test_licences_are_named_by_source(split: Split) -> None:
-    case = split.cases[0]
+def test_licences_are_named_by_source(four: Split) -> None:
+    case = four.cases[0]
     foreign = case.fact.model_copy(update={"source": Source(name="A | B", licence="CC BY-SA 4.0")})
-    mixed = make_split("mixed", [case.model_copy(update={"fact": foreign}), *split.cases[1:]])
+    mixed = make_split("mixed", [case.model_copy(update={"fact": foreign}), *four.cases[1:]])
     text = card(mixed, survey(mixed), PARTS)
     assert "| A \\| B | CC BY-SA 4.0 | - | 1 |" in text and "Several licences meet here" in text
     assert 'license: other\nlicense_name: "CC0-1.0 and CC BY-SA 4.0"' in text
-    assert "Several licences" not in card(split, survey(split), PARTS)
+    assert "Several licences" not in card(four, survey(four), PARTS)
 
 
 @pytest.mark.parametrize(
@@ -131,8 +134,8 @@ def test_the_hubs_words(licences: list[str], hub: str) -> None:
     assert hub_licence(licences) == hub
 
 
-def test_without_tables_nothing_is_said_of_them(split: Split) -> None:
-    text = card(split, survey(split), PARTS, tables=False)
+def test_without_tables_nothing_is_said_of_them(four: Split) -> None:
+    text = card(four, survey(four), PARTS, tables=False)
     assert "configs:" not in text and "load_dataset" not in text and "## Columns" not in text
 
 
@@ -142,8 +145,8 @@ def test_who_wrote_and_judged_it_is_said_once_and_long_lists_are_counted() -> No
     assert "Written by the toolkit's authors, case by case, with a large language model as the writing hand" in text
     assert "Judged by no independent annotator: it is version 0.9" in text and "does not say whether people" not in text
     assert "written_by" not in text and "judged_by" not in text
-    split = shipped_split("open")
-    page = card(split, survey(split), PARTS, tables=False)
+    four = shipped_split("open")
+    page = card(four, survey(four), PARTS, tables=False)
     assert "dev = 81 of them; test = 323 of them" in page and dev.cases[0].key not in page
 
 
@@ -175,8 +178,8 @@ def test_a_release_of_the_shipped_events(tmp_path: Path) -> None:
 def test_a_letter_that_tells_the_scope_is_a_limit(answers: str, message: bool) -> None:
     questions = [make_tendency(f"How may rain {n} change?", letter, scope="out") for n, letter in enumerate(answers)]
     case = event_case(tendencies=tuple(questions))
-    split = make_split("s", [case])
-    assert ("the letter tells the scope" in card(split, survey(split), ())) is message
+    four = make_split("s", [case])
+    assert ("the letter tells the scope" in card(four, survey(four), ())) is message
 
 
 @pytest.fixture(scope="module")
@@ -188,22 +191,22 @@ def release(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.fixture(scope="module")
-def said(release: Path) -> dict[str, Any]:
+def judged(release: Path) -> dict[str, Any]:
     data: dict[str, Any] = json.loads((release / "croissant.json").read_text(encoding="utf-8"))
     return data
 
 
-def test_every_data_file_is_listed_with_its_sum(release: Path, said: dict[str, Any]) -> None:
+def test_every_data_file_is_listed_with_its_sum(release: Path, judged: dict[str, Any]) -> None:
     file_names = {"README.md", "croissant.json", "checksums.sha256"}
     files = {p.relative_to(release).as_posix() for p in release.rglob("*") if p.is_file()} - file_names
-    assert {f["contentUrl"] for f in said["distribution"]} == files
-    for file in said["distribution"]:
+    assert {f["contentUrl"] for f in judged["distribution"]} == files
+    for file in judged["distribution"]:
         assert file["sha256"] == sha256(release / file["contentUrl"])
         assert file["contentSize"] == f"{(release / file['contentUrl']).stat().st_size} B"
 
 
-def test_every_column_is_a_field(said: dict[str, Any]) -> None:
-    sets = {r["name"]: r for r in said["recordSet"]}
+def test_every_column_is_a_field(judged: dict[str, Any]) -> None:
+    sets = {r["name"]: r for r in judged["recordSet"]}
     assert sets.keys() == TABLES.keys()
     for name, columns in TABLES.items():
         assert [f["name"] for f in sets[name]["field"]] == [c.name for c in columns]
@@ -213,8 +216,8 @@ def test_every_column_is_a_field(said: dict[str, Any]) -> None:
 
 
 def test_what_is_not_known_is_not_said() -> None:
-    split = mini_split()
-    stages = croissant(split, survey(split), [DataFile("mini.jsonl", 3, "0" * 64)])
+    four = mini_split()
+    stages = croissant(four, survey(four), [DataFile("mini.jsonl", 3, "0" * 64)])
     assert not {"creator", "url", "datePublished", "citeAs"} & stages.keys()
     assert stages["recordSet"] == [] and stages["license"] == "https://creativecommons.org/publicdomain/zero/1.0/"
 
@@ -230,7 +233,156 @@ def test_mlcroissant_reads_every_record(release: Path) -> None:
 
 
 def test_the_description_says_who_wrote_and_judged_it() -> None:
-    split = shipped_split("open:dev")
-    description = croissant(split, survey(split), [])["description"]
+    four = shipped_split("open:dev")
+    description = croissant(four, survey(four), [])["description"]
     assert "Written by the toolkit's authors" in description and description.endswith("until people have judged it.")
     assert "ritten by" not in croissant(mini_split(), survey(mini_split()), [])["description"]
+
+
+SPLIT = make_split("four", mini_split().cases[:4])
+QUESTIONS = [q.id for c in SPLIT.cases for q in c.questions]
+LINK = SPLIT.cases[0].neighbours[0].link
+
+
+@pytest.fixture(scope="module")
+def base(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    path = tmp_path_factory.mktemp("base") / "s.duckdb"
+    import_split(SPLIT, path, origin="tests")
+    return path
+
+
+def told(base: Path, tmp_path: Path, *records: Verdict | Rating, split: Split = SPLIT) -> SplitSummary:
+    """What is said of the split once the store holds these records too."""
+    path = tmp_path / "s.duckdb"
+    path.write_bytes(base.read_bytes())
+    with Store.open(path, write=True) as store:
+        store.put(records)
+        return survey(split, store)
+
+
+def rating(item: str, rater: str, value: int | None, **changes: object) -> Rating:
+    fields = {"key": f"r/{rater}/{item}/{value}", "item_id": item, "aspect": "coherence", "value": value}
+    fields |= {"rater": rater, "form": "rate_script@1", "reason": "" if value else "no script"}
+    return Rating.model_validate({**fields, **changes})
+
+
+def test_one_bare_fact() -> None:
+    summary = survey(make_split("one", [Case(key="case/f", fact=peru_fact("f"))]))
+    assert (summary.questions, summary.prompts, summary.lonely, summary.repeated) == (0, 0, 1, 0)
+    assert (summary.steps, summary.neighbours, summary.changes) == ({}, {}, {"counterfactual": 1})
+    assert summary.relations == {"capital": 1} and summary.licences == ["CC0-1.0"]
+
+
+def test_licences_most_frequent_first_over_all_sources() -> None:
+    def case(key: str, name: str, licence: str) -> Case:
+        return Case(key=f"case/{key}", fact=peru_fact(key, source=Source(name=name, licence=licence)))
+
+    rare_first = [case("a", "one", "MIT"), case("b", "two", "CC0-1.0"), case("c", "three", "CC0-1.0")]
+    assert survey(make_split("s", rare_first)).licences == ["CC0-1.0", "MIT"]
+
+
+def test_steps_are_in_order_and_unknown_ones_last() -> None:
+    (case, *_) = SPLIT.cases
+    prompts = [case.prompts[0].model_copy(update={"key": f"p{n}", "step": n}) for n in (10, None, 2)]
+    variant = case.model_copy(update={"prompts": tuple(prompts)})
+    assert list(survey(make_split("s", [variant])).steps) == [2, 10, None]
+
+
+def test_without_a_store_nothing_is_said_of_people(base: Path, tmp_path: Path) -> None:
+    summary, with_store = survey(SPLIT), told(base, tmp_path)
+    assert not summary.from_store and with_store.from_store
+    assert (with_store.checks, with_store.people, dict(with_store.judge_models)) == ({}, (), {})
+    assert [(o.stage, o.model) for o in with_store.made] == [("import", None)]
+    assert with_store.prompts == summary.prompts
+
+
+def test_verdicts_on_other_items_do_not_count(base: Path, tmp_path: Path) -> None:
+    summary = told(
+        base,
+        tmp_path,
+        said(QUESTIONS[0], "leak@1", "keep"),
+        said("0" * 20, "leak@1", "drop"),
+        said(LINK.id, "pair@1", "drop", "0" * 20),
+        said(LINK.id, "pair@1", "keep", SPLIT.cases[0].neighbours[0].prompts[0].id),
+        said(QUESTIONS[1], "near@1", value=0.5),
+    )
+    assert summary.checks == {"leak@1": {"keep": 1}, "near@1": {"measured": 1}, "pair@1": {"keep": 1}}
+
+
+def test_one_persons_word_is_acceptance_and_no_agreement(base: Path, tmp_path: Path) -> None:
+    summary = told(base, tmp_path, ann(QUESTIONS[0], "keep"), ann(QUESTIONS[1], "drop"))
+    (people,) = summary.people
+    assert (people.task, people.raters, people.items, people.judgements) == ("filter@1", 1, 2, 2)
+    assert people.labels == {"drop": 1, "keep": 1} and people.acceptance.startswith("0.500 [")
+    assert "undefined" in people.exact and "undefined" in people.alpha
+
+
+def test_who_only_left_items_unscored_judged_nothing(base: Path, tmp_path: Path) -> None:
+    summary = told(base, tmp_path, ann(QUESTIONS[0], "unscored"))
+    assert summary.people[0].acceptance == "undefined, because nothing was judged"
+    assert summary.people[0].judgements == 0
+
+
+def test_people_who_contradict_each_other(base: Path, tmp_path: Path) -> None:
+    pairs = [ann(i, label, name) for i in QUESTIONS for name, label in (("ann", "keep"), ("bob", "drop"))]
+    (people,) = told(base, tmp_path, *pairs).people
+    assert people.exact.startswith("0.000") and people.acceptance.startswith("0.500")
+    assert people.alpha.startswith("-")
+
+
+def test_a_judgement_of_a_pair_is_a_unit_of_its_own(base: Path, tmp_path: Path) -> None:
+    prompts = [p.id for p in SPLIT.cases[0].neighbours[0].prompts]
+    neighbour_verdict = said(LINK.id, "person:ann/filter@1", "keep", prompts[0])
+    (people,) = told(base, tmp_path, ann(LINK.id, "drop"), neighbour_verdict).people
+    assert (people.items, people.judgements) == (2, 2)
+
+
+def test_tasks_are_apart_and_judges_are_not_people(base: Path, tmp_path: Path) -> None:
+    summary = told(
+        base,
+        tmp_path,
+        ann(QUESTIONS[0], "keep"),
+        ann(QUESTIONS[0], "keep", task="other@2"),
+        rating(QUESTIONS[0], "person:ann", 7),
+        rating(QUESTIONS[0], "person:bob", 1, form="rate_script@2"),
+        rating(QUESTIONS[0], "judge:m", 3),
+        rating(QUESTIONS[1], "judge:m", 3),
+        rating("0" * 20, "person:ann", 1),
+    )
+    names = ["filter@1", "other@2", "coherence (rate_script@1)", "coherence (rate_script@2)"]
+    assert [p.task for p in summary.people] == names and summary.judge_models == {"m": 2}
+    assert [(p.level, p.items, p.raters) for p in summary.people[2:]] == [("ordinal", 1, 1)] * 2
+
+
+def test_the_later_rating_of_a_text_is_meant(base: Path, tmp_path: Path) -> None:
+    ratings = [rating(QUESTIONS[0], f"person:{name}", value) for name, value in (("ann", 2), ("ann", 6), ("bob", 6))]
+    (people,) = told(base, tmp_path, *ratings).people
+    assert people.judgements == 2 and people.labels == {"6": 2} and people.exact.startswith("1.000")
+
+
+def test_lineage_is_summed_by_way_with_its_first_and_last_day(base: Path, tmp_path: Path) -> None:
+    path = tmp_path / "s.duckdb"
+    path.write_bytes(base.read_bytes())
+    days = ["2026-01-03", "2026-01-01", "2026-02-01"]
+    with Store.open(path, write=True) as store:
+        store.put(
+            [],
+            [
+                Lineage(item_id=i, stage="questions", made_at=f"{d}T01:02:03", model="m", prompt="ask@1")
+                for i, d in zip([*QUESTIONS[:2], "0" * 20], days, strict=True)
+            ],
+        )
+        stages = [o for o in survey(SPLIT, store).made if o.stage == "questions"]
+    assert [(o.model, o.prompt, o.items, o.first, o.last) for o in stages] == [("m", "ask@1", 2, days[1], days[0])]
+
+
+def test_counts_of_two_events() -> None:
+    question = make_fact_question("Where is Corvo Foods?", "Turin", event=MOVE, background=True)
+    move = event_case("case/m", event=make_event(MOVE, type="headquarters", origin="fact"), facts=(question,),
+                      tendencies=())  # fmt: skip
+    summary = event_numbers([event_case(), move])
+    assert (dict(summary.types), dict(summary.origins)) == ({"merger": 1, "headquarters": 1}, {"written": 1, "fact": 1})
+    assert (dict(summary.facts), dict(summary.tendencies)) == ({"in": 3, "out": 1}, {"in": 1, "out": 1})
+    assert (summary.unknown, summary.background, summary.bare) == (1, 1, (1, 0))
+    assert dict(summary.letters) == {("in", "A"): 1, ("out", "C"): 1}
+    assert summary.licences == ["CC0-1.0"] and sum(summary.sources.values()) == 2

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Annotated, Any
 
 import pytest
 
+from curation.loaders import LOADERS, detect, load
 from curation.loaders.base import (
     FormatReader,
     InvalidRecord,
@@ -17,13 +20,31 @@ from curation.loaders.base import (
     Problem,
     Row,
     RowItem,
+    check_record,
+    is_date,
 )
-from curation.loaders.sources import OWN
+from curation.loaders.importer import import_file
+from curation.loaders.shapes import (
+    Id,
+    Listed,
+    Names,
+    Shape,
+    Target,
+    Text,
+    Texts,
+    relation_of,
+    rest,
+    template,
+    unique_key_part,
+    wikidata,
+)
+from curation.loaders.sources import OWN, UPSTREAM
 from schemas.core.errors import DataError
 from schemas.extras import Extra
 from schemas.facts import Fact, Neighbour, Object
-from schemas.scripts import ScriptQuestion
+from schemas.scripts import Script, ScriptQuestion
 from tests.support.curation.importable_files import write
+from tests.support.curation.published_records import CF, one
 from tests.support.facts import make_fact, peru_fact
 
 
@@ -232,3 +253,218 @@ def test_notes_are_told_once_with_their_number_and_first_place(tmp_path: Path) -
         ("suspect", f"2 records: has no date (first: {path}, line 1)"),
         ("suspect", f"1 record: is odd (first: {path}, line 2)"),
     ]
+
+
+CELLS = {"subject": "Peru", "relation": "P36", "prompt": "The capital of {} is", "old": "Lima", "new": "Oslo"}
+
+
+def write_fact(folder: Path, form: str, **changes: str) -> Path:
+    cells = {**CELLS, **changes}
+    if form == "csv":
+        (path := folder / "f.csv").write_text(",".join(cells) + "\n" + ",".join(cells.values()) + "\n")
+        return path
+    (path := folder / "f.jsonl").write_text(json.dumps(cells) + "\n")
+    return path
+
+
+IMPOSSIBLE: list[tuple[dict[str, str], str]] = [
+    ({"relation": ""}, "the field 'relation' must be a text with something in it, it is empty"),
+    ({"subject": ""}, "the field 'subject' must be a text with something in it, it is empty"),
+    ({"prompt": ""}, "the field 'prompt' must be a text with something in it, it is empty"),
+    ({"old": " "}, "the field 'old' must be a text with something in it, it is empty"),
+    ({"changed_on": "in 2021"}, "changed_on: 'in 2021' is no date"),
+    ({"changed_on": "2021-13-45"}, "changed_on: '2021-13-45' is no date"),
+    ({"old": "Lima<|endoftext|>"}, "old: the control token <|endoftext|>"),
+    ({"prompt": "[INST] The capital of {} is"}, "prompt: the control token [INST]"),
+    ({"new": "Oslo</s>"}, "new: the control token </s>"),
+]
+
+
+@pytest.mark.parametrize("form", ["csv", "jsonl"])
+@pytest.mark.parametrize(("changes", "text"), IMPOSSIBLE)
+def test_faults_are_named_by_line_and_field(tmp_path: Path, form: str, changes: dict[str, str], text: str) -> None:
+    path = write_fact(tmp_path, form, **changes)
+    (problem,) = load(path).problems
+    assert problem.lost and text in problem.what and f"line {2 if form == 'csv' else 1}" in problem.where
+    with pytest.raises(DataError) as error:
+        import_file(str(path), tmp_path / "s.duckdb", skip_bad=True)
+    assert "1 record left out" in str(error.value) and text in str(error.value)
+    assert not (tmp_path / "s.duckdb").exists()
+
+
+@pytest.mark.parametrize("fact", [
+    make_fact(old=Object(text="Lima", aliases=("oslo",)), new="Oslo"),
+    make_fact(old="Lima", new=Object(text="Oslo", aliases=("LIMA",))),
+])  # fmt: skip
+def test_an_object_among_the_names_of_the_other(fact: Any) -> None:
+    with pytest.raises(InvalidRecord, match="nothing would be edited"):
+        check_record(fact)
+
+
+def test_good_records_pass() -> None:
+    for record in (peru_fact(), peru_fact(change="temporal", changed_on="2021-12"), make_fact(new=None)):
+        check_record(record)
+    with pytest.raises(InvalidRecord, match="steps: the control token <.im_end.>"):
+        check_record(Script(key="s", question="q", steps=("Look up <|im_end|>",)))
+    assert is_date("2024-02-29") and not is_date("2023-02-29")
+
+
+@pytest.mark.parametrize("sign", ["\u200b", "\ufeff", "\u00ad"])
+def test_invisible_characters_at_an_end_go_and_are_said(tmp_path: Path, sign: str) -> None:
+    loaded = load(write_fact(tmp_path, "jsonl", new=f"Oslo{sign}", prompt=f"{sign}The capital of {{}} is"))
+    (fact,) = loaded.facts
+    assert fact.new is not None and (fact.new.text, fact.prompt) == ("Oslo", "The capital of {} is")
+    assert [p.what for p in loaded.problems] == ["invisible characters at an end of new, prompt were removed"]
+
+
+def test_relations_of_signs_alone_are_different_relations(tmp_path: Path) -> None:
+    first, second = (load(write_fact(tmp_path, "csv", relation=sign)).facts[0] for sign in ("???", "->"))
+    assert first.relation.id != second.relation.id and "x" not in (first.relation.id, second.relation.id)
+
+
+@pytest.mark.parametrize(
+    ("prompt", "subject", "expected"),
+    [
+        ("Peru is in Peru", "Peru", "{} is in Peru"),
+        ("In {x} Peru is", "Peru", "In {x} {} is"),
+        ("The author of {braces} in C is", "{braces}", "The author of {} in C is"),
+        (
+            "The Alban hills were first climbed by Al, born in",
+            "Al",
+            "The Alban hills were first climbed by {}, born in",
+        ),
+        ("Anna's sister Ann was born in", "Ann", "Anna's sister {} was born in"),
+        ("\u79d8\u9c81\u7684\u9996\u90fd\u662f", "\u79d8\u9c81", "{}\u7684\u9996\u90fd\u662f"),
+        ("a.c abc", "abc", "a.c {}"),
+    ],
+)
+def test_the_first_occurrence_becomes_the_gap(prompt: str, subject: str, expected: str) -> None:
+    assert template(prompt, subject) == expected
+
+
+def test_an_absent_subject_is_told() -> None:
+    with pytest.raises(ValueError, match="'Chile' is not in the prompt 'Peru is'"):
+        template("Peru is", "Chile")
+    with pytest.raises(ValueError, match="'Al' stands only inside a word of the prompt 'The Alban hills'"):
+        template("The Alban hills", "Al")
+    with pytest.raises(ValueError, match="holds {}, which stands for the subject"):
+        template("f{} by Ann is", "Ann")
+
+
+def test_relations_without_a_name_are_their_template() -> None:
+    assert relation_of("{}") == "template:x"
+    assert len(relation_of("{} is " + "very " * 99)) <= 80 + len("template:")
+
+
+def test_equal_slugs_stay_apart() -> None:
+    assert unique_key_part("Peru", "a") != unique_key_part("peru", "a") != unique_key_part("Peru", "b")
+    assert unique_key_part("Peru", "ab", "c") != unique_key_part("Peru", "a", "bc")
+    assert unique_key_part("?!") != unique_key_part("!?")
+
+
+class Probe(Shape):
+    """A record with every kind of field."""
+
+    text: Text
+    texts: Texts = ()
+    names: Names = ()
+    id: Id = "-"
+    inner: Annotated[tuple[Target, ...], Listed] = ()
+
+
+@pytest.mark.parametrize(
+    ("values", "texts"),
+    [(None, ()), ("", ()), (" a ", ("a",)), (["a", "", " ", None, 3, "b "], ("a", "b")), ([], ())],
+)
+def test_texts(values: object, texts: tuple[str, ...]) -> None:
+    assert Probe.of({"text": " x ", "texts": values}).texts == texts
+
+
+def test_names_are_flat_and_come_once() -> None:
+    told = [["Berlin", "Berlin, Germany"], {"value": "no", "aliases": ["not", ""]}, None, 1994, True, [], "Berlin"]
+    assert Probe.of({"text": "x", "names": told}).names == ("Berlin", "Berlin, Germany", "no", "not", "1994")
+
+
+@pytest.mark.parametrize(
+    ("change", "what"),
+    [
+        ({"text": ""}, "the field 'text' must be a text with something in it, it is empty"),
+        ({"text": "  "}, "it is empty"),
+        ({"text": None}, "it is null"),
+        ({"text": ["x"]}, "it is a list"),
+        ({"text": 5}, 'it is a number: write "5"'),
+        ({"texts": ["a", {"b": 1}]}, r"the field 'texts' must hold texts, its item \[1\] is an object"),
+        ({"texts": {"b": 1}}, "the field 'texts' must be a text, it is an object"),
+        ({"id": 3.0}, "the field 'id' must be an id .*, it is 3.0"),
+        ({"id": True}, "it is true or false"),
+        ({"inner": [{"str": "a"}, {"id": "Q1"}]}, r"the field 'inner\[1\].str' is missing"),
+        ({"inner": [3]}, r"the field 'inner\[0\]' must be an object, it is a number"),
+        ({"inner": 3}, "the field 'inner' must be a list, it is a number"),
+    ],
+)
+def test_a_field_that_cannot_be_read_is_named_with_its_whole_path(change: dict[str, object], what: str) -> None:
+    with pytest.raises(ValueError, match=what):
+        Probe.of({"text": "x", **change})
+
+
+def test_a_missing_field_and_the_fields_of_others() -> None:
+    with pytest.raises(ValueError, match="the field 'text' is missing"):
+        Probe.of({})
+    assert Probe.of({"text": "x", "odd": [1]}).others == {"odd": [1]}
+
+
+@pytest.mark.parametrize(
+    ("value", "letter", "known_values"),
+    [
+        ("Q1", "Q", True),
+        ("P31", "P", True),
+        ("P31", "Q", False),
+        ("Q1x", "Q", False),
+        ("Q", "Q", False),
+        (1, "Q", False),
+    ],
+)
+def test_wikidata_ids(value: object, letter: str, known_values: bool) -> None:
+    assert wikidata(value, letter) == (value if known_values else None)
+
+
+def test_what_a_fact_does_not_carry_is_kept_once() -> None:
+    (extra,) = rest("f/1", {"a": 1, "b": 0, "c": None, "d": [], "e": ""}, ("a",))
+    assert (extra.key, extra.subject_key, extra.value) == ("f/1/extra/fields", "f/1", {"b": 0})
+    assert not list(rest("f/1", {"a": 1, "b": None}, ("a",)))
+
+
+def test_known_counts_are_checked(shared: Path, tmp_path: Path) -> None:
+    problems = [p for p in load(shared / "data" / "known_1000" / "known_1000.json").problems if p.kind == "count"]
+    assert [p.what for p in problems] == ["1,197 records, upstream has 1,209 (12 fewer here)"]
+    assert not problems[0].lost
+    scedit = [p.what for p in one(tmp_path, CF, name="ScEdit-CF.json").problems]
+    assert scedit[0] == "1 script prompt, the paper has 7,342" and scedit[-1].startswith("1 record, upstream has 1,830")
+
+
+def test_every_loader_names_its_source() -> None:
+    assert list(UPSTREAM) and set(UPSTREAM) == set(LOADERS.names())
+    for name in LOADERS.names():
+        assert callable(LOADERS.get(name))
+        assert UPSTREAM[name].licence and UPSTREAM[name].name
+
+
+@pytest.mark.parametrize("name", ["wikifactdiff/readme_samples.json", "elken/serac_routing.jsonl"])
+def test_what_is_no_facts_is_refused(shared: Path, name: str) -> None:
+    with pytest.raises(Exception, match="not a known shape"):
+        detect(shared / "data" / name)
+
+
+@pytest.mark.parametrize("bad", ['{"subject": "Peru"}', '{"a": 1}', "{}", "null", '"x"'])
+def test_one_bad_record_at_the_beginning_hides_no_format(tmp_path: Path, bad: str) -> None:
+    good = '{"subject": "Chile", "relation": "P36", "prompt": "The capital of {} is", "old": "Santiago", "new": "Oslo"}'
+    (path := tmp_path / "f.jsonl").write_text(f"{bad}\n{good}\n")
+    assert detect(path) == "jsonl"
+    result = load(path)
+    assert len(result.facts) == 1 and [p.lost for p in result.problems] == [True]
+
+
+def test_a_file_of_no_known_shape_is_not_read_to_its_end(tmp_path: Path) -> None:
+    (path := tmp_path / "g.jsonl").write_text('{"a": 1}\n' * 102 + "\xff")
+    with pytest.raises(DataError, match=r"not a known shape of facts \(its first record has a\)"):
+        detect(path)

@@ -8,12 +8,19 @@ import tracemalloc
 from pathlib import Path
 
 import pytest
+from click.testing import CliRunner
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from curation.cli.data import audit as audit_command
+from curation.loaders import LoadResult
+from curation.loaders.audit import CHECKS, audit, texts
 from curation.loaders.reading import Problem, Row, rows
 from schemas.core.errors import DataError, UserError
+from schemas.facts import Fact, Object
+from schemas.scripts import ScriptPrompt
 from tests.support.curation.raw_rows import RECORDS, data, told
+from tests.support.facts import peru_fact
 
 
 def read(path: Path, content: str | bytes) -> list[Row | Problem]:
@@ -127,3 +134,117 @@ def test_memory_holds_one_line(tmp_path: Path) -> None:
     tracemalloc.stop()
     assert count == 8000
     assert peak < 3_000_000
+
+
+DAMAGED: list[tuple[str, Fact, list[str]]] = [
+    ("nothing", peru_fact(), []),
+    ("old", peru_fact(prompt="Lima, the capital of {} is"), ["old-in-prompt"]),
+    ("old begins a word", peru_fact(prompt="The Limanese capital of {} is"), ["old-in-prompt"]),
+    ("within a word", peru_fact(prompt="The Kalima of {} is"), []),
+    ("new", peru_fact(prompt="Not Oslo, {} has"), ["new-in-prompt"]),
+    ("overlap", peru_fact(new=Object(text="Lima Norte")), ["objects-overlap"]),
+    ("paraphrase without subject", peru_fact(paraphrases=("Its capital is",)), ["paraphrase-lacks-subject"]),
+    ("paraphrase tells", peru_fact(paraphrases=("Peru, from Lima, has",)), ["paraphrase-gives-away"]),
+    ("neighbour is subject", peru_fact(neighbour_prompts=("Peru State has",)), ["neighbour-is-subject"]),
+    ("neighbour tells", peru_fact(neighbour_prompts=("Lima Region has",)), ["neighbour-gives-away"]),
+    ("repeated", peru_fact(neighbour_prompts=("A", "B", "A")), ["repeated-prompt"]),
+]
+
+
+@pytest.mark.parametrize(("one", "kinds"), [c[1:] for c in DAMAGED], ids=[c[0] for c in DAMAGED])
+def test_checks_of_facts(one: Fact, kinds: list[str]) -> None:
+    entries = list(audit(LoadResult((one,), (), "jsonl", places={one.key: "f, line 1"})))
+    assert [p.kind for p in entries] == kinds
+    assert all(p.kind in CHECKS and p.where == "f, line 1" and not p.lost for p in entries)
+
+
+def test_checks_of_script_prompts() -> None:
+    def prompt(text: str) -> ScriptPrompt:
+        return ScriptPrompt(key="p", fact="f", text=text, offset=len(text) + 1, targets=("Paris", "Rome"))
+
+    assert not list(audit(LoadResult((), (), "x", (prompt("Fly to"),))))
+    assert [p.kind for p in audit(LoadResult((), (), "x", (prompt("In Paris fly to"),)))] == ["leak-in-script-prompt"]
+
+
+TEXTS = [
+    ("fine & Ünïted", []),
+    (" space", ["stray-space"]),
+    ("two  spaces", ["stray-space"]),
+    ("Ã©", ["damaged-text"]),
+    ("a\ufffd", ["damaged-text"]),
+    ("AT&amp;T", ["damaged-text"]),
+    ("Bogot\\u00e1", ["damaged-text"]),
+    ("Bogot\\xe1", ["damaged-text"]),
+    ("Ð\u009cÐ¾Ñ\u0081ÐºÐ²Ð°", ["damaged-text"]),
+    ("ESPAÑA «Ñ» Ðð", []),
+    ("Bo\u200bgotá", ["damaged-text"]),
+    ("\ufeffBogotá", ["damaged-text"]),
+    ("Bo\u00adgotá", ["damaged-text"]),
+    ("می\u200cخواهم", []),  # Persian writes words with a mark that joins no letters
+    ("New\u00a0York", ["stray-space"]),
+    ("C:\\users", []),
+    ("a\u0007b", ["damaged-text"]),
+    ("Bogot&aacute;", ["damaged-text"]),
+    ("Bogot&#xE1;", ["damaged-text"]),
+    ("Bogot%C3%A1", ["damaged-text"]),
+    ("Bogot=C3=A1", ["damaged-text"]),
+    ("Bogot\\303\\241", ["damaged-text"]),
+    (
+        "\u0420\u045a\u0420\u0455\u0421\u0403\u0420\u0454\u0420\u0406\u0420\u00b0",
+        ["damaged-text"],
+    ),  # "Moscow" as cp1251
+    ("the <b>city</b>", ["damaged-text"]),
+    ("B\u043egot\u00e1", ["damaged-text"]),
+    ("Bogot+AOE- in Colombia", ["damaged-text"]),  # UTF-7
+    ("+BBwEPgRBBDoEMgQw-", ["damaged-text"]),
+    ("the C++17-style A+level- of R+and-D, +ABC-, +AOF-", []),
+    ("in \uff32\uff4f\uff4d\uff45", ["damaged-text"]),  # Rome in letters as wide as Chinese ones
+    ("\uff2e\uff28\uff2b\u653e\u9001", []),  # which Japanese names are written with
+    ("https://example.org/Bogot%C3%A1", []),
+    ("Q&A; R&D; a < b > c", []),
+    ("50% = 1/2", []),
+    ("\u0420\u0421\u0424\u0421\u0420", []),
+    ("\u041c\u043e\u0441\u043a\u0432\u0430 and Moscow", []),
+    ("\u03bc-law", []),
+    ("line\nbreak", []),
+]
+
+
+@pytest.mark.parametrize(("text", "kinds"), TEXTS)
+def test_checks_of_texts(tmp_path: Path, text: str, kinds: list[str]) -> None:
+    (tmp_path / "f.jsonl").write_text(json.dumps({"a": {"b": [text, text]}}) + "\n")
+    entries = list(texts(tmp_path / "f.jsonl"))
+    assert [p.kind for p in entries] == kinds
+    assert all("in the field 'a.b'" in p.what and p.where.endswith("line 1") for p in entries)
+
+
+def test_the_space_between_a_prompt_and_its_object_is_no_stray_one(tmp_path: Path) -> None:
+    text = "How to go?\nStep 1: Fly to"
+    prompt = ScriptPrompt(key="f/1/p", fact="f/1", text=text, offset=len(text) + 1, targets=("Paris",))
+    (tmp_path / "f.jsonl").write_text(json.dumps({"kind": "prompt", **prompt.payload(), "more": " x"}) + "\n")
+    assert [p.what for p in texts(tmp_path / "f.jsonl")] == ["white space at an end in the field 'more': ' x'"]
+
+
+def test_contradictions_across_files_are_listed_with_the_later_file(tmp_path: Path) -> None:
+    row = {"subject": "Peru", "relation": "P36", "prompt": "The capital of {} is", "old": "Lima", "new": "Oslo"}
+    rows = {"a": row, "b": {**row, "old": "Cusco"}, "c": {**row, "subject": "PERU", "new": "Rome"}, "d": row}
+    rows["e"] = {**row, "old": "Quito", "changed_on": "2020-01-01"}  # temporal: one follows the other
+    for name, values in rows.items():
+        (tmp_path / f"{name}.jsonl").write_text(json.dumps(values) + "\n")
+    result = CliRunner().invoke(audit_command, [str(tmp_path), "--jsonl"])
+    report = [json.loads(line) for line in result.output.splitlines()]
+    by_name = {Path(s["file"]).name: s["what"] for s in report if s["kind"] == "contradictory"}
+    assert set(by_name) == {"b.jsonl", "c.jsonl"}
+    assert f"of {tmp_path / 'a.jsonl'} says 'Lima'" in by_name["b.jsonl"] and "this one 'Cusco'" in by_name["b.jsonl"]
+    assert "edits to 'Oslo'" in by_name["c.jsonl"]
+
+
+def test_texts_of_tables_are_looked_at_too(tmp_path: Path) -> None:
+    path = tmp_path / "f.csv"
+    path.write_text("subject,relation,prompt,old,new\nPe\0ru,P36,The capital  of {} is,Lima,Bogot\\u00e1\n")
+    entries = {(p.kind, p.what.partition(" in the")[0]) for p in texts(path)}
+    assert entries == {
+        ("damaged-text", "a control character"),
+        ("damaged-text", "an escape code"),
+        ("stray-space", "two spaces"),
+    }

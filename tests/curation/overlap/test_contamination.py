@@ -1,6 +1,10 @@
 from __future__ import annotations
 
 import json
+import subprocess
+import sys
+import tomllib
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -8,11 +12,23 @@ import pytest
 from click.testing import CliRunner
 
 from curation.cli import overlap as commands_dedup
-from curation.overlap.contamination import LEVELS, TextCollection, overlap
-from curation.shipped import mini_split
-from schemas.core.errors import UserError
+from curation.loaders.importer import import_split
+from curation.overlap.contamination import LEVELS, OwnedText, TextCollection, open_collection, overlap
+from curation.overlap.near_duplicates import default_threshold, near_duplicates, store_items
+from curation.rules.rule import SplitRule
+from curation.rules.selection import choose
+from curation.shipped import events_split, mini_split
+from curation.similarity.texts import rouge1_f
+from curation.splits.split_file import write_split
+from curation.store.store import Store
+from schemas.cases import EventCase
+from schemas.core.errors import DataError, StoreError, UserError
 from schemas.facts import Entity, Fact, Object, Relation, Source
-from tests.support.facts import make_fact
+from tests.support import ROOT
+from tests.support.curation.mini_store import mini_store
+from tests.support.curation.near_texts import items, made, slow_pairs
+from tests.support.curation.rule_records import BESIDE, CHAINS, EDIT, LINK, OTHER, P0, Q0
+from tests.support.facts import make_fact, peru_fact
 
 PERU = Fact(
     key="a/peru",
@@ -134,3 +150,259 @@ def test_the_same_edit_in_other_words(changes: dict[str, Any], level: str) -> No
     same = level == "same_edit"
     assert report.level("same_subject").pairs == 1 and report.level("same_subject_relation").pairs == same
     assert report.level("same_edit").pairs == report.level("same_fact").pairs == same
+
+
+PERU_FACT = peru_fact("a/peru")
+
+
+def test_sources(tmp_path: Path) -> None:
+    split = mini_split()
+    write_split(split, tmp_path / "s.jsonl")
+    import_split(split, tmp_path / "s.duckdb", origin="mini")
+    (tmp_path / "t.txt").write_text("one line\n\nanother\n")
+    (tmp_path / "f.jsonl").write_text(PERU_FACT.model_dump_json() + "\n")
+    rows = {p: open_collection(tmp_path / p) for p in ("s.jsonl", "s.duckdb", "t.txt", "f.jsonl")}
+    assert rows["s.jsonl"].owners == open_collection("mini").owners
+    assert list(rows["s.jsonl"].texts) == list(open_collection("mini").texts)
+    assert len(rows["s.duckdb"].texts) > len(rows["s.jsonl"].texts), "neighbours are in the store too"
+    assert len(rows["t.txt"].owners) == 2 and rows["f.jsonl"].facts[0][1] == PERU_FACT
+    for name in ("absent.txt", "absent.jsonl"):
+        with pytest.raises(UserError):
+            open_collection(tmp_path / name)
+
+
+def test_texts_of_a_case_are_its_own_and_only_cloze_prompts_are_marked() -> None:
+    (case,) = [c for c in mini_split().cases if c.neighbours][:1]
+    collection = TextCollection.from_cases("one", [case])
+    cloze = [case.fact.fact_prompt, *case.fact.paraphrases]
+    assert [t.text for t in collection.texts if t.cloze] == cloze
+    assert [t.text for t in collection.texts if not t.cloze] == [x.text for x in (*case.questions, *case.prompts)]
+    assert {t.owner for t in collection.texts} == {case.key} == set(collection.owners)
+    assert list(collection.facts) == [(case.key, case.fact)], "neighbours are no training targets"
+
+
+def test_nothing_is_a_collection_too() -> None:
+    for collection in (
+        TextCollection.from_cases("x", []),
+        TextCollection.from_facts("x", []),
+        TextCollection.from_texts("x", ["", " \t", "\n"]),
+    ):
+        assert (collection.owners, len(collection.facts), len(collection.texts)) == ((), 0, 0)
+
+
+def test_lines_are_owned_by_their_numbers_with_empty_ones_counted() -> None:
+    collection = TextCollection.from_texts("t", ["a\n", "", "a\n"])
+    assert list(collection.texts) == [OwnedText("t:1", "a\n"), OwnedText("t:3", "a\n")]
+
+
+def test_odd_text_comes_back_as_it_was() -> None:
+    """Texts lie on the disk as JSON lines: what JSON or a line could break must survive."""
+    odd = ["a\u2028b\x85c", '"quoted\\"', "line\nend\r", "\ud800 half a pair", "\x00", "Zürich 東京 \U0001f600"]
+    fact = peru_fact("f/odd", paraphrases=tuple(odd[:2]))
+    collection = TextCollection.from_facts("x", [fact], texts=[OwnedText("f/odd", text) for text in odd])
+    assert [t.text for t in collection.texts] == [fact.fact_prompt, *odd[:2], *odd]
+    assert [t.cloze for t in collection.texts] == [True] * 3 + [False] * len(odd)
+    assert collection.facts[0] == ("f/odd", fact)
+
+
+def test_texts_can_be_gone_through_again_and_from_the_end() -> None:
+    collection = TextCollection.from_texts("t", (f"line {n}" for n in range(1000)))
+    assert collection.texts[999].text == collection.texts[-1].text == "line 999"
+    assert list(collection.texts) == list(collection.texts)
+
+
+def test_facts_are_read_once_from_a_source_that_ends() -> None:
+    def once() -> Iterator[object]:
+        yield PERU_FACT
+
+    collection = TextCollection.from_facts("x", once())  # type: ignore[arg-type]
+    assert [t.text for t in collection.texts] == [PERU_FACT.fact_prompt, *PERU_FACT.paraphrases]
+
+
+def test_a_store_gives_questions_and_prompts_under_their_fact(tmp_path: Path) -> None:
+    path = tmp_path / "s.duckdb"
+    with Store.open(path, create=True) as store:
+        store.put([EDIT, OTHER, LINK, *CHAINS[0], *BESIDE])
+        store.put([P0.model_copy(update={"step": 1})])  # only the present version counts
+    collection = open_collection(path)
+    texts = [t.text for t in collection.texts if t.owner == EDIT.key]
+    assert texts == [EDIT.fact_prompt, *EDIT.paraphrases, Q0.text, P0.text]
+    assert collection.owners == (OTHER.key, EDIT.key) or collection.owners == (EDIT.key, OTHER.key)
+
+
+def test_a_file_gives_its_own_facts_and_leaves_bad_records_out(tmp_path: Path) -> None:
+    path = tmp_path / "f.jsonl"
+    path.write_text(
+        PERU_FACT.model_dump_json() + "\n{broken\n" + peru_fact("b/1", subject="Chile").model_dump_json() + "\n"
+    )
+    assert open_collection(path).owners == ("a/peru", "b/1")
+
+
+FAULTS = [
+    ("nothing.jsonl", PERU_FACT.model_dump_json().replace("Lima", "").encode(), DataError, "no usable fact"),
+    ("latin.txt", b"Z\xfcrich\n", UserError, "not UTF-8 text"),
+    ("plain.duckdb", b"no database", StoreError, "not a DuckDB file"),
+    ("split.jsonl", b'{"split": "s", "digest": "0"}\n', DataError, "not a split file"),
+]
+
+
+@pytest.mark.parametrize(("name", "content", "error", "message"), FAULTS, ids=[f[0] for f in FAULTS])
+def test_what_is_no_side(tmp_path: Path, name: str, content: bytes, error: type[UserError], message: str) -> None:
+    (tmp_path / name).write_bytes(content)
+    with pytest.raises(error, match=message) as refusal:
+        open_collection(tmp_path / name)
+    assert name in str(refusal.value)
+
+
+def test_a_split_that_was_edited_is_refused(tmp_path: Path) -> None:
+    path = tmp_path / "s.jsonl"
+    write_split(mini_split(), path)
+    header, first, *rest = path.read_text().splitlines(keepends=True)
+    case = json.loads(first)
+    case["fact"]["subject"]["text"] += "x"
+    path.write_text("".join([header, json.dumps(case) + "\n", *rest]))
+    with pytest.raises(DataError, match="not the frozen cases"):
+        open_collection(path)
+
+
+def test_a_split_of_events_is_its_texts(tmp_path: Path) -> None:
+    write_split(events_split(), tmp_path / "e.jsonl")
+    shipped, collection = open_collection("events"), open_collection(tmp_path / "e.jsonl")
+    assert len(collection.owners) == 24 and collection.owners == shipped.owners and not collection.facts
+    case = events_split().all_cases[0]
+    assert isinstance(case, EventCase)
+    texts = [case.event.text, *(q.text for q in (*case.facts, *case.tendencies))]
+    assert [t.text for t in collection.texts if t.owner == case.key] == texts and not any(
+        t.cloze for t in collection.texts
+    )
+    shared = {row.name: row.a for row in overlap(shipped, collection).levels}
+    assert shared["same_text"] == 24 and shared["same_edit"] == 0
+
+
+@pytest.fixture(scope="module")
+def store(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return mini_store(tmp_path_factory.mktemp("dedup"))
+
+
+CHAIN = ("a b c d e", "a b c d x", "a b c y x", "q r s t u")  # 0-1 and 1-2 share 4 of 5, 0-2 share 3 of 5
+
+
+def test_clusters_and_verdicts_of_a_chain() -> None:
+    pairs = near_duplicates(items(*CHAIN), threshold=0.8)
+    (cluster,) = pairs.clusters()
+    assert [m.key for m in cluster.members] == ["k0", "k1", "k2"] and cluster.greatest == pytest.approx(0.8)
+    verdicts = {v.item_id: v for v in pairs.verdicts()}
+    assert [verdicts[f"id{n}"].label for n in range(4)] == ["keep", None, None, "keep"]
+    assert verdicts["id2"].related == ("id1",) and verdicts["id2"].value == pytest.approx(0.8)
+    assert verdicts["id1"].by == "near_duplicate@1" and verdicts["id1"].unit == "rouge1_f"
+    assert "0.8" in verdicts["id3"].reason
+
+
+@pytest.mark.parametrize(("prefer", "stays"), [("key", "k0"), ("longest", "k2"), ("shortest", "k0"), ("judged", "k1")])
+def test_who_represents(prefer: str, stays: str) -> None:
+    texts = items("visit old peru", "visit old peru now", "visit old peru right now")
+    pairs = near_duplicates(texts, threshold=0.7, prefer=prefer, keeps={"id1": 2, "id0": 1})  # type: ignore[arg-type]
+    assert next(pairs.clusters()).representative.key == stays
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_a_rule_over_the_values_keeps_an_independent_set_at_any_threshold(seed: int) -> None:
+    texts = made(120, seed=seed)
+    pairs = near_duplicates(items(*texts), threshold=0.4)
+    place = {item.id: n for n, item in enumerate(pairs.items)}
+    for threshold in (0.4, 0.6, 0.9):
+        numbers = [n for n in range(len(pairs.items)) if pairs.best[n] < threshold - 1e-9]
+        kept_texts = [pairs.items[n].text for n in numbers]
+        assert not slow_pairs(kept_texts, threshold), "no two kept items are alike"
+        for n in set(range(len(pairs.items))) - set(numbers):
+            partner = pairs.items[pairs.partner[n]]
+            assert place[partner.id] < n, "what is left out has a preferred one"
+            assert pairs.best[n] == pytest.approx(rouge1_f(partner.text, pairs.items[n].text))
+    heads = {c.representative.id for c in pairs.clusters()}
+    assert all(pairs.best[place[h]] == 0 for h in heads), "the representative of a cluster is always kept"
+
+
+def test_groups_are_apart() -> None:
+    same = items("how to go", "how to go", "how to go", groups="xyx")
+    for method in ("rouge1", "exact"):
+        pairs = near_duplicates(same, method=method, within="fact")  # type: ignore[arg-type]
+        assert [m.key for c in pairs.clusters() for m in c.members] == ["k0", "k2"], method
+        assert pairs.by.endswith("_in_fact@1")
+
+
+def test_exact_ignores_case_and_signs() -> None:
+    pairs = near_duplicates(items("How to go?", "how  to GO", "how to go there"), method="exact")
+    assert pairs.duplicates == 1 and next(pairs.verdicts()).by == "exact_duplicate@1"
+
+
+@pytest.mark.parametrize("count", [0, 1])
+@pytest.mark.parametrize("method", ["rouge1", "exact"])
+def test_nothing_to_compare(count: int, method: str) -> None:
+    pairs = near_duplicates(items(*["?"] * count), method=method)  # type: ignore[arg-type]
+    assert not list(pairs.clusters()) and len(list(pairs.verdicts())) == count
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"method": "rogue1"}, "did you mean 'rouge1'"),
+        ({"prefer": "best"}, "unknown preference"),
+        ({"within": "country"}, "unknown scope"),
+        ({"threshold": 0.0}, "out of range"),
+        ({"threshold": 1.2}, "out of range"),
+    ],
+)
+def test_mistakes(options: dict[str, object], message: str) -> None:
+    with pytest.raises(UserError, match=message):
+        near_duplicates(items("a"), **options)  # type: ignore[arg-type]
+
+
+def test_an_item_given_twice_is_refused() -> None:
+    with pytest.raises(UserError, match="given twice"):
+        near_duplicates(items("a") * 2)
+
+
+@pytest.mark.parametrize("kind", ["question", "prompt", "fact"])
+@pytest.mark.parametrize("scope", ["all", "fact", "relation"])
+def test_items_of_a_store(store: Path, kind: str, scope: str) -> None:
+    with Store.open(store) as s:
+        items = list(store_items(s, kind, within=scope))  # type: ignore[arg-type]
+        of_split = list(store_items(s, kind, within=scope, split="mini"))  # type: ignore[arg-type]
+        groups = {"all": 1, "fact": 58, "relation": len({c.fact.relation.id for c in mini_split().cases})}
+    assert {i.id for i in of_split} <= {i.id for i in items}
+    assert len({i.group for i in of_split}) == groups[scope]
+
+
+def test_a_kind_without_text_is_refused(store: Path) -> None:
+    with Store.open(store) as s, pytest.raises(UserError, match="no text to compare"):
+        list(store_items(s, "neighbour"))
+
+
+def test_the_benchmark_measures_itself_against_the_truth() -> None:
+    root = ROOT
+    if not (root / "benchmarks" / "curation.py").is_file():
+        pytest.skip("the benchmarks are not shipped with the package")
+    command = [sys.executable, "-m", "benchmarks.curation", "--one", "rouge1:1500:0.8", "--pairs", "30"]
+    process = subprocess.run(command, cwd=root, capture_output=True, text=True, check=True)
+    result = json.loads(process.stdout)
+    assert result["item_precision"] == 1.0 and result["item_recall"] > 0.9 and result["duplicates"] > 150
+    assert result["sample_true_pairs"] > 5 and result["peak_mib"] > result["start_mib"] > 0
+
+
+@pytest.mark.parametrize(
+    ("method", "kind", "threshold"),
+    [("rouge1", "question", 0.7), ("rouge1", "fact", 0.7), ("rouge1", "script", 0.4), ("rouge1", "prompt", 0.4),
+     ("embedding", "question", 0.9), ("exact", "question", 1.0)],
+)  # fmt: skip
+def test_short_texts_have_a_higher_default(method: str, kind: str, threshold: float) -> None:
+    assert default_threshold(method, kind) == threshold
+
+
+def test_the_default_and_the_shipped_rule_leave_mini_standing(tmp_path: Path) -> None:
+    """At 0.4 among all questions 56 of 58 cases were gone."""
+    path = mini_store(tmp_path)
+    rule = SplitRule.model_validate(tomllib.loads((ROOT / "configs/rules/scedit.toml").read_text("utf-8"))["rule"])
+    with Store.open(path, write=True) as store:
+        threshold = default_threshold("rouge1", "question")
+        store.put(near_duplicates(store_items(store), threshold=threshold).verdicts())
+        assert len(choose(store, rule).cases) == 58

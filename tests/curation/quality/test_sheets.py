@@ -2,17 +2,33 @@
 
 from __future__ import annotations
 
+import json
+import random
+from collections import Counter
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from curation.quality.sample import Sample, draw, sheet
-from curation.quality.sheets import check_people, import_sheets, read_sheet, sample_of, sheet_path, slug_ok, write_sheet
+from curation.quality.sample import CRITERIA, Sample, allocate, draw, keep_sample, sample_named, samples, sheet
+from curation.quality.sheets import (
+    answers,
+    check_people,
+    import_sheets,
+    read_sheet,
+    report,
+    sample_of,
+    sheet_path,
+    slug_ok,
+    summary,
+    text,
+    write_sheet,
+)
 from curation.store.store import Store
 from schemas.core.errors import DataError, UserError
 from tests.support.curation.filled_sheets import MINI, answered, blank
+from tests.support.curation.verdicts import make_verdict
 
 FAULTS: list[tuple[str, Callable[[list[dict[str, Any]]], object], str]] = [
     ("a no without a reason", lambda r: r[0].update(cut="no"), "line 3: the no to 'cut' has no reason"),
@@ -211,3 +227,152 @@ def test_a_sheet_runs_nothing_in_a_spreadsheet(sample: Sample, tmp_path: Path) -
     write_sheet(rows, path)
     assert "'=cmd" in path.read_text(encoding="utf-8-sig") and ",=cmd" not in path.read_text(encoding="utf-8-sig")
     assert len(read_sheet(path, sample).verdicts) == 4 * len(sample.items)
+
+
+def test_report_weights_back_to_the_split(store: Store, tmp_path: Path) -> None:
+    """Hand-worked: items with probability p weigh 1/p, an item's value is the share of its people who say yes."""
+    sample = draw(MINI, percent=10, min_per_stratum=2, people=("ann", "bob"))
+    assert len({d.probability for d in sample.items}) > 1, "strata differ"
+    keep_sample(store, sample)
+    odd = {d.item_id for d in sample.items if d.probability == max(x.probability for x in sample.items)}
+    write_sheet(answered(sample, "ann", lambda i: "question" if i in odd else ""), tmp_path / "ann.jsonl")
+    write_sheet(answered(sample, "bob"), tmp_path / "bob.jsonl")
+    import_sheets(store, [tmp_path / "ann.jsonl", tmp_path / "bob.jsonl"])
+    quality = report(store, sample_named(store, sample.name), resamples=200)
+    weights = {d.item_id: 1 / d.probability for d in sample.items}
+    odd_weight = sum(w for i, w in weights.items() if i in odd) / sum(weights.values())
+    assert quality.complete and quality.missing == {"ann": 0, "bob": 0}
+    assert quality.acceptance["all"].value == pytest.approx(1 - odd_weight / 2)
+    assert quality.unanimous.value == quality.by_person["ann"].value == pytest.approx(1 - odd_weight)
+    assert quality.acceptance["all"].low < quality.acceptance["all"].value < quality.acceptance["all"].high
+    exact = quality.acceptance["cut"]
+    assert exact.value == exact.high == 1.0 and 0.5 < exact.low < 1.0, "all say yes: exact, not of zero width"
+    agree = quality.agreement["question"]
+    assert agree.exact.value == pytest.approx(1 - len(odd) / len(sample.items))
+    assert agree.prevalence["yes"].value == pytest.approx(1 - len(odd) / len(sample.items) / 2)
+    assert agree.ac1.value > agree.alpha.value, "with nearly all yes, alpha is low beside high agreement"
+    assert quality.agreement["cut"].alpha.value is None and "all values are equal" in text(quality)
+    assert json.loads(json.dumps(summary(quality)))["acceptance"]["all"]["value"] == quality.acceptance["all"].value
+
+
+def test_a_lead_s_decision_counts_for_the_item_and_for_nobody_s_agreement(
+    store: Store, sample: Sample, tmp_path: Path
+) -> None:
+    write_sheet(answered(sample, "ann"), tmp_path / "ann.jsonl")
+    write_sheet(answered(sample, "bob", lambda i: "cut"), tmp_path / "bob.jsonl")
+    import_sheets(store, [tmp_path / "ann.jsonl", tmp_path / "bob.jsonl"])
+    apart = report(store, sample, resamples=10)
+    store.put([make_verdict(d.item_id, "keep", "person:lea/quality_adjudicated@1") for d in sample.items])
+    decided = report(store, sample, resamples=10)
+    assert (apart.acceptance["all"].value, decided.acceptance["all"].value) == (0.5, 1.0)
+    assert decided.agreement == apart.agreement and set(decided.by_person) == {"ann", "bob"}
+    assert f"{len(sample.items)} items decided by a lead" in text(decided)
+    assert summary(decided)["decided_by_lead"] == len(sample.items)
+
+
+def test_report_before_anybody_answered(store: Store, sample: Sample) -> None:
+    quality = report(store, sample, resamples=10)
+    assert not quality.complete and quality.missing == {"ann": len(sample.items), "bob": len(sample.items)}
+    assert "undefined, because nobody has answered" in text(quality)
+
+
+def test_people_who_were_not_asked_count_and_those_who_were_and_are_silent_are_missing(
+    store: Store, sample: Sample, tmp_path: Path
+) -> None:
+    for name in ("ann", "eve"):
+        keep_sample(store, draw(MINI, percent=30, people=(name,)))
+        write_sheet(answered(sample, name), tmp_path / f"{name}.jsonl")
+    import_sheets(store, [tmp_path / "ann.jsonl", tmp_path / "eve.jsonl"])
+    quality = report(store, sample._replace(people=("ann", "bob")), resamples=10)
+    assert quality.missing == {"ann": 0, "bob": len(sample.items), "eve": 0} and not quality.complete
+    assert set(quality.by_person) == {"ann", "eve"}
+    assert f"  bob: 0 answered, {len(sample.items)} missing" in text(quality).splitlines()
+
+
+def test_nobody_asked_and_nobody_answered_is_not_complete(store: Store) -> None:
+    sample = draw(MINI, percent=10)
+    quality = report(store, sample, resamples=10)
+    assert quality.missing == {} and not quality.complete
+    plain = summary(quality)
+    assert plain["acceptance"]["all"]["reason"] == "nobody has answered" and "value" not in plain["acceptance"]["all"]
+    json.dumps(plain)
+
+
+def test_one_person_is_no_agreement(store: Store, sample: Sample, tmp_path: Path) -> None:
+    write_sheet(answered(sample, "ann", lambda i: "cut"), tmp_path / "ann.jsonl")
+    import_sheets(store, [tmp_path / "ann.jsonl"])
+    quality = report(store, sample_named(store, sample.name), resamples=10)
+    assert quality.acceptance["all"].value == 0.0 == quality.acceptance["cut"].value
+    assert quality.acceptance["question"].value == 1.0
+    assert quality.agreement["all"].exact.value is None and quality.agreement["all"].alpha.value is None
+
+
+def test_answers_on_other_items_are_not_of_the_sample(store: Store, sample: Sample, tmp_path: Path) -> None:
+    write_sheet(answered(sample, "ann"), tmp_path / "ann.jsonl")
+    import_sheets(store, [tmp_path / "ann.jsonl"])
+    half = sample._replace(items=sample.items[:3])
+    answer_list = answers(store, half)
+    assert set(answer_list.of["all"]) == {d.item_id for d in half.items} and answer_list.people == ("ann",)
+    assert report(store, half, resamples=10).acceptance["all"].n == 3
+
+
+def test_of_one_person_s_answers_those_of_the_newest_form_count(store: Store) -> None:
+    sample = draw(MINI, percent=10, people=("ann",))
+    item = sample.items[0].item_id
+    store.put([make_verdict(item, label, f"person:ann/quality@{n}") for n, label in ((2, "keep"), (1, "drop"))])
+    assert answers(store, sample).of["all"][item] == {"ann": True}
+
+
+PROMPTS = {p.id: c.key for c in MINI.cases for p in c.prompts}
+
+
+def test_allocation_is_proportional_and_its_probabilities_are_true() -> None:
+    """Drawn many times, each stratum gives what its probability says; the total never varies."""
+    sizes = {"a": 7, "b": 13, "c": 55, "d": 1, "e": 24}
+    totals: Counter[str] = Counter()
+    for n in range(4000):
+        shares = allocate(sizes, 10, min_per_stratum=0, rng=random.Random(n))
+        assert sum(s.drawn for s in shares.values()) == 10
+        for name, share in shares.items():
+            assert share.probability == pytest.approx(0.1) and abs(share.drawn - sizes[name] / 10) < 1
+            totals[name] += share.drawn
+    for name, size in sizes.items():  # four standard errors of a Bernoulli mean
+        assert totals[name] / 4000 == pytest.approx(size / 10, abs=4 * 0.5 / 4000**0.5)
+
+
+def test_small_strata_get_their_least_with_their_own_probability() -> None:
+    shares = allocate({"small": 5, "tiny": 1, "large": 100}, 10, min_per_stratum=2, rng=random.Random(0))
+    assert shares["small"] == (2, 0.4) and shares["tiny"] == (1, 1.0) and shares["large"] == (10, 0.1)
+
+
+def test_a_draw_is_seeded_by_content_and_settings() -> None:
+    first = draw(MINI, percent=20)
+    assert first == draw(MINI._replace(name="other"), percent=20)._replace(split=first.split)
+    assert {d.item_id for d in first.items} != {d.item_id for d in draw(MINI, percent=20, number=1).items}
+    assert first.population == len(PROMPTS) and len(first.items) == -(-len(PROMPTS) // 5)
+    assert all(PROMPTS[d.item_id] == d.case for d in first.items)
+    assert {d.item_id for d in draw(MINI, percent=100, unit="case").items} == {c.id for c in MINI.cases}
+    with pytest.raises(UserError, match="sample of 0 %"):
+        draw(MINI, percent=0)
+
+
+def test_sheets_are_blind_and_each_in_an_order_of_its_own() -> None:
+    sample = draw(MINI, percent=30, people=("ann", "bob"))
+    ann, bob = sheet(sample, MINI.cases, "ann"), sheet(sample, MINI.cases, "bob")
+    assert [r["item"] for r in ann] != [r["item"] for r in bob]
+    assert {r["item"] for r in ann} == {r["item"] for r in bob} == {d.item_id for d in sample.items}
+    fields = {"n", "sample", "person", "item", "edit", "script_question", "text_up_to_the_cut", "object"}
+    assert set(ann[0]) == fields | {c.name for c in CRITERIA} | {f"{c.name}_reason" for c in CRITERIA}
+    assert all("\nStep" in r["text_up_to_the_cut"] for r in ann)
+    with pytest.raises(UserError, match="not in these cases"):
+        sheet(sample, MINI.cases[:1], "ann")
+
+
+def test_the_store_remembers_the_sample(store: Store, sample: Sample) -> None:
+    draw_result = draw(MINI, percent=30, people=("ann", "bob"))
+    assert sample == draw_result._replace(items=tuple(sorted(draw_result.items)))
+    keep_sample(store, draw(MINI, percent=30, people=("eve",)))
+    assert [s.people for s in samples(store, digest=MINI.digest)] == [("ann", "bob", "eve")]
+    assert samples(store, digest="0") == []
+    with pytest.raises(UserError, match="no sample is called 'zz'; allowed: "):
+        sample_named(store, "zz")

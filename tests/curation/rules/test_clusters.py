@@ -3,17 +3,42 @@
 from __future__ import annotations
 
 import itertools
+import random
+from pathlib import Path
 
 import pytest
 
 from curation.overlap.near_duplicates import near_duplicates, store_items
-from curation.rules.rule import SplitRule
-from curation.rules.selection import Ruling, components, resolve_clusters
+from curation.rules.explain import explain
+from curation.rules.rule import DocumentRule, EventRule, SplitRule
+from curation.rules.selection import Ruling, SelectionStream, choose, components, resolve_clusters
+from curation.splits.versions import Errata, Erratum
 from curation.store.store import Store
-from schemas.facts import Entity
-from schemas.verdicts import Verdict
+from schemas.core.records import Record
+from schemas.facts import Entity, Fact, Neighbour
+from schemas.scripts import Script, ScriptPrompt, ScriptQuestion
+from schemas.verdicts import Verdict, verdict_key
 from tests.support.curation.rule_outcomes import MEASURED, agrees, kept, like
-from tests.support.curation.rule_records import BESIDE, EDIT, LINK, OTHER, P0, P1, Q0, Q1, Q2, S0, ann, chain, said
+from tests.support.curation.rule_records import (
+    BESIDE,
+    CHAINS,
+    EDIT,
+    LINK,
+    OTHER,
+    P0,
+    P1,
+    Q0,
+    Q1,
+    Q2,
+    S0,
+    ann,
+    chain,
+    said,
+)
+from tests.support.curation.slow.rules import slow_choose
+from tests.support.curation.verdicts import make_verdict
+from tests.support.documents.records import BRIDGE, document_records
+from tests.support.events import MERGER, event_records
 from tests.support.facts import peru_fact
 
 CLUSTERS = [
@@ -126,3 +151,182 @@ def test_asking_for_some_items_settles_their_whole_cluster_alike(store: Store, i
     full_rule = Ruling(store, rule).settled
     some = Ruling(store, rule, local=True).over([i.id for i in items]).settled
     assert some.items() <= full_rule.items() and {i.id for i in items} & full_rule.keys() <= some.keys()
+
+
+RULES = [
+    {},
+    {"prefix": "a/"},
+    {"min_prompts": 2, "min_neighbours": 1},
+    {"unsure": "keep", "unscored": "hold", "people": "majority"},
+    {"ignore": ["leak"], "people_outrank": False},
+    {"checks": ["leak@1", "size", "filter"], "thresholds": [{"check": "size", "min": 2, "then": "hold"}]},
+    {"models": {"early": "gpt2"}, "people": "majority", "unsure": "keep"},
+    {"thresholds": [{"check": "near", "max": 0.5, "clusters": True}]},
+    {
+        "prefix": "a/",
+        "thresholds": [
+            {"check": "near", "below": 0.4, "clusters": True},
+            {"check": "like", "max": 0.6, "clusters": True, "then": "hold"},
+            {"check": "size", "max": 3, "kind": "prompt", "missing": "hold"},
+        ],
+    },
+]
+
+
+def made_store(rng: random.Random) -> tuple[list[Record], list[str]]:
+    """Facts that are each other's neighbours, prompts of absent facts, questions asked from elsewhere."""
+    keys = [f"{rng.choice('ab')}/{n:02d}" for n in range(rng.randint(1, 14))]
+    facts: list[Fact] = []
+    for key in keys:
+        change = rng.choice(["counterfactual", "counterfactual", "temporal", "none"])
+        more = {"new": None} if change == "none" else {}
+        facts.append(peru_fact(key, subject=Entity(text=f"S {key}"), change=change, **more))
+    out: list[Record] = list(facts)
+    questions: list[ScriptQuestion] = []
+    for n in range(rng.randint(0, 30)):
+        of = rng.choice([*keys, "a/absent"])
+        question = ScriptQuestion(key=f"{of}/q{n}", fact=of, text=f"How to visit {n}?")
+        script = Script(key=f"{question.key}/s", question=question.key, steps=("Pack", "Go"))
+        questions.append(question)
+        out += [question, *([script] if rng.random() < 0.8 else [])]
+        for k in range(rng.randint(0, 2)):
+            details = of if rng.random() < 0.9 else rng.choice(keys)
+            requests = question.key if rng.random() < 0.9 else rng.choice(questions).key
+            text = f"How to visit {n} {k}"
+            cut = ScriptPrompt(key=f"{script.key}/p{k}", fact=details, question=requests, script=script.key, text=text,
+                               offset=len(text) + 1, targets=("Lima",))  # fmt: skip
+            out.append(cut)
+    for n in range(rng.randint(0, 12)):
+        edit, neighbour = rng.choice(keys), rng.choice([*keys, "absent"])
+        out.append(Neighbour(key=f"n/{n}", edit=edit, fact=neighbour, how="same_object"))
+    ids = [r.id for r in out]
+    texts = [r.id for r in out if r.kind != "neighbour"]
+    links = [r.id for r in out if r.kind == "neighbour"]
+    verdicts: list[Record] = []
+    for _ in range(rng.randint(0, 40)):
+        item = rng.choice(ids)
+        by, label = rng.choice(["leak@1", "leak@2", "early@1"]), rng.choice(["keep", "drop", "unsure", "unscored"])
+        verdicts.append(said(item, by, label))
+        verdicts.append(said(item, rng.choice(["leak@1", "leak@2"]), rng.choice(["keep", "drop"])))
+        verdicts.append(said(rng.choice(texts), "near@1", None, rng.choice(texts), value=rng.random()))
+        verdicts.append(said(rng.choice(texts), "like@1", None, rng.choice(texts), value=rng.random()))
+        verdicts.append(said(rng.choice(ids), "size@1", value=float(rng.randint(1, 5)), unit="words"))
+        item = rng.choice(ids)
+        for person in rng.sample(["ann", "bob", "eve"], 2):
+            label, task = rng.choice(["keep", "drop", "unsure"]), rng.choice(["filter@1", "quality@1"])
+            verdicts.append(ann(item, label, person, task))
+        if links and rng.random() < 0.3:
+            verdicts.append(said(rng.choice(links), "pair@1", "drop", rng.choice(ids)))
+    return [*out, *rng.sample(verdicts, rng.randint(0, len(verdicts)))], [r.key for r in out]
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_blocks_of_any_size_give_what_the_whole_store_gives(tmp_path: Path, seed: int) -> None:
+    rng = random.Random(seed)
+    records, keys = made_store(rng)
+    errata = Errata([Erratum(item=rng.choice(keys), what="wrong", date="2026-01-01")] if seed % 3 == 0 else [])
+    with Store.open(tmp_path / "s.duckdb", create=True) as store:
+        store.put(records)
+        for case in [r for r in choose(store, SplitRule()).cases if rng.random() < 0.3]:
+            store.put([ann(case.id, rng.choice(["drop", "unsure"]), task="quality@1")])
+        for rule in (SplitRule.model_validate(r) for r in RULES):
+            slow = slow_choose(store, rule, errata=errata)
+            for block in (2, 2000):
+                choice = SelectionStream(store, rule, errata=errata, block=block)
+                assert list(choice) == slow.cases
+                assert choice.counts == slow.counts
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_explaining_reads_one_cluster_and_says_what_all_clusters_say(tmp_path: Path, seed: int) -> None:
+    records, _ = made_store(random.Random(100 + seed))
+    rule = SplitRule.model_validate(RULES[7])
+    with Store.open(tmp_path / "s.duckdb", create=True) as store:
+        store.put(records)
+        keys = {p.key for case in slow_choose(store, rule).cases for p in case.prompts}
+        for record in records:
+            if isinstance(record, ScriptPrompt):
+                explanation = explain(store, rule, record.key)
+                is_neighbour = "as a neighbour" in explanation.why
+                assert (explanation.status == "in" and not is_neighbour) == (record.key in keys), explanation.text()
+
+
+def test_people_are_wanted_for_what_asks_and_not_for_the_edit(tmp_path: Path) -> None:
+    records = [*document_records(), *event_records()]
+    verdicts = [make_verdict(r.id, "keep", "person:ann/curate_probe@1") for r in records]
+    with Store.open(tmp_path / "s.duckdb", create=True) as store:
+        store.put([*records, *verdicts])
+        for rule, edit in ((DocumentRule(min_people=2), BRIDGE), (EventRule(min_people=2), MERGER)):
+            ruling = Ruling(store, rule).over(r.id for r in records)
+            matches = [r for r in records if r.key.startswith(f"{edit}/")]
+            assert ruling.decide(next(r for r in records if r.key == edit)).outcome == "keep"
+            assert matches and {ruling.decide(r).outcome for r in matches} == {"hold"}
+
+
+def verdict(item: str, label: str, check: str, *related: str) -> Verdict:
+    by = check if "@" in check else f"{check}@1"
+    return Verdict(
+        key=verdict_key(item_id=item, by=by, related=related),
+        item_id=item,
+        by=by,
+        label=label,
+        reason="r",
+        related=related,
+    )  # type: ignore[arg-type]
+
+
+def case(store: Store, **rule: object) -> tuple[int, int, dict[str, int]]:
+    choice = choose(store, SplitRule.model_validate(rule))
+    cases = [c for c in choice.cases if c.fact.key == EDIT.key]
+    prompts = len(cases[0].prompts) if cases else -1
+    total = sum(len(n.prompts) for n in cases[0].neighbours) if cases else -1
+    return prompts, total, choice.counts
+
+
+QUESTION, S1, PROMPT = CHAINS[0]
+CASES = [
+    ("all kept", [], {}, (3, 1)),
+    ("question dropped", [verdict(QUESTION.id, "drop", "leak")], {}, (2, 1)),
+    ("script dropped", [verdict(S1.id, "drop", "leak")], {}, (2, 1)),
+    ("prompt held", [verdict(PROMPT.id, "unsure", "early_cut")], {}, (2, 1)),
+    ("prompt unsure but kept", [verdict(PROMPT.id, "unsure", "early_cut")], {"unsure": "keep"}, (3, 1)),
+    ("check ignored", [verdict(PROMPT.id, "drop", "leak")], {"ignore": ["leak"]}, (3, 1)),
+    ("unscored says nothing", [verdict(PROMPT.id, "unscored", "leak")], {}, (3, 1)),
+    ("fact dropped", [verdict(EDIT.id, "drop", "known")], {}, (-1, -1)),
+    ("person saves", [verdict(PROMPT.id, "drop", "leak"), verdict(PROMPT.id, "keep", "person:a/filter@1")], {}, (3, 1)),
+    ("person drops", [verdict(PROMPT.id, "keep", "leak"), verdict(PROMPT.id, "drop", "person:a/filter@1")], {}, (2, 1)),
+    ("people are not asked",
+     [verdict(PROMPT.id, "drop", "leak"), verdict(PROMPT.id, "keep", "person:a/filter@1")],
+     {"people_outrank": False}, (2, 1)),
+    ("pair dropped", [verdict(LINK.id, "drop", "subject_in_neighbour", BESIDE[2].id)], {}, (3, 0)),
+    ("link dropped", [verdict(LINK.id, "drop", "subject_in_neighbour")], {}, (3, 0)),
+    ("too few prompts", [verdict(PROMPT.id, "drop", "leak")], {"min_prompts": 3}, (-1, -1)),
+    ("too few neighbours", [verdict(LINK.id, "drop", "x")], {"min_neighbours": 1}, (-1, -1)),
+    ("other kind of edit", [], {"changes": ["temporal"]}, (-1, -1)),
+    ("other prefix", [], {"prefix": "facts/"}, (-1, -1)),
+    ("own prefix", [], {"prefix": "f/pe"}, (3, 1)),
+    ("verdict on an old version", [verdict("0" * 20, "drop", "leak")], {}, (3, 1)),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("verdicts", "rule", "expected"), [c[1:] for c in CASES], ids=[c[0] for c in CASES])
+def test_rule(store: Store, verdicts: list[Verdict], rule: dict[str, object], expected: tuple[int, int]) -> None:
+    store.put(verdicts)
+    assert case(store, **rule)[:2] == expected
+
+
+def test_losses_are_counted_by_reason(store: Store) -> None:
+    store.put([verdict(QUESTION.id, "drop", "leak"), verdict(CHAINS[1][2].id, "unsure", "early_cut")])
+    store.put([verdict(CHAINS[2][1].id, "drop", "format")])
+    counts = case(store)[2]
+    assert counts["prompt: dropped by leak"] == 1
+    assert counts["prompt: held by early_cut"] == 1
+    assert counts["fact: too few prompts"] == 1
+    assert counts["cases"] == 1, "the neighbour fact is a case of its own"
+
+
+def test_questions_without_a_prompt_are_counted(store: Store) -> None:
+    lone = ScriptQuestion(key="f/peru/q9", fact=EDIT.key, text="How to leave Lima?")
+    store.put([lone, verdict(lone.id, "drop", "leak_in_question")])
+    assert case(store)[2]["question: dropped by leak_in_question"] == 1
+    assert "question: dropped by leak_in_question" not in case(store, prefix="f/museum")[2]

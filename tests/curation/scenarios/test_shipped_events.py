@@ -2,19 +2,39 @@
 
 from __future__ import annotations
 
+import shutil
 from collections import Counter
 from pathlib import Path
 
 import pytest
 from sklearn.metrics import roc_auc_score
 
+import curation.shipped as shipped
 from benchmarks.scope_wording import items_of, predicted
+from construction.documents.checks import (
+    AnswerInQuery,
+    AnswerShort,
+    OneBlank,
+    ProbeInputs,
+    ProbeStandsAlone,
+    TagKnown,
+    judge_probe,
+)
+from construction.documents.hops import HopSource
 from construction.events.checks import EventInputs, judge_event
 from curation.shipped import SHIPPED, events_split, named_split
-from curation.splits.split_file import write_split
-from schemas.cases import EventCase
+from curation.splits.split_file import Split, write_split
+from schemas.cases import DocumentCase, EventCase
+from schemas.core.config import read_toml, validate
+from schemas.core.errors import DataError
+from schemas.documents.document import DocumentProbe, contains_words, is_literal
 from schemas.events.questions import FactQuestion, TendencyQuestion
-from tests.support.curation.shipped_events import build
+from tests.support.curation.shipped_documents import build as build_documents
+from tests.support.curation.shipped_documents import kind_of, rows
+from tests.support.curation.shipped_documents import main as write_documents
+from tests.support.curation.shipped_events import build as build_events
+from tests.support.documents.shipped_hops import build as build_hops
+from tests.support.documents.shipped_hops import main as write_hops
 
 
 @pytest.fixture(scope="module")
@@ -31,9 +51,9 @@ def tendencies(cases: list[EventCase]) -> list[TendencyQuestion]:
 
 
 def test_the_split_is_made_of_its_source(tmp_path: Path) -> None:
-    write_split(build(), tmp_path / "events.jsonl")
+    write_split(build_events(), tmp_path / "events.jsonl")
     assert (tmp_path / "events.jsonl").read_bytes() == (SHIPPED / "events/events.jsonl").read_bytes()
-    assert named_split("events").digest == build().digest
+    assert named_split("events").digest == build_events().digest
 
 
 def test_numbers(cases: list[EventCase]) -> None:
@@ -81,3 +101,111 @@ def test_every_check_keeps_every_question(cases: list[EventCase]) -> None:
             verdicts = judge_event(TendencyQuestion.kind, inputs)
             assert {v.label for v in verdicts} == {"keep"}, (question.text, verdicts)
             assert max(v.value or 0 for v in verdicts) < 0.9
+
+
+@pytest.fixture(scope="module")
+def documents() -> list[DocumentCase]:
+    return [case for case in shipped.documents_split().all_cases if isinstance(case, DocumentCase)]
+
+
+def probes(documents: list[DocumentCase], level: int) -> list[tuple[DocumentCase, DocumentProbe]]:
+    return [(case, probe) for case in documents for probe in case.probes if probe.level == level]
+
+
+def test_documents_are_made_of_their_source(tmp_path: Path) -> None:
+    write_documents(tmp_path / "documents.jsonl")
+    for name in ("documents.jsonl", "checksums.sha256"):
+        assert (tmp_path / name).read_bytes() == (shipped.SHIPPED / "documents" / name).read_bytes()
+    assert shipped.named_split("documents").digest == build_documents().digest
+
+
+def test_numbers_of_documents(documents: list[DocumentCase]) -> None:
+    assert len(documents) == 24 and Counter(map(kind_of, rows())) == {"invented": 12, "changed": 12}
+    assert {case.document.source.licence for case in documents} == {"CC0-1.0"}
+    for case in documents:
+        levels = Counter(probe.level for probe in case.probes)
+        assert 8 <= len(case.probes) <= 10 and levels[1] >= 2 and levels[2] >= 3 and levels[3] >= 3
+    literal = {n: sum(contains_words(c.document.text, p.answer) for c, p in probes(documents, n)) for n in (1, 2, 3)}
+    assert literal == {1: 48, 2: 71, 3: 29} and [len(probes(documents, n)) for n in (1, 2, 3)] == [
+        48,
+        72,
+        72,
+    ]
+    assert all(is_literal(probe, case.document) for case, probe in probes(documents, 1))
+    assert all(probe.tags for _, probe in probes(documents, 3))
+
+
+def test_every_check_keeps_every_probe_but_what_must_be_inferred(
+    documents: list[DocumentCase],
+) -> None:
+    for case in documents:
+        for place, probe in enumerate(case.probes):
+            inputs = ProbeInputs(document=case.document, probe=probe, earlier=case.probes[:place])
+            doubts = [v.check for v in judge_probe(inputs) if v.label != "keep"]
+            assert doubts in ([], ["answer_supported"]) and (not doubts or probe.level == 3), (probe.query, doubts)
+
+
+def test_a_changed_file_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    folder = shutil.copytree((shipped.SHIPPED / "documents/documents.jsonl").parent, tmp_path / "documents")
+    text = (folder / "documents.jsonl").read_text(encoding="utf-8")
+    (folder / "documents.jsonl").write_text(text.replace("1887", "1888"), encoding="utf-8")
+    monkeypatch.setattr(shipped, "SHIPPED", tmp_path)
+    with pytest.raises(DataError, match="the shipped split was changed: its SHA-256 is"):
+        shipped.documents_split.__wrapped__()
+
+
+@pytest.fixture(scope="module")
+def split() -> Split:
+    return shipped.hops_split()
+
+
+def test_hops_are_made_of_their_source(split: Split, tmp_path: Path) -> None:
+    write_hops(tmp_path / "hops.jsonl")
+    for name in ("hops.jsonl", "checksums.sha256"):
+        assert (tmp_path / name).read_bytes() == (shipped.SHIPPED / "hops/hops.jsonl").with_name(name).read_bytes()
+    assert shipped.named_split("hops").digest == build_hops().digest == split.digest
+
+
+def test_numbers_of_hops(split: Split) -> None:
+    cases = [case for case in split.all_cases if isinstance(case, DocumentCase)]
+    groups = Counter(probe.group for case in cases for probe in case.probes)
+    assert len(cases) == 40
+    assert groups == dict.fromkeys(("efficacy", "rephrase", "hop", "script_hop", "locality"), 40)
+    assert {case.document.source.licence for case in cases} == {"CC0-1.0"}
+    assert all(len(case.document.statements) == 1 for case in cases)
+    source = validate(HopSource, read_toml(shipped.SHIPPED / "hops/source.toml"), where="source")
+    assert len({edit.subject for edit in source.edit}) == 40 and len(source.table) == 8
+    assert max(Counter(edit.hop for edit in source.edit).values()) == 8
+
+
+def test_no_two_questions_and_no_two_steps_before_the_cut_are_the_same(split: Split) -> None:
+    scripts = [p.query for case in split.all_cases for p in case.probes if p.group == "script_hop"]  # type: ignore[union-attr]
+    questions = [script.split("\n")[0] for script in scripts]
+    assert len(set(questions)) == 40
+    steps = Counter(line.partition(". ")[2] for script in scripts for line in script.split("\n")[1:])
+    assert max(steps.values()) == 1, steps.most_common(3)
+
+
+def test_a_changed_file_of_hops_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    folder = shutil.copytree((shipped.SHIPPED / "hops/hops.jsonl").parent, tmp_path / "hops")
+    text = (folder / "hops.jsonl").read_text(encoding="utf-8")
+    (folder / "hops.jsonl").write_text(text.replace("yen", "won"), encoding="utf-8")
+    monkeypatch.setattr(shipped, "SHIPPED", tmp_path)
+    shipped.hops_split.cache_clear()
+    with pytest.raises(DataError, match="the shipped split was changed: its SHA-256 is"):
+        shipped.hops_split()
+    shipped.hops_split.cache_clear()
+
+
+def test_the_checks_of_probes_say_what_the_page_tells(split: Split) -> None:
+    """Two scripts whose "text" is a translation, and nothing else."""
+    cases = [case for case in split.all_cases if isinstance(case, DocumentCase)]
+    dropped: dict[str, list[str]] = {}
+    for check in (AnswerInQuery(), AnswerShort(), OneBlank(), ProbeStandsAlone(), TagKnown()):
+        for case in cases:
+            for probe in case.probes:
+                if check.judge_one(ProbeInputs(document=case.document, probe=probe)).label == "drop":
+                    dropped.setdefault(check.name, []).append(probe.query)
+    assert dropped.keys() == {"probe_stands_alone"}
+    assert len(dropped["probe_stands_alone"]) == 2
+    assert all("translat" in query for query in dropped["probe_stands_alone"])

@@ -2,20 +2,42 @@
 
 from __future__ import annotations
 
+import gzip
 import hashlib
 import json
+import re
+import shutil
 from collections import Counter
 from pathlib import Path
 
 import pytest
 
 from curation.loaders import load
-from curation.shipped import SHIPPED, config_path, mini_split, read_config
+from curation.shipped import (
+    SHIPPED,
+    SPLITS,
+    config_path,
+    demonstrations_split,
+    fact_events,
+    mini_split,
+    named_split,
+    open_cases,
+    read_config,
+    shipped_split,
+)
+from curation.shipped.fact_documents import WORDINGS, documents_from_facts, pool_digest, pool_from_facts
+from curation.shipped.fact_events import events_from_facts
+from curation.shipped.open_cases import open_part, open_path, open_release, reserved_case, verified_text
+from curation.splits.split_file import Split
 from schemas.cases import Case
+from schemas.core.config import read_toml
+from schemas.core.errors import DataError, UserError
+from schemas.documents.document import BLANK, contains_words, is_literal
 from schemas.facts import Fact
 from schemas.scripts import MAX_STEPS
 from schemas.text.mentions import find
 from tests.support import ROOT
+from tests.support.facts import make_fact
 
 KNOWN = {"P36", "P37", "P103", "P17"}  # capitals, languages, countries of landmarks
 
@@ -131,3 +153,213 @@ def test_our_configurations_are_found_in_any_folder_and_never_instead_of_ones_ow
     (tmp_path / "configs").mkdir()
     (tmp_path / "configs/mini.toml").write_text("x = 1", "utf-8")
     assert config_path(Path("configs/mini.toml")) == Path("configs/mini.toml")
+
+
+def relations(split: Split) -> set[str]:
+    return {case.fact.relation.id for case in split.cases}
+
+
+def subjects(split: Split) -> set[str]:
+    facts = [f for case in split.cases for f in (case.fact, *(n.fact for n in case.neighbours))]
+    return {name for fact in facts for name in fact.subject.compared_names}
+
+
+def test_every_name_is_found() -> None:
+    by_name = {name: shipped_split(name) for name in SPLITS}
+    assert {name: (split.name, split.version) for name, split in by_name.items()} == {
+        "mini": ("mini", "1.0.0"),
+        "events": ("events", "1.0.0"),
+        "documents": ("documents", "1.0.0"),
+        "hops": ("hops", "2.0.0"),
+        "open": ("open", "0.9.2"),
+        "open:dev": ("open-dev", "0.9.2"),
+        "open:test": ("open-test", "0.9.2"),
+    }
+    assert named_split("open:test") is by_name["open:test"]
+    with pytest.raises(UserError, match="no split 'open:train' comes with the program; allowed: mini, open, open:dev"):
+        shipped_split("open:train")
+
+
+def test_it_is_as_large_as_said() -> None:
+    kinds = Counter(case.fact.change for case in open_release().cases)
+    assert kinds["counterfactual"] >= 300 and kinds["temporal"] >= 100
+    of_kind = {k: Counter(c.fact.relation.id for c in open_release().cases if c.fact.change == k) for k in kinds}
+    assert len(of_kind["counterfactual"]) >= 20
+    assert len(open_part("dev").cases) >= 80
+    texts = Counter(prompt.text for case in open_release().cases for prompt in case.prompts)
+    assert sum(texts.values()) == 4 * len(open_release().cases) and max(texts.values()) == 1
+
+
+def test_the_parts_are_the_whole_and_share_nothing() -> None:
+    release, dev, test = open_release(), open_part("dev"), open_part("test")
+    assert sorted(c.key for c in (*dev.cases, *test.cases)) == [c.key for c in release.cases]
+    assert not relations(dev) & relations(test) and not subjects(dev) & subjects(test)
+    for split in (release, dev, test):
+        temporal = {c.fact.key for c in split.cases if c.fact.change == "temporal"}
+        assert temporal and {extra.subject_key for extra in split.extras} == temporal
+    assert dev.header["part_of"] == "open@0.9.2" and dev.header["seed"] == "open" and "dev" not in dev.header
+
+
+def test_what_nothing_may_learn_from() -> None:
+    cases = open_part("test").cases
+    assert reserved_case(cases[-1:]) == cases[-1].key
+    assert reserved_case([*open_part("dev").cases, *demonstrations_split().cases]) is None
+    assert reserved_case([]) is None
+
+
+def copy(folder: Path) -> Path:
+    for name in (open_path().name, "checksums.sha256"):
+        shutil.copy(open_path().with_name(name), folder / name)
+    return folder / open_path().name
+
+
+def test_the_list_of_checksums_is_that_of_the_file(tmp_path: Path) -> None:
+    path = copy(tmp_path)
+    digest, name = path.with_name("checksums.sha256").read_text("utf-8").split()
+    assert name == "open.jsonl"
+    assert hashlib.sha256(verified_text(path).encode()).hexdigest() == digest
+
+
+@pytest.mark.parametrize("kind", ["header", "case", "extra"])
+def test_any_change_is_noticed(tmp_path: Path, kind: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    path = copy(tmp_path)
+    text = gzip.decompress(path.read_bytes()).decode("utf-8")
+    lines = text.split("\n")
+    number = {"header": 0, "case": 5, "extra": len(lines) - 2}[kind]
+    assert lines[number].startswith('{"extra"') == (kind == "extra")
+    lines[number] = lines[number].replace("open/", "open?", 1)
+    path.write_bytes(gzip.compress("\n".join(lines).encode()))
+    monkeypatch.setattr(open_cases, "open_path", lambda: path)
+    with pytest.raises(DataError, match="the shipped split was changed.*install the package again"):
+        open_release.__wrapped__()
+
+
+@pytest.mark.parametrize("fault", ["cut off", "no gzip", "no list", "missing", "not listed"])
+def test_a_damaged_installation_is_told_in_one_sentence(tmp_path: Path, fault: str) -> None:
+    path = copy(tmp_path)
+    listing = path.with_name("checksums.sha256")
+    if fault == "cut off":
+        path.write_bytes(path.read_bytes()[:-9_000])
+    elif fault == "no gzip":
+        path.write_bytes(b"version https://git-lfs.github.com/spec/v1\n")
+    elif fault == "not listed":
+        listing.write_text("\n", encoding="utf-8")
+    else:
+        (listing if fault == "no list" else path).unlink()
+    with pytest.raises(DataError, match="install the package again") as error:
+        verified_text(path)
+    assert "\n" not in str(error.value)
+
+
+FACTS = load("shipped").require()
+CASES = documents_from_facts(FACTS)
+PROBES = [(case, probe) for case in CASES for probe in case.probes]
+
+
+def test_nearly_all_shipped_facts_are_in_a_document_once() -> None:
+    assert len(CASES) == 417 and len({case.key for case in CASES}) == 417  # of 835 facts one is left
+    texts = tuple({f"{f.fact_prompt} {f.new_object.text}." for f in FACTS})
+    assert all(case.document.text.startswith(texts) and case.document.text.endswith(texts) for case in CASES)
+    assert all(case.document.source.licence == "CC0-1.0" for case in CASES)
+
+
+def test_every_document_has_probes_of_three_levels_that_are_what_they_say() -> None:
+    assert all({p.level for p in case.probes} == {1, 2, 3} for case in CASES)
+    assert all(is_literal(probe, case.document) == (probe.level == 1) for case, probe in PROBES)
+    assert all(probe.tags for _, probe in PROBES if probe.level == 3)
+    assert all(contains_words(case.document.text, probe.answer) for case, probe in PROBES)
+    assert not [p.query for _, p in PROBES for answer in p.answers if contains_words(p.query, answer)]
+    assert not [p.query for _, p in PROBES if re.search(r"[{}]|the the |  ", p.query)]
+    assert 200 < sum("multi_hop" in probe.tags for _, probe in PROBES) < 300
+
+
+def test_a_document_goes_by_the_names_of_both_its_subjects() -> None:
+    for case in CASES:
+        about = [f for f in FACTS if f"{f.fact_prompt} {f.new_object.text}." in case.document.text]
+        names = {name for fact in about for name in fact.subject.names}
+        assert names <= set(case.document.names) and len(case.document.names) == len(set(case.document.names))
+
+
+def test_the_same_facts_in_another_order_make_the_same_documents() -> None:
+    assert documents_from_facts(reversed(FACTS)) == CASES
+
+
+def test_two_facts_of_one_relation_and_facts_without_a_wording_make_none() -> None:
+    one, other = make_fact("France", "Paris", "Lima"), make_fact("Peru", "Lima", "Oslo")
+    assert one.relation.id == other.relation.id
+    assert documents_from_facts([one, other], read_toml(WORDINGS)) == ()
+    assert documents_from_facts(FACTS, {}) == ()
+
+
+EVENT_CASES = events_from_facts(load("shipped").require())
+
+
+def test_two_thirds_of_the_temporal_facts_are_events_with_questions_of_all_kinds() -> None:
+    facts = [q for c in EVENT_CASES for q in c.facts]
+    assert 85 <= len(EVENT_CASES) <= 100 and sum(q.scope == "in" for q in facts) > 300 < sum(
+        q.scope == "out" for q in facts
+    )
+    assert sum(q.unknown for q in facts) > 60 and all(q.scope == "in" for q in facts if q.unknown)
+    assert all({q.scope for q in c.tendencies} >= {"in"} for c in EVENT_CASES)
+    assert sum({q.scope for q in c.tendencies} == {"in", "out"} for c in EVENT_CASES) > 0.9 * len(EVENT_CASES)
+    assert all(c.event.origin == "fact" and c.event.source.licence == "CC0-1.0" for c in EVENT_CASES)
+    assert not [c.event.text for c in EVENT_CASES if re.search(r"[{}]|the the |  ", c.event.text)]
+    assert not [
+        q.text for c in EVENT_CASES for q in (*c.facts, *c.tendencies) if re.search(r"[{}]|the the |  ", q.text)
+    ]
+
+
+def test_a_question_out_of_scope_is_in_scope_of_no_event_of_the_same_type() -> None:
+    inner_questions = {
+        (c.event.type, q.text) for c in EVENT_CASES for q in (*c.facts, *c.tendencies) if q.scope == "in"
+    }
+    out_of_scope = {(c.event.type, q.text) for c in EVENT_CASES for q in (*c.facts, *c.tendencies) if q.scope == "out"}
+    assert out_of_scope and not inner_questions & out_of_scope
+
+
+def test_every_wording_out_of_scope_stands_in_scope_too() -> None:
+    """Names aside; what the event leaves alone of its own subject has no twin, and is less than a quarter."""
+    texts = {
+        scope: [bare(q.text) for c in EVENT_CASES for q in (*c.facts, *c.tendencies) if q.scope == scope]
+        for scope in ("in", "out")
+    }
+    unmatched_texts = [text for text in texts["out"] if text not in set(texts["in"])]
+    assert len(unmatched_texts) < 0.25 * len(texts["out"]), unmatched_texts[:3]
+
+
+NAMES = sorted({q.subject.text for c in EVENT_CASES for q in c.facts if q.subject is not None}, key=len, reverse=True)
+
+
+def bare(text: str) -> str:
+    """A question without the names in it."""
+    for name in NAMES:
+        text = text.replace(name, "_")
+    return text.replace("the _", "_")
+
+
+def test_equal_facts_make_equal_events_in_any_order() -> None:
+    facts, wordings = load("shipped").require(), read_toml(fact_events.WORDINGS)
+    assert events_from_facts(facts[::-1], wordings) == EVENT_CASES
+    assert events_from_facts([f for f in facts if f.change != "temporal"], wordings) == ()
+
+
+POOL = pool_from_facts(FACTS)
+
+
+def test_every_fact_is_asked_for_twice_and_no_query_holds_its_answer() -> None:
+    assert Counter(q.item.rpartition("/")[2] for q in POOL) == {"cloze": 835, "question": 835}
+    assert len({q.item for q in POOL}) == len({q.query for q in POOL}) == 1670
+    assert not [q.query for q in POOL for answer in q.answers if contains_words(q.query, answer)]
+    assert all((BLANK in q.query) == q.item.endswith("/cloze") for q in POOL)
+
+
+def test_the_old_object_is_the_answer_with_its_aliases() -> None:
+    by_item = {q.item: q for q in POOL}
+    capital = by_item["facts/cf/P36/france/question"]
+    assert capital.query == "Which city is the capital of France?" and capital.answers == ("Paris", "City of Light")
+    assert by_item["facts/cf/P36/france/cloze"].query == "The capital of France is ___."
+
+
+def test_a_pools_digest_is_that_of_its_questions_in_any_order() -> None:
+    assert pool_digest(POOL) == pool_digest(POOL[::-1]) != pool_digest(POOL[1:])
+    assert pool_from_facts(FACTS, {}) == tuple(q for q in POOL if q.item.endswith("/cloze"))

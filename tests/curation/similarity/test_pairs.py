@@ -4,13 +4,22 @@ from __future__ import annotations
 
 import random
 
+import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from curation.similarity.pairs import encode, similar_pairs
-from schemas.core.errors import UserError
+from curation.files.model_packages import minilm_folder
+from curation.overlap.near_duplicates import near_duplicates
+from curation.similarity.embeddings import Embedder
+from curation.similarity.pairs import cosine_pairs, encode, similar_pairs
+from curation.similarity.texts import TextItem, case_records, group_of, record_text, rouge1_f, text_items, words
+from schemas.cases import Case
+from schemas.core.errors import ModelError, UserError
+from schemas.core.plain_text import plain_text
+from tests.support.arithmetic import make_case
 from tests.support.curation.near_texts import made, slow_pairs
+from tests.support.curation.rule_records import EDIT, LINK, P0, Q0, S0
 
 FOLLOWING = "How can I {} the {} of {} by {} with {} and {} before {} comes"
 
@@ -73,3 +82,167 @@ def test_columns_do_not_depend_on_the_order_of_texts() -> None:
     texts = made(50)
     one, two = encode(texts), encode(texts[::-1])
     assert (one.matrix != two.matrix[::-1]).nnz == 0
+
+
+def test_each_kind_is_compared_by_its_own_text() -> None:
+    assert record_text(Q0) == Q0.text and record_text(P0) == P0.text
+    assert record_text(S0) == "Pack\nFly to Lima"
+    assert record_text(EDIT) == "The capital of Peru is Lima"
+    with pytest.raises(UserError, match="a neighbour has no text to compare; allowed: question, fact, prompt, script"):
+        record_text(LINK)
+
+
+def test_a_record_that_cases_share_comes_once_and_neighbours_stay_out() -> None:
+    case = make_case("Peru")
+    twice = [case, Case(**{**dict(case), "key": "case/again"})]
+    assert list(case_records(twice, "prompt")) == list(case.prompts)
+    assert list(case_records(twice, "fact")) == [case.fact]
+    with pytest.raises(UserError, match="a split's cases hold no script; allowed: question, prompt, fact"):
+        list(case_records(twice, "script"))
+
+
+@pytest.mark.parametrize(
+    ("scope", "groups"), [("all", ["", "", ""]), ("fact", [EDIT.key] * 3), ("relation", ["P36"] * 3)]
+)
+def test_inside_which_group(scope: str, groups: list[str]) -> None:
+    assert [group_of(r, scope, {EDIT.key: "P36"}) for r in (EDIT, Q0, P0)] == groups
+
+
+def test_a_script_does_not_say_its_fact() -> None:
+    assert group_of(S0, "all", {}) == ""
+    with pytest.raises(UserError, match="a script does not say which fact it belongs to; compare all: --within all"):
+        group_of(S0, "fact", {})
+    assert group_of(Q0, "relation", {}) == "", "a fact that is not there is in no relation"
+
+
+ITEMS = [TextItem("i3", "c", "one two"), TextItem("i1", "a", "one two three"), TextItem("i2", "b", "one")]
+
+
+@pytest.mark.parametrize(
+    ("prefer", "keys"), [("key", "abc"), ("longest", "acb"), ("shortest", "bca"), ("judged", "cab")]
+)
+def test_who_comes_first(prefer: str, keys: str) -> None:
+    items = text_items(ITEMS, prefer=prefer, keeps={"i3": 1, "i2": -1})
+    assert "".join(i.key for i in items) == keys
+    assert [items[n].key for n in range(-3, 3)] == [*keys, *keys]
+    assert items[1:] == tuple(items)[1:] and len(items) == 3
+
+
+def test_equal_ones_stand_in_order_of_key_and_id() -> None:
+    same = [TextItem("i2", "a", "x"), TextItem("i1", "a", "y"), TextItem("i0", "b", "z")]
+    for prefer in ("key", "longest", "shortest", "judged"):
+        assert [i.id for i in text_items(same, prefer=prefer)] == ["i1", "i2", "i0"]
+
+
+def test_an_item_twice_is_named() -> None:
+    with pytest.raises(UserError, match="the item 'i1' was given twice"):
+        text_items([*ITEMS, TextItem("i1", "z", "other")])
+
+
+def test_an_unknown_preference_gets_the_near_one() -> None:
+    with pytest.raises(UserError, match="unknown preference 'longst'; allowed: .*; did you mean 'longest'"):
+        text_items([], prefer="longst")
+
+
+def test_none_at_all() -> None:
+    assert len(text_items([])) == 0 and list(text_items([], prefer="longest")) == []
+
+
+@pytest.mark.parametrize(
+    ("a", "b", "value"),
+    [
+        ("the cat sat", "the cat sat", 1.0),
+        ("the cat sat", "sat cat the", 1.0),  # unigrams have no order
+        ("a b c d", "a b x y", 0.5),  # 2·2/8
+        ("the the the", "the", 0.5),  # clipped: 2·1/4
+        ("the the", "the the the the", 2 / 3),  # clipped: 2·2/6
+        ("How, can I?", "how CAN i", 1.0),
+        ("São Paulo", "Sao Paulo", 1.0),
+        ("don't", "dont", 0.0),  # don + t against dont
+        ("東京へ", "東京", 0.8),  # each character a word
+        ("", "", 0.0),
+        ("?!", "?!", 0.0),
+        ("abc", "", 0.0),
+    ],
+)
+def test_rouge1_by_hand(a: str, b: str, value: float) -> None:
+    assert rouge1_f(a, b) == rouge1_f(b, a) == pytest.approx(value)
+
+
+def test_plain_text_keeps_what_tells_names_apart() -> None:
+    assert plain_text("C++") != plain_text("C") != plain_text("C#")
+    assert plain_text(" The  Hague. ") == plain_text("the hague")
+    assert plain_text("?!") == "?!", "a text without a letter is still itself"
+
+
+def test_words_are_as_stated() -> None:
+    assert words("Step 1: Book_it, 2nd-class!") == ["step", "1", "book_it", "2nd", "class"]
+
+
+def vectors(n: int, seed: int = 0) -> np.ndarray:
+    v = np.random.default_rng(seed).normal(size=(n, 8)).astype(np.float32)
+    return v / np.linalg.norm(v, axis=1, keepdims=True)
+
+
+@pytest.mark.parametrize("block", [1, 7, 1000])
+def test_blocks_equal_the_whole_product(block: int) -> None:
+    v = vectors(60)
+    duplicates = {
+        (int(i), int(j)): x for b in cosine_pairs(v, threshold=0.3, block=block) for i, j, x in zip(*b, strict=True)
+    }
+    matrix = v @ v.T
+    slow = {(i, j): matrix[i, j] for i in range(60) for j in range(i + 1, 60) if matrix[i, j] >= 0.3}
+    assert duplicates == pytest.approx(slow, abs=1e-5) and len(slow) > 50
+
+
+def test_groups_and_thresholds() -> None:
+    v = np.repeat(vectors(1), 4, axis=0)
+    pairs = [
+        (int(i), int(j))
+        for b in cosine_pairs(v, threshold=1.0, groups=list("xyxy"))
+        for i, j, _ in zip(*b, strict=True)
+    ]
+    assert pairs == [(0, 2), (1, 3)]
+    with pytest.raises(UserError, match="out of range"):
+        list(cosine_pairs(v, threshold=0.0))
+
+
+@pytest.fixture(scope="module")
+def embedder() -> Embedder:
+    try:
+        minilm_folder()
+    except ModelError as error:
+        pytest.skip(str(error))
+    return Embedder(batch=2)
+
+
+TEXTS = ["How can I travel to Paris?", "What is the way to get to Paris?", "Bake bread at home with yeast and flour"]
+
+
+@pytest.mark.model
+def test_meaning_is_nearer_than_words(embedder: Embedder) -> None:
+    v = embedder.embed(TEXTS)
+    assert v.shape == (3, 384) and np.allclose(np.linalg.norm(v, axis=1), 1, atol=1e-5)
+    assert v[0] @ v[1] > 0.75 > 0.3 > v[0] @ v[2]
+    single_vectors = np.concatenate([embedder.embed([t]) for t in TEXTS])
+    assert np.allclose(v, single_vectors, atol=1e-5), "neither batch nor padding nor order changes a vector"
+    assert embedder.embed([]).shape == (0, 384)
+
+
+@pytest.mark.model
+def test_verdicts_name_model_and_unit(embedder: Embedder) -> None:
+    items = [TextItem(f"i{n}", f"k{n}", t) for n, t in enumerate(TEXTS)]
+    duplicates = near_duplicates(items, method="embedding", threshold=0.7, embedder=embedder)
+    verdicts = list(duplicates.verdicts())
+    assert duplicates.duplicates == 1 and verdicts[1].unit == "cosine" and verdicts[1].model == "all-MiniLM-L6-v2"
+    assert verdicts[1].by == "near_duplicate_embedding@1"
+
+
+@pytest.mark.model
+def test_an_absent_device_is_one_sentence() -> None:
+    import torch
+
+    if torch.cuda.is_available():
+        pytest.skip("this machine has the device")
+    with pytest.raises(UserError, match="no device 'cuda'"):
+        Embedder(device="cuda")

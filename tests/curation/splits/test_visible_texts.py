@@ -8,14 +8,19 @@ import pytest
 from pydantic import ValidationError
 
 from curation.shipped import documents_split, events_split, mini_split
+from curation.splits.contradictions import contradictions, overwritten
 from curation.splits.split_file import make_split
 from curation.splits.versions import diff
-from curation.splits.visible_texts import case_records, record_keys, visible_texts
-from schemas.cases import AnyCase, DocumentCase, EventCase
+from curation.splits.visible_texts import case_lines, case_records, record_keys, visible_texts
+from schemas.cases import AnyCase, Case, DocumentCase, EventCase
 from schemas.events.questions import BackgroundQuestion
 from schemas.facts import Object, Source
+from schemas.scripts import Script, ScriptPrompt, ScriptQuestion
+from tests.support.arithmetic import make_case
 from tests.support.documents.grouped import grouped_case, probe_of
+from tests.support.documents.records import document_case
 from tests.support.events import event_case, make_event
+from tests.support.facts import peru_fact
 
 CASE = event_case()
 ASKED = BackgroundQuestion(text="In which league is Brenta?", answer=Object(text="First League"))
@@ -153,3 +158,47 @@ def test_every_field_of_a_case_is_seen_or_among_those_that_nobody_sees(split: Ca
         assert level == ("patch" if hidden else level) and (hidden or level in ("major", "minor")), (path, level)
         tried.add(path)
     assert len(tried) > 8, tried
+
+
+def test_two_objects_for_one_fact_are_named_and_the_later_one_overwrites():
+    cases = [make_case("Peru"), make_case("Kenya"), make_case("Peru", new="Rome"), make_case("Peru", new="Bern")]
+    assert [(c.first, c.second) for c in contradictions(cases)] == [(1, 3), (3, 4)]
+    assert overwritten(cases) == {1: 3, 3: 4}
+    text = contradictions(cases)[0].text
+    assert text.startswith("'case/peru' and 'case/peru' contradict each other: Peru, ") and "-> Oslo and Rome" in text
+
+
+def test_equal_requests_and_other_facts_do_not_contradict():
+    assert contradictions([make_case("Peru"), make_case("Peru"), make_case("Kenya", new="Rome")]) == []
+
+
+QUESTION = ScriptQuestion(key="q/1", fact="f/peru", text="How to go?")
+SCRIPT = Script(key="s/1", question="q/1", steps=("Pack", "Fly to Lima", "Rest"))
+PROMPT = ScriptPrompt(
+    key="p/1", fact="f/peru", question="q/1", script="s/1", text="How to go?\nStep 1: Pack\nStep 2: Fly to", offset=39,
+    targets=("Lima", "Oslo"),
+)  # fmt: skip
+FACT_CASE = Case(key="case/f/peru", fact=peru_fact(), questions=(QUESTION,), prompts=(PROMPT,))
+
+
+def test_the_cut_and_what_follows() -> None:
+    assert list(case_lines(FACT_CASE, {"s/1": SCRIPT})) == [
+        "case/f/peru  (counterfactual)",
+        "  The capital of Peru is Lima -> Oslo",
+        "    How to go?",
+        "    Step 1: Pack",
+        "    Step 2: Fly to [CUT]Lima",
+        "    Step 3: Rest",
+    ]
+
+
+def test_without_the_script_the_targets_follow() -> None:
+    other = SCRIPT.model_copy(update={"steps": ("Another", "script")})
+    for scripts in ({}, {"s/1": other}):
+        assert list(case_lines(FACT_CASE, scripts))[-1] == "    Step 2: Fly to [CUT]Lima / Oslo"
+
+
+def test_every_case_of_every_type() -> None:
+    for case in (*mini_split().cases, event_case("case/1"), document_case("case/2")):
+        lines = list(case_lines(case, {}))
+        assert lines[0].startswith(case.key) and len(lines) > 1

@@ -1,3 +1,5 @@
+from __future__ import annotations
+
 import csv
 import itertools
 import math
@@ -5,11 +7,28 @@ import math
 import krippendorff
 import numpy as np
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 from scipy import stats
 
-from curation.stats.agreement import _with_unseen_cases, alpha, exact_agreement, gwet, prevalence, within_one
+from curation.stats.agreement import (
+    _with_unseen_cases,
+    agreement,
+    alpha,
+    alpha_of_coincidences,
+    coincidences,
+    exact_agreement,
+    gwet,
+    gwet_weights,
+    leave_one_out,
+    pairwise,
+    prevalence,
+    severity,
+    within_one,
+)
 from curation.stats.bootstrap import Resampling, draw_counts
 from curation.stats.rating_table import rating_table
+from schemas.core.errors import UserError
 from tests.support.stats.rating_tables import NAMES, NONE, SMALL, table
 
 # Krippendorff, "Computing Krippendorff's Alpha-Reliability" (2011): four observers, twelve units, 0 for a gap
@@ -234,3 +253,85 @@ def test_equal_values_of_items_rated_twice_are_not_called_equal_values_of_all() 
     assert result.value is None and "all values of the items with two raters or more are equal (yes)" in result.text()
     same = rating_table(rows[:2], cases={"i1": "c1"}, scale=("no", "yes"))
     assert "all values are equal (yes)" in alpha(same, level="nominal").text()
+
+
+def test_published_weights():
+    """Ordinal and quadratic weights of three categories, as printed in the weighting vignette of irrCAC for R."""
+    three = np.array([1.0, 2.0, 3.0])
+    assert gwet_weights(three, "ordinal")[0] == pytest.approx([1, 2 / 3, 0])
+    assert gwet_weights(three, "quadratic")[0] == pytest.approx([1, 0.75, 0])
+    assert gwet_weights(three, "linear")[0] == pytest.approx([1, 0.5, 0])
+    assert gwet_weights(np.array([1.0, 2.0, 5.0]), "linear")[0] == pytest.approx([1, 0.75, 0])
+
+
+@settings(max_examples=30, deadline=None)
+@given(st.lists(st.lists(st.sampled_from([None, 1, 2, 4, 7]), min_size=3, max_size=3), min_size=2, max_size=8))
+def test_resampled_alpha_is_that_of_the_package(units):
+    cells = table([list(column) for column in zip(*units, strict=True)], scale=(1, 2, 4, 7))
+    domain = np.array([1.0, 2.0, 4.0, 7.0])
+    flat = coincidences(cells.counts).sum(axis=0).reshape(1, -1)
+    for level in ("nominal", "ordinal", "interval", "ratio"):
+        coefficient = alpha_of_coincidences(flat, domain, level)[0]
+        value = alpha(cells, level=level, resampling=NONE)
+        if not value.defined:
+            assert np.isnan(coefficient), value
+            continue
+        estimate = krippendorff.alpha(value_counts=cells.counts, value_domain=domain, level_of_measurement=level)
+        assert coefficient == pytest.approx(estimate)
+        assert value.value == pytest.approx(estimate)
+
+
+@pytest.mark.parametrize("matrix", [np.ones((3, 3)), np.array([[1, 0.2], [0.4, 1]]), np.zeros((2, 2))])
+def test_faulty_weights_are_refused(matrix):
+    with pytest.raises(UserError, match="symmetric matrix"):
+        gwet(table(SMALL), weights=matrix)
+
+
+def test_ceiling_effect_is_shown_by_the_set_of_statistics():
+    """94 % sevens: alpha near 0 beside 89 % exact agreement."""
+    rng = np.random.default_rng(3)
+    columns = [np.where(rng.random(400) < 0.94, 7, 6).tolist() for _ in range(2)]
+    coefficient = agreement(table(columns, scale=range(1, 8)), level="ordinal", resampling=Resampling(200))
+    assert abs(coefficient.alpha.value) < 0.1
+    assert coefficient.exact.value == pytest.approx(0.89, abs=0.03)
+    assert coefficient.within_one.value == 1
+    assert coefficient.ac2.value > 0.98
+    assert coefficient.prevalence[7.0].value == pytest.approx(0.94, abs=0.02)
+    assert (coefficient.units, coefficient.raters, coefficient.ratings) == (400, 2, 800)
+
+
+def test_pairs_and_leaving_out():
+    columns = [[1, 2, 3, 4, None], [1, 2, 3, 4, None], [4, 3, 2, 1, None], [None] * 4 + [1]]
+    cells = table(columns)
+    pairs = pairwise(cells, exact_agreement)
+    assert len(pairs) == 6
+    assert (pairs["r0", "r1"].value, pairs["r0", "r2"].value) == (1, 0)
+    assert pairs["r0", "r3"].reason == "r0 and r3 have no item in common"
+    estimates = leave_one_out(cells, lambda t: alpha(t, level="ordinal", resampling=NONE))
+    assert estimates["r2"].value == 1
+    assert estimates["r0"].value < 0 < estimates["r2"].value
+
+
+def test_severity_finds_a_constant_offset_that_correlation_does_not_see():
+    severities = severity(table([[1, 2, 3, 4], [1, 2, 3, 4], [3, 4, 5, 6]]))
+    assert severities["r2"].value == pytest.approx(2)
+    assert severities["r0"].value == pytest.approx(-1)
+    assert severity(table([[3, 4], [1, 4], [None, 1]]))["r0"].value == pytest.approx((2 + 1.5) / 2)
+    assert not severity(table([[1, None], [None, 2]]))["r0"].defined
+    assert "not numbers" in severity(table(NAMES))["r0"].reason
+
+
+@pytest.mark.parametrize(
+    ("rows", "kwargs", "message"),
+    [
+        pytest.param([("u", "r", 1), ("u", "r", 2)], {}, "rated 'u' twice", id="twice"),
+        pytest.param([("u", "r", 8)], {"scale": range(1, 8)}, "8 is not on the scale", id="off the scale"),
+        pytest.param([("u", "r", 1), ("u", "s", "x")], {}, "mix numbers and names", id="mixed"),
+        pytest.param([("u", "r", 1)], {"cases": {}}, "'u' has no case", id="no case"),
+        pytest.param([("u", "r", float("nan"))], {}, "NaN", id="nan"),
+        pytest.param([("u", "r", 1)], {"scale": (2, 1)}, "ascends", id="descending scale"),
+    ],
+)
+def test_faulty_tables_are_refused(rows, kwargs, message):
+    with pytest.raises(UserError, match=message):
+        rating_table(rows, **kwargs)

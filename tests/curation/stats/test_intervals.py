@@ -1,11 +1,31 @@
+from __future__ import annotations
+
 import math
 import statistics
 
+import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from scipy import stats
 
-from curation.stats.intervals import mean_interval, not_excluded, why_unsupported
+from curation.stats.bootstrap import (
+    Resampling,
+    bootstrap_sums,
+    case_means,
+    cluster_bootstrap,
+    draw_counts,
+    ends,
+)
+from curation.stats.estimates import Estimate, undefined
+from curation.stats.intervals import (
+    binomial_interval,
+    end_with_unseen_case,
+    mean_interval,
+    not_excluded,
+    why_unsupported,
+    wilson_interval,
+)
 
 
 @pytest.mark.parametrize(
@@ -73,3 +93,137 @@ def test_not_excluded_needs_a_unit():
 def test_what_simulation_does_not_support(values: list[float], chances: list[float], reason: str) -> None:
     note = why_unsupported([(f"c{n}", v, p) for n, (v, p) in enumerate(zip(values, chances, strict=True))])
     assert (reason in note) if reason else note == ""
+
+
+@pytest.mark.parametrize(("hits", "n"), [(0, 5), (5, 5), (1, 7), (50, 100), (1829, 1830)])
+def test_binomial_interval_is_that_of_scipy(hits, n):
+    estimate, reference = binomial_interval(hits, n), stats.binomtest(hits, n).proportion_ci(0.95, "exact")
+    assert (estimate.low, estimate.high) == pytest.approx((reference.low, reference.high), abs=1e-12)
+
+
+def test_binomial_interval_covers_at_every_rate():
+    n = 12
+    intervals = [binomial_interval(k, n) for k in range(n + 1)]
+    for rate in np.linspace(0.01, 0.99, 99):
+        chance = sum(stats.binom.pmf(k, n, rate) for k, i in enumerate(intervals) if i.low <= rate <= i.high)
+        assert chance >= 0.95 - 1e-9
+
+
+def test_binomial_refuses_more_hits_than_tries():
+    with pytest.raises(ValueError, match="3 hits of 2"):
+        binomial_interval(3, 2)
+
+
+@pytest.mark.parametrize(("hits", "n"), [(0, 5), (5, 5), (1, 3), (30, 36), (117, 120), (499, 1000)])
+def test_wilson_interval_is_that_of_scipy(hits, n):
+    estimate, reference = wilson_interval(hits, n), stats.binomtest(hits, n).proportion_ci(0.95, "wilson")
+    assert (estimate.low, estimate.high) == pytest.approx((reference.low, reference.high), abs=1e-12)
+    assert estimate.value == hits / n and estimate.low <= estimate.value <= estimate.high
+
+
+def test_wilson_interval_without_outcomes_and_with_impossible_ones():
+    assert not wilson_interval(0, 0).defined
+    with pytest.raises(ValueError, match="4 hits of 3"):
+        wilson_interval(4, 3)
+
+
+@pytest.mark.parametrize(("hits", "n"), [(0, 5), (5, 5), (1, 7), (50, 100)])
+def test_one_more_case_at_the_end_gives_the_exact_ends_of_yes_and_no(hits, n):
+    found, share = binomial_interval(hits, n), hits / n
+    ends = [end_with_unseen_case(share, share * (1 - share) / (n - 1), n, end, 0.025) for end in (0, 1)]
+    assert ends == pytest.approx([found.low, found.high], abs=1e-9)
+
+
+def test_values_that_agree_leave_room_for_one_that_does_not():
+    """Against draws of the weights themselves (spacings of uniform numbers: Dirichlet): nine of 0.8, one at 0."""
+    weights = np.random.default_rng(0).dirichlet(np.ones(10), 200_000)
+    drawn = np.quantile(0.8 * weights[:, :9].sum(axis=1), 0.05)
+    assert end_with_unseen_case(0.8, 0.0, 9, 0, 0.05) == pytest.approx(drawn, abs=0.03)
+    assert end_with_unseen_case(0.0, 0.0, 9, 0, 0.05) == 0.0
+
+
+def test_text_of_estimates():
+    assert (
+        Estimate("x", 0.5, note="a single case has no spread").text()
+        == "0.500 [no interval: a single case has no spread]"
+    )
+    assert undefined("x", "there is no rating").text() == "undefined, because there is no rating"
+
+
+def counts(groups, resampling, stream=0):
+    return np.concatenate(list(draw_counts(groups, resampling, stream=stream)))
+
+
+def test_a_resample_draws_as_many_cases_as_there_are():
+    tally = counts(7, Resampling(500, seed=3))
+    assert tally.shape == (500, 7)
+    assert (tally.sum(axis=1) == 7).all()
+    assert tally.mean() == 1
+    assert tally.var() == pytest.approx(6 / 7, abs=0.05)  # binomial(7, 1/7)
+
+
+def test_draws_depend_on_the_seed_and_not_on_the_chunk():
+    one = np.concatenate(list(draw_counts(50, Resampling(300, seed=1))))
+    small = np.concatenate(list(draw_counts(50, Resampling(300, seed=1), width=1_000_000)))
+    assert (one == small).all()
+    assert not (one == counts(50, Resampling(300, seed=2))).all()
+    assert not (one == counts(50, Resampling(300, seed=1), stream=1)).all()
+
+
+def test_case_means_weigh_cases_alike():
+    assert case_means([1, 0, 0, 1], ["a", "a", "a", "b"]) == {"a": pytest.approx(1 / 3), "b": 1.0}
+    assert case_means([], []) == {}
+
+
+def test_cluster_bootstrap_equals_a_loop():
+    values, cases = [1, 0, 1, 1, 0, 0.5, 0.25], ["a", "a", "b", "c", "c", "d", "e"]
+    plan = Resampling(200, seed=5)
+    estimate = cluster_bootstrap(values, cases, plan)
+    means = list(case_means(values, cases).values())
+    loop = [sum(m * k for m, k in zip(means, times, strict=True)) / 5 for times in counts(5, plan)]
+    assert estimate.value == pytest.approx(np.mean(means))
+    assert (estimate.low, estimate.high) == pytest.approx(tuple(np.percentile(loop, [2.5, 97.5])))
+    assert (estimate.n, estimate.cases) == (7, 5)
+    assert estimate == cluster_bootstrap(values, cases, plan)
+
+
+def test_cluster_bootstrap_is_the_normal_interval_for_many_cases():
+    values = np.random.default_rng(0).random(900)
+    cases = [str(n) for n in range(900)]
+    estimate, normal = cluster_bootstrap(values, cases, Resampling(4000)), mean_interval(values.tolist())
+    assert estimate.low == pytest.approx(normal.low, abs=0.08 * normal.half)
+    assert estimate.high == pytest.approx(normal.high, abs=0.08 * normal.half)
+
+
+@pytest.mark.parametrize(
+    ("values", "cases", "value", "note"),
+    [
+        pytest.param([], [], None, "", id="nothing"),
+        pytest.param([1, 0], ["a", "a"], 0.5, "n = 1: too few", id="one case"),
+        pytest.param([1, 0, 1, 0], list("abcd"), 0.5, "n = 4: too few", id="four cases"),
+        pytest.param([1] * 5, list("abcde"), 1.0, "all agree", id="all equal"),
+    ],
+)
+def test_cluster_bootstrap_says_what_it_does_not_know(values, cases, value, note):
+    estimate = cluster_bootstrap(values, cases)
+    assert estimate.value == value
+    assert note in estimate.note and estimate.low is estimate.high is None
+    assert estimate.defined is (value is not None)
+
+
+@pytest.mark.parametrize(("values", "cases"), [([1.0], ["a", "b"]), ([float("nan")], ["a"])])
+def test_faulty_values_are_refused(values, cases):
+    with pytest.raises(ValueError):
+        cluster_bootstrap(values, cases)
+
+
+def test_ends_give_no_interval_where_many_draws_are_undefined():
+    draws = np.array([np.nan] * 6 + [1.0, 2.0] * 47)
+    assert ends(draws, Resampling(100), cases=9).note == "undefined in 6 of 100 resamples"
+    few = ends(np.array([np.nan, *([1.0, 2.0] * 50)]), Resampling(101), cases=9)
+    assert (few.low, few.high) == (1.0, 2.0)
+    assert "left out" in few.note
+
+
+def test_bootstrap_of_no_resamples_is_empty():
+    assert bootstrap_sums(np.ones((3, 1)), lambda s: s[:, 0], Resampling(0)).size == 0

@@ -3,19 +3,33 @@
 from __future__ import annotations
 
 import hashlib
+import json
 import os
+import re
 import subprocess
 import sys
+from collections.abc import Callable, Iterator
 from pathlib import Path
+from typing import Any
 
 import duckdb
 import pytest
 
+from curation.loaders.importer import import_split
+from curation.shipped import mini_split
+from curation.splits.split_file import make_split
 from curation.store import connection
+from curation.store.backup import dump, query, rebuild, restore, snapshot
 from curation.store.connection import connect, examine, limits, transaction
 from curation.store.store import Store
-from schemas.core.errors import StoreError
-from schemas.facts import Fact
+from schemas.answers import Answer, TargetScore
+from schemas.cases import Case
+from schemas.core.errors import DataError, StoreError, UserError
+from schemas.facts import Fact, Object
+from schemas.lineage import Lineage
+from schemas.runs import CaseResult, RunManifest
+from schemas.verdicts import Verdict, verdict_key
+from tests.support import ROOT
 from tests.support.facts import peru_fact
 
 
@@ -238,3 +252,259 @@ def test_a_transaction_keeps_all_or_nothing(path: Path) -> None:
             db.execute("INSERT INTO t VALUES (1)")
         assert error.value.where == str(path) and "\n" not in str(error.value)
         assert db.execute("SELECT n FROM t") == [(1,)]
+
+
+def verdict(item: str, label: str = "keep", by: str = "leak_in_question@1", reason: str = "because") -> Verdict:
+    return Verdict(key=verdict_key(item_id=item, by=by), item_id=item, by=by, label=label, reason=reason)  # type: ignore[arg-type]
+
+
+def test_put_get_and_versions(path: Path) -> None:
+    first = peru_fact()
+    second = peru_fact(old=Object(text="Lima", aliases=("City of Kings",)))
+    with Store.open(path, create=True) as store:
+        assert store.put([first]) == (1, 1, 0)
+        assert store.put([first]) == (1, 0, 0)
+        assert store.put([second]) == (1, 1, 1)
+        assert store.get("f/peru") == second
+        assert store.get(first.id) == first, "the earlier version is kept"
+        assert store.put([first]) == (1, 0, 1), "and can come back"
+        assert list(store.all(Fact)) == [first]
+        assert store.stats()["records"]["fact"] == {"current": 1, "versions": 2}
+    with Store.open(path) as db:
+        assert db.get(first.id[:8]) == first
+
+
+def test_verdicts_and_lineage(path: Path) -> None:
+    item = peru_fact()
+    line = Lineage(item_id=item.id, stage="load", made_at="2026-01-01T00:00:00", model="m", request="r", tokens_in=3)
+    with Store.open(path, create=True) as store:
+        store.put([item, verdict(item.id), verdict("other", "drop")], [line])
+        store.put([item, verdict(item.id, "drop")], [line])
+        assert [v.label for v in store.verdicts([item.id])] == ["drop"], "judging again replaces"
+        assert len(list(store.verdicts())) == 2
+        assert store.lineage(item.id) == [line], "the same act told twice is one"
+        assert list(store.lineages(stage="load")) == [line]
+
+
+def test_splits_by_name_and_version(path: Path) -> None:
+    one = make_split("s", [Case(key="case/a", fact=peru_fact("a"))], version="1.9.0")
+    two = make_split("s", [Case(key="case/b", fact=peru_fact("b"))], version="1.10.0")
+    with Store.open(path, create=True) as store:
+        store.put_split(one)
+        store.put_split(one)
+        store.put_split(two)
+        assert store.split("s").digest == two.digest
+        assert store.split("s@1.9.0").cases == one.cases
+        with pytest.raises(UserError, match="no split 't'.*s@1.10.0, s@1.9.0"):
+            store.split("t")
+        split = make_split("s", [Case(key="case/a", fact=peru_fact("c"))], version="1.9.0")
+        with pytest.raises(StoreError, match="another split is called 's@1.9.0'.*another version"):
+            store.put_split(split)
+
+
+def test_results(path: Path) -> None:
+    manifest = RunManifest(
+        key="run1", editor="none", editor_version=1, params={}, model="m", model_revision="r", dtype="float32",
+        split="s", split_digest="d", regime="single", components={},
+    )  # fmt: skip
+    answer = Answer(probe="p", targets=(TargetScore(text="a", logprob=-1.5, tokens=2),))
+    row = CaseResult(run="run1", case="c", answers=(answer,))
+    with Store.open(path, create=True) as store:
+        store.put_results(manifest, [row])
+        store.put_results(manifest, [row])
+        assert list(store.results("run1")) == [row]
+        assert store.get("run1") == manifest
+
+
+def test_reading_store_does_not_write(path: Path) -> None:
+    Store.open(path, create=True).close()
+    with Store.open(path) as store, pytest.raises(StoreError, match="reading only"):
+        store.put([peru_fact()])
+
+
+def test_reading_through_a_closed_store_is_refused_in_a_sentence(path: Path) -> None:
+    with Store.open(path, create=True) as store:
+        store.put([peru_fact()])
+        cases = store.put_split(make_split("s", [Case(key="case/f/peru", fact=peru_fact())])) and store.open_split("s")
+    for reading in (
+        lambda: store.get("f/peru"),
+        lambda: list(store.all(Fact)),
+        store.stats,
+        lambda: list(cases.cases),
+        lambda: store.put([peru_fact()]),
+    ):
+        with pytest.raises(StoreError, match="s.duckdb: the store is closed"):
+            reading()
+    store.close()
+
+
+@pytest.mark.parametrize("error", [UserError, KeyboardInterrupt])
+def test_what_fails_leaves_what_was_put_before_and_nothing_else(path: Path, error: type[BaseException]) -> None:
+    def records() -> Iterator[Fact]:
+        yield peru_fact()
+        raise error("bad")
+
+    with pytest.raises(error), Store.open(path, create=True) as store:
+        store.put([peru_fact("f/before")])
+        store.put(records())
+    with Store.open(path) as store:
+        assert [fact.key for fact in store.all(Fact)] == ["f/before"]
+
+
+@pytest.fixture
+def filled(tmp_path: Path) -> Path:
+    """A store with a split, two versions of a fact, a verdict and a result."""
+    filled = tmp_path / "s.duckdb"
+    import_split(mini_split(), filled, origin="mini")
+    item = peru_fact(old=Object(text="Lima", aliases=("x",)))
+    by = "leak_in_question@1"
+    manifest = RunManifest(
+        key="run1", editor="none", editor_version=1, params={}, model="m", model_revision="r", dtype="float32",
+        split="s", split_digest="d", regime="single", components={},
+    )  # fmt: skip
+    answer = Answer(probe="p", targets=(TargetScore(text="a", logprob=-1.5, tokens=2),))
+    with Store.open(filled, write=True) as store:
+        store.put([item])
+        store.put([peru_fact()])
+        store.put([Verdict(key=verdict_key(item_id=item.id, by=by), item_id=item.id, by=by, label="keep")])
+        store.put_results(manifest, [CaseResult(run="run1", case="c", answers=(answer,))])
+    return filled
+
+
+def content(filled: Path) -> list[str]:
+    with Store.open(filled) as store:
+        return sorted(json.dumps(x, sort_keys=True) for x in store.everything())
+
+
+def test_a_rebuilt_store_is_the_same(filled: Path, tmp_path: Path) -> None:
+    with Store.open(filled) as store:
+        sizes = dump(store, tmp_path / "d.jsonl")
+    assert rebuild(tmp_path / "d.jsonl", tmp_path / "again.duckdb") == sizes
+    assert content(tmp_path / "again.duckdb") == content(filled)
+    with Store.open(tmp_path / "again.duckdb") as db:
+        assert db.get("f/peru") == peru_fact(), "the current version is the current one"
+        assert db.split("mini").digest == mini_split().digest
+
+
+def test_a_snapshot_is_made_while_the_writer_works(filled: Path, tmp_path: Path) -> None:
+    before = content(filled)
+    copy = tmp_path / "live" / "copy.duckdb"
+    with Store.open(filled, write=True) as store:
+        snapshot(store, copy)
+        store.put([peru_fact("f/later")])
+        assert content(copy) == before
+        locked = subprocess.run(
+            [sys.executable, "-c", f"from curation.store.store import Store; Store.open({str(path)!r})"],
+            capture_output=True,
+        )
+        assert locked.returncode != 0, "copying must not give the writer's lock away"
+        snapshot(store, copy)
+    assert content(copy) == content(filled) != before
+
+
+def test_restore(filled: Path, tmp_path: Path) -> None:
+    with Store.open(filled) as store:
+        snapshot(store, tmp_path / "b.duckdb")
+    restore(tmp_path / "b.duckdb", tmp_path / "new.duckdb")
+    assert content(tmp_path / "new.duckdb") == content(filled)
+    with pytest.raises(StoreError, match="exists already"):
+        restore(tmp_path / "b.duckdb", filled)
+    (tmp_path / "bad").write_text("no store")
+    with pytest.raises(StoreError, match="not a DuckDB file"):
+        restore(tmp_path / "bad", tmp_path / "other.duckdb")
+    assert not (tmp_path / "other.duckdb").exists()
+
+
+FACT = '"kind":"fact"'
+
+
+@pytest.mark.parametrize(
+    ("spoil", "message"),
+    [
+        (lambda lines: [*lines[:-2], lines[-2][:20]], "not JSON"),
+        (lambda lines: [*lines[:3], *lines[4:]], "cut off"),
+        (lambda lines: [*lines[:3], '{"cat": 1}', *lines[3:]], "line 4: a dump has no 'cat'"),
+        (lambda lines: [lines[0], lines[1].replace('"kind":"fact"', '"kind":"fiction"'), *lines[2:]], "line 2: not a"),
+        (lambda lines: [line.replace("f/peru", "f/chad") if FACT in line else line for line in lines], "fit its id"),
+        (lambda lines: lines[1:], "not a dump"),
+        (lambda lines: lines[:-1], "cut off"),
+    ],
+)
+def test_a_spoilt_dump_leaves_no_store(
+    filled: Path, tmp_path: Path, spoil: Callable[[list[str]], list[str]], message: str
+) -> None:
+    with Store.open(filled) as store:
+        dump(store, tmp_path / "d.jsonl")
+    lines = (tmp_path / "d.jsonl").read_text().splitlines()
+    (tmp_path / "d.jsonl").write_text("\n".join(spoil(lines)))
+    with pytest.raises(DataError, match=message):
+        rebuild(tmp_path / "d.jsonl", tmp_path / "again.duckdb")
+    assert sorted(p.name for p in tmp_path.glob("again*")) == []
+
+
+def test_sql_reads_and_does_not_write(filled: Path, tmp_path: Path) -> None:
+    query_result = query(filled, "SELECT subject, old, new FROM facts WHERE key = 'f/peru'")
+    assert query_result == (["subject", "old", "new"], [("Peru", "Lima", "Oslo")])
+    assert len(query(filled, "SELECT * FROM prompts", limit=3).rows) == 3
+    for statement in (
+        "DELETE FROM records",
+        f"COPY facts TO '{tmp_path}/out.csv'",
+        "SELECT * FROM read_csv('/etc/passwd')",
+        "SELECT nonsense FROM facts",
+        "SET enable_external_access = true",
+    ):
+        with pytest.raises(UserError, match="the query fails"):
+            query(filled, statement)
+    assert not (tmp_path / "out.csv").exists()
+
+
+def test_every_view_can_be_read(filled: Path) -> None:
+    for view in ("facts", "questions", "scripts", "prompts", "neighbours", "verdicts"):
+        assert query(filled, f"SELECT * FROM {view}", limit=1).columns
+
+
+def test_the_page_names_all_columns_of_tables_and_views(filled: Path) -> None:
+    page = (ROOT / "docs" / "store.md").read_text(encoding="utf-8")
+    fields = {m[1]: m[2].strip().split(", ") for m in re.finditer(r"^\| `(\w+)` \| ([\w, ]+) \|$", page, re.MULTILINE)}
+    query_result = query(
+        filled, "SELECT table_name, column_name FROM information_schema.columns ORDER BY ordinal_position"
+    )
+    results: dict[str, list[str]] = {}
+    for table, column in query_result.rows:
+        results.setdefault(table, []).append(column)
+    assert fields == results
+
+
+@pytest.mark.parametrize("full", [True, False])
+def test_writing_that_fails_half_way_leaves_no_file(
+    filled: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, full: bool
+) -> None:
+    def broken(self: Store) -> Iterator[tuple[str, Any]]:
+        yield "records", {"kind": "fact"}
+        raise OSError(28, "No space left on device") if full else KeyboardInterrupt
+
+    def copied(self: Store, target: Path) -> None:
+        target.write_text("half")
+        raise OSError(28, "No space left on device") if full else KeyboardInterrupt
+
+    monkeypatch.setattr(Store, "everything", broken)
+    monkeypatch.setattr(Store, "copy_to", copied)
+    with Store.open(filled) as store:
+        for write in (snapshot, dump):
+            with pytest.raises(UserError if full else KeyboardInterrupt):
+                write(store, tmp_path / "x")
+            assert not list(tmp_path.glob("*x*"))
+
+
+def test_unwritable_places(filled: Path, tmp_path: Path) -> None:
+    (tmp_path / "file").write_text("")
+    with Store.open(filled) as store:
+        for write in (snapshot, dump):
+            with pytest.raises(UserError, match="cannot be written"):
+                write(store, tmp_path / "file" / "x")
+        with pytest.raises(UserError, match="onto itself"):
+            snapshot(store, filled)
+    with pytest.raises(UserError, match="exists already"):
+        rebuild(tmp_path / "file", filled)
+    with pytest.raises(UserError, match="no such file"):
+        rebuild(tmp_path / "absent", tmp_path / "n.duckdb")
