@@ -227,6 +227,11 @@ class Client:
 
     async def _call(self, key: str, request: Request) -> StoredOutcome | CallError:
         """Ask, and ask again after transient faults."""
+        if self.endpoint.replay:
+            raise ModelError(
+                f"the journal holds no reply of {self.endpoint.model} to a request of this run",
+                fix="give the facts, models and options of the run that wrote it, or ask for the rest without --replay",
+            )
         failed = limited = 0
         while True:
             outcome = await self._attempt(key, request)

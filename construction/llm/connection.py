@@ -52,6 +52,7 @@ class Access(Options):
         attempts: Times that a call is made whose reply cannot be used; None for what the work usually takes.
         context: Tokens of prompt and reply together that a model on this machine has room for; None for the default.
         threads: Processor threads of a model on this machine at most; None for 2.
+        replay: Ask nobody: the journal has to hold every reply.
     """
 
     model: str = "embedded"
@@ -71,6 +72,7 @@ class Access(Options):
     context: int | None = None
     threads: int | None = None
     attempts: int | None = None
+    replay: bool = False
 
     @property
     def embedded(self) -> bool:
@@ -153,7 +155,7 @@ async def open_client(access: Access, journal: Journal, *, budget: Budget | None
     with ExitStack() as stack:
         base_url, key_name = access.base_url, access.key_name
         concurrency = access.concurrency or (1 if access.on_this_machine else 8)
-        if access.on_this_machine:
+        if access.on_this_machine and not access.replay:
             key_name = "SCEDIT_NO_KEY"
             context = access.context or (EMBEDDED_CONTEXT if access.embedded else CONTEXT)
             server = serve(gguf_of(access.model), threads=access.threads or 2, slots=concurrency, context=context)
@@ -170,6 +172,7 @@ async def open_client(access: Access, journal: Journal, *, budget: Budget | None
             batch=access.batch,
             poll=access.poll,
             attempts=access.attempts or 1,
+            replay=access.replay,
         )
         async with Client(endpoint, cache, budget=budget, price=access.price()) as client:
             yield client

@@ -32,6 +32,7 @@ class Endpoint(Options):
         reply_tokens: Tokens of a reply at most where the request sets no limit of its own; not part of a call's key.
         batch: Use the Batch API.
         poll: Seconds between looks at open batches.
+        replay: Ask nobody: a call that is not on record is an error.
     """
 
     model: str
@@ -48,6 +49,7 @@ class Endpoint(Options):
     reply_tokens: int | None = Field(default=None, ge=1)
     batch: bool = False
     poll: float = Field(default=30.0, gt=0)
+    replay: bool = False
 
 
 def bare_address(url: str) -> str:
@@ -63,11 +65,13 @@ def bare_address(url: str) -> str:
 
 
 def key_of(endpoint: Endpoint) -> str:
-    """The key from the environment; an address of one's own may need none."""
+    """The key from the environment; an address of one's own may need none, and a replay needs none."""
     if endpoint.base_url is not None and not endpoint.base_url.startswith(("http://", "https://")):
         raise ModelError(
             f"'{endpoint.base_url}' is not an address", fix="--base-url takes one like http://127.0.0.1:8000/v1"
         )
+    if endpoint.replay:
+        return NO_KEY
     key = os.environ.get(endpoint.key_name, "").strip()
     if not key and endpoint.base_url is None:
         raise ModelError(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shutil
 from collections import Counter
 
 import pytest
@@ -10,6 +11,8 @@ from click.testing import CliRunner
 
 from construction.cli.construct import construct
 from curation.store.store import Store
+from schemas.scripts import ScriptPrompt, ScriptQuestion
+from schemas.verdicts import Verdict
 from tests.support.construction import authored
 from tests.support.construction.authored import many, run
 from tests.support.construction.verified import readings
@@ -57,3 +60,25 @@ def test_verify_and_no_verify_exclude_each_other(tmp_path, facts):
     line = [facts, "--store", tmp_path / "s", "--model", "m", "--verify", "n", "--no-verify"]
     result = CliRunner().invoke(construct, list(map(str, line)))
     assert result.exit_code == 2 and "exclude each other" in result.output
+
+
+def test_a_replay_makes_the_same_records_and_asks_nobody(tmp_path, facts, monkeypatch):
+    monkeypatch.delenv("OPENAI_API_KEY", raising=False)
+
+    def answer(payload):
+        return readings(payload) if "readings" in payload["messages"][0]["content"] else many(payload)
+
+    def line(store, *more):
+        return [str(w) for w in (facts, "--store", store, "--model", "m", "--neighbours", 0, "--json", *more)]
+
+    with ScriptedServer(answer) as server:
+        done = CliRunner().invoke(construct, line(tmp_path / "s", "--questions", 2, "--base-url", server.url))
+    assert done.exit_code == 0, done.output
+    journal = shutil.copy(tmp_path / "s.llm.jsonl", tmp_path / "copy.jsonl")
+    again = CliRunner().invoke(construct, line(tmp_path / "t", "--questions", 2, "--journal", journal, "--replay"))
+    assert again.exit_code == 0, again.output
+    with Store.open(tmp_path / "s") as first, Store.open(tmp_path / "t") as second:
+        for kind in (ScriptQuestion, ScriptPrompt, Verdict):
+            assert {r.id for r in first.all(kind)} == {r.id for r in second.all(kind)} != set()
+    lacking = CliRunner().invoke(construct, line(tmp_path / "u", "--questions", 3, "--journal", journal, "--replay"))
+    assert "the journal holds no reply of m to a request of this run" in str(lacking.exception)
