@@ -14,7 +14,6 @@ from typing import Any
 
 from curation.files.atomic import atomic_file
 from curation.files.json_files import write_array, write_lines
-from curation.loaders.formats.native import COLUMNS
 from curation.splits.split_file import NONE, Extras, Split
 from curation.splits.visible_texts import record_keys
 from schemas.cases import AnyCase, Case
@@ -37,6 +36,11 @@ _FIELDS = {"attribute_prompts": list, "generation_prompts": list, "pararel_idx":
 _NUMBERED = re.compile(r"counterfact/(0|[1-9]\d{0,17})")
 
 
+CSV_COLUMNS = ["key", "subject", "subject_aliases", "relation", "prompt", "old", "old_aliases", "new", "new_aliases"]
+CSV_COLUMNS += ["changed_on", "paraphrases", "source", "licence", "language"]
+"""The columns of our table of facts."""
+
+
 def write_facts(split: Split, path: Path) -> int:
     """Our JSONL: the edited facts in order, the neighbours' facts, the extras; returns the number of cases."""
     extras = ({"kind": e.kind, **e.payload()} for e in split.extras)
@@ -48,7 +52,7 @@ def write_csv(split: Split, path: Path) -> int:
     """The edited facts as the table that our loader reads; returns the number of cases."""
     with atomic_file(path, "the table") as file:
         table = csv.writer(file, lineterminator="\n")
-        table.writerow(COLUMNS)
+        table.writerow(CSV_COLUMNS)
         for case in split.cases:
             table.writerow(_csv_row(case.fact))
     return len(split.cases)

@@ -208,7 +208,8 @@ def run_words(command: object, *args: object) -> str:
 
 
 def test_the_command_writes_verdicts_and_judging_again_replaces_them(overlap_store: Path) -> None:
-    data = json.loads(run_words(commands_dedup.dedup, "-s", overlap_store, "--threshold", 0.6, "--jsonl").splitlines()[0])
+    lines = run_words(commands_dedup.dedup, "-s", overlap_store, "--threshold", 0.6, "--jsonl").splitlines()
+    data = json.loads(lines[0])
     assert data["by"] == "near_duplicate@1" and data["verdicts_written"] == data["items"] > 200
     with Store.open(overlap_store) as s:
         one = {v.item_id: v for v in s.verdicts() if v.check == "near_duplicate"}
