@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import torch
 from torch import Tensor
+from transformers.modeling_outputs import BaseModelOutputWithPast
 
 from evaluation.models.hooks import members, passing_over, stopping_before
 from schemas.probes import Probe
@@ -21,6 +22,9 @@ from schemas.probes import Probe
 if TYPE_CHECKING:
     from evaluation.edits.weight_deltas import Delta
     from evaluation.models.language_model import LM
+
+_CACHE = "cache" if "cache" in BaseModelOutputWithPast.__dataclass_fields__ else "past_key_values"
+"""What transformers calls keys and values of tokens that were read (``cache`` from 5.24 on)."""
 
 
 class EditedProbes(NamedTuple):
@@ -55,7 +59,7 @@ class Prefix(NamedTuple):
         if limit:  # padding may stand beyond the last position that the model knows
             places = places.clamp(max=limit - 1)
         whole = torch.cat([self.mask, mask], dim=1)
-        return {"attention_mask": whole, "position_ids": places, "past_key_values": past, "use_cache": True}
+        return {"attention_mask": whole, "position_ids": places, _CACHE: past, "use_cache": True}
 
     def select(self, rows: Tensor) -> Prefix:
         """The prefix of some of the rows, as indices; a row may come more than once."""
@@ -85,8 +89,8 @@ def read_prefix(lm: LM, rows: Sequence[Sequence[int]]) -> Prefix:
     seen[:, 0] = 1  # an empty row reads one pad token, which nothing attends to later: attention over nothing is NaN
     places = torch.arange(ids.shape[1], device=ids.device).expand(ids.shape)
     base = lm.module(lm.layout.base)
-    past = base(input_ids=ids, attention_mask=seen, position_ids=places, use_cache=True).past_key_values
-    return Prefix(past, mask, mask.sum(1))
+    read = base(input_ids=ids, attention_mask=seen, position_ids=places, use_cache=True)
+    return Prefix(read[_CACHE], mask, mask.sum(1))
 
 
 class LayerInput(NamedTuple):
