@@ -272,29 +272,6 @@ def test_a_run_reads_the_open_split_by_name(tmp_path: Path) -> None:
     assert summary.support_cases == len(shipped_split("open:dev").cases)
 
 
-def test_keys_and_subjects_of_cases_and_their_neighbours() -> None:
-    training_data = TrainingData.of("theirs", [make_case("Land01")])
-    same, other = make_case("Land01"), make_case("Elsewhere")
-    assert training_data.shares(same) == "the case 'case/land01'" and training_data.shares(other) is None
-    assert (
-        training_data.contains(same.fact)
-        and training_data.contains(same.neighbours[0].fact)
-        and not training_data.contains(other.fact)
-    )
-
-
-def test_another_key_about_the_same_subject_is_shared() -> None:
-    training_data, twin = TrainingData.of("theirs", [make_case("Land01")]), make_case("LAND01")
-    variant = twin.model_copy(update={"key": "case/x", "fact": twin.fact.model_copy(update={"key": "fact/x"})})
-    assert training_data.shares(variant) == "the subject 'LAND01'"
-
-
-def test_the_digest_is_that_of_the_cases() -> None:
-    one, two = make_case("Land01"), make_case("Land02")
-    assert TrainingData.of("a", [one]).digest == TrainingData.of("b", [one]).digest
-    assert TrainingData.of("a", [one]).digest != TrainingData.of("a", [one, two]).digest
-
-
 def test_events_share_their_keys_the_entities_of_their_template_and_what_is_asked_in_scope() -> None:
     role = {"role": "A", "entity": {"text": "Alba Rail", "aliases": ("Alba",)}}
     case = event_case(event=make_event(roles=(role,)))

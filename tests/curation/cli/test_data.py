@@ -13,9 +13,8 @@ import scedit.commands
 from curation.checks.store_checks import STORE_CHECKS
 from curation.cli.data import audit as audit_command
 from curation.cli.data import convert, formats, import_
-from curation.cli.hub import hub_options, push, show_files
+from curation.cli.hub import push
 from curation.export import hub
-from curation.export.hub import HubUpload
 from curation.export.publish import publish
 from curation.files import local_models
 from curation.files.artifact_cache import sha256
@@ -140,7 +139,6 @@ def test_command_lists_counts_and_runs(tmp_path: Path, monkeypatch: pytest.Monke
 
 
 def test_command_needs_a_store() -> None:
-    import click
 
     with pytest.raises(click.UsageError, match="--store"):
         invoke("store", "check")
@@ -193,34 +191,6 @@ def test_a_failure_is_one_sentence(monkeypatch: pytest.MonkeyPatch) -> None:
 def test_what_cannot_be_fetched_is_refused() -> None:
     code, output = run("gpt-4.1")
     assert code == 1 and "allowed: embedded, local or hf:" in output
-
-
-FILES = [HubUpload("README.md", b"card"), HubUpload("a.bin", b"x" * 2000)]
-
-
-@click.command()
-@hub_options
-def _send(public: bool, message: str, dry_run: bool, as_json: bool) -> None:
-    show_files(FILES, f"me/{message}", None if dry_run else "https://hub/1", public=public, as_json=as_json)
-
-
-def call(*words: str) -> str:
-    return CliRunner().invoke(_send, list(words), catch_exceptions=False).stdout
-
-
-def test_lines() -> None:
-    assert call().splitlines() == [
-        "           4  README.md",
-        "       2,000  a.bin",
-        "2 files, 2,004 bytes: https://hub/1",
-    ]
-    assert call("--dry-run", "--message", "m").splitlines()[-1] == "2 files, 2,004 bytes: nothing was sent to me/m"
-
-
-def test_json() -> None:
-    told = {"repository": "me/Release", "files": {"README.md": 4, "a.bin": 2000}}
-    assert json.loads(call("--json", "--public")) == {**told, "public": True, "sent": True, "commit": "https://hub/1"}
-    assert json.loads(call("--json", "--dry-run")) == {**told, "public": False, "sent": False, "commit": None}
 
 
 @pytest.fixture

@@ -17,12 +17,8 @@ from curation.export.fact_formats import (
     fact_rows,
     knowedit_gaps,
     t_rows,
-    write_cf,
-    write_counterfact,
-    write_easyedit,
     write_facts,
     write_knowedit,
-    write_t,
 )
 from curation.export.formats import chosen_exporter
 from curation.loaders import load
@@ -72,30 +68,6 @@ def test_case_ids_of_counterfact_stay_and_others_get_free_numbers() -> None:
     assert [row["case_id"] for row in rows] == [1, 2, 3, 4, 0]
 
 
-def test_free_numbers_fill_gaps_and_skip_what_is_taken() -> None:
-    keys = [f"counterfact/{n}" for n in (2, 0, 5)]
-    rows = counterfact_rows([bare(k) for k in ["a", *keys, "b", "c", "d", "e"]])
-    assert [row["case_id"] for row in rows] == [1, 2, 0, 5, 3, 4, 6, 7]
-
-
-@pytest.mark.parametrize("key", ["counterfact/01", "counterfact/-1", "counterfact/9" + "9" * 18, "xcounterfact/3"])
-def test_what_only_looks_like_a_number_of_counterfact_gets_a_free_one(key: str) -> None:
-    assert [r["case_id"] for r in counterfact_rows([bare(key), bare("counterfact/0")])] == [1, 0]
-
-
-def test_no_case_is_no_record() -> None:
-    assert list(counterfact_rows([])) == list(easyedit_rows([])) == list(fact_rows([])) == []
-
-
-def test_a_case_of_a_fact_alone() -> None:
-    (row,) = counterfact_rows([bare("f", paraphrases=())])
-    assert (row["paraphrase_prompts"], row["neighborhood_prompts"], row["generation_prompts"]) == ([], [], [])
-    assert "pararel_idx" not in row and "id" not in row["requested_rewrite"]["target_true"]
-    (row,) = easyedit_rows([bare("f", paraphrases=())])
-    assert (row["portability"], row["locality"], row["rephrase_prompt"]) == ({}, {}, "")
-    assert "locality_prompt" not in row
-
-
 def test_what_counterfact_said_beside_goes_back_and_nothing_else() -> None:
     record = {"attribute_prompts": ["x"], "generation_prompts": ["own", "How?"], "pararel_idx": 7, "colour": "red"}
     wrong = {"attribute_prompts": "x", "pararel_idx": "7"}
@@ -141,23 +113,6 @@ def test_prompts_and_targets_of_scripts_stay_together() -> None:
     assert [(x["prompt"], x["ground_truth"]) for x in row["locality"]["Script_Neighbour"]] == near
     plain = [(x["prompt"], x["ground_truth"]) for x in row["locality"]["Neighbour"]]
     assert (row["locality_prompt"], row["locality_ground_truth"]) == plain[0]
-
-
-def test_a_neighbour_prompt_that_is_told_twice_is_asked_once() -> None:
-    case = next(c for c in mini_split().cases if c.neighbours)
-    near = case.neighbours[0].fact.model_copy(update={"old": case.fact.old})
-    neighbour = case.neighbours[0].model_copy(update={"fact": near})
-    fact = case.fact.model_copy(update={"neighbour_prompts": (near.fact_prompt,)})
-    (row,) = easyedit_rows([case.model_copy(update={"fact": fact, "neighbours": (neighbour,)})])
-    assert row["locality"]["Neighbour"] == [{"prompt": near.fact_prompt, "ground_truth": fact.old.text}]
-
-
-def test_the_number_written_is_that_of_the_records(tmp_path: Path) -> None:
-    split = mini_split()
-    for write, only in ((write_counterfact, {"counterfactual"}), (write_easyedit, {"counterfactual", "temporal"})):
-        number = write(split, tmp_path / "x.json")
-        assert number == len(json.loads((tmp_path / "x.json").read_text()))
-        assert number == sum(c.fact.change in only for c in split.cases) > 0
 
 
 def test_lists_that_cases_cannot_fill_are_named_with_their_number() -> None:
@@ -253,15 +208,6 @@ def test_a_case_without_prompts_and_neighbours() -> None:
     assert row["relation"] == "capital" and not list(cf_rows([temporal]))
 
 
-@pytest.mark.parametrize(("rows", "change"), [(cf_rows, "counterfactual"), (t_rows, "temporal")])
-def test_numbers_run_over_the_cases_of_the_kind_alone(rows: Any, change: str, tmp_path: Path) -> None:
-    split = mini_split()
-    number = sum(c.fact.change == change for c in split.cases)
-    assert [row["case_id"] for row in rows(split.cases)] == list(range(number)) != []
-    write = write_cf if change == "counterfactual" else write_t
-    assert write(split, tmp_path / "x.json") == number == len(json.loads((tmp_path / "x.json").read_text()))
-
-
 def test_neighbours_of_cf_are_those_that_share_the_old_object() -> None:
     case = next(c for c in mini_split().cases if c.fact.change == "counterfactual" and c.neighbours)
     (near, *_) = case.neighbours
@@ -309,9 +255,3 @@ def test_cases_of_other_origins_stand_behind_with_the_lowest_free_numbers(kind: 
     expected = dict(zip(subjects, (0, 1, "a12", 2, 3, 4), strict=False))
     assert numbers == expected, "a text stays one; a number that stands twice is free for the first alone"
     assert [row["case_id"] for row in entries] == [1, "a12", 0, 2, 3, 4], "cases of no ScEdit file come last"
-
-
-@pytest.mark.parametrize(("kind", "change", "rows"), KINDS)
-def test_prefixed_cases_keep_their_numbers_where_they_are_free(kind: str, change: str, rows: Any) -> None:
-    cases = with_keys(change, f"second/scedit-{kind}/70", f"second/scedit-{kind}/8", f"second/scedit-{kind}/007")
-    assert [row["case_id"] for row in rows(cases)] == [8, 70, "007"]

@@ -1,9 +1,6 @@
 from __future__ import annotations
 
 import json
-import os
-import resource
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -58,9 +55,6 @@ def test_which_shapes_hold_events_and_documents(tmp_path: Path, split: Split) ->
         export(split, tmp_path / "x.json", "counterfact")
 
 
-FILES = [n for n in EXPORTERS.names() if n not in ("parquet", "datasets")]
-
-
 @pytest.mark.parametrize("name", [("ScEdit-CF.json", "scedit-cf"), ("ScEdit-T.json", "scedit-t")])
 def test_the_shipped_shapes_are_those_of_the_split(tmp_path: Path, name: tuple[str, str]) -> None:
     export(mini_split(), tmp_path / "x.json", name[1])
@@ -83,71 +77,6 @@ def test_a_place_that_is_no_folder(tmp_path: Path, name: str) -> None:
     with pytest.raises(UserError, match="cannot be written: (a file stands|File exists|Not a dir)") as error:
         export(split_for(name), tmp_path / "file" / "x", name)
     assert "\n" not in str(error.value)
-
-
-@pytest.fixture
-def closed(tmp_path: Path) -> Iterator[Path]:
-    """A folder into which this process may not write; root becomes nobody for it."""
-    export(mini_split(), tmp_path / "first", "datasets")  # loads what nobody may not be able to load
-    tmp_path.chmod(0o500)
-    root = os.geteuid() == 0
-    if root:
-        os.seteuid(65534)
-    try:
-        yield tmp_path
-    finally:
-        if root:
-            os.seteuid(0)
-        tmp_path.chmod(0o700)
-
-
-@pytest.mark.parametrize("name", EXPORTERS.names())
-def test_a_closed_folder(closed: Path, name: str) -> None:
-    with pytest.raises(UserError, match="cannot be written: Permission denied"):
-        export(split_for(name), closed / "x", name)
-
-
-@pytest.fixture
-def small_files() -> Iterator[None]:
-    """Files end at 4,096 bytes, as on a disk that is nearly full."""
-    soft, hard = resource.getrlimit(resource.RLIMIT_FSIZE)
-    resource.setrlimit(resource.RLIMIT_FSIZE, (4096, hard))
-    try:
-        yield
-    finally:
-        resource.setrlimit(resource.RLIMIT_FSIZE, (soft, hard))
-
-
-@pytest.mark.parametrize("name", EXPORTERS.names())
-@pytest.mark.usefixtures("small_files")
-def test_a_full_disk_leaves_what_was_there(tmp_path: Path, name: str) -> None:
-    target = tmp_path / "x"
-    if name in FILES:
-        target.write_text("earlier")
-    with pytest.raises(UserError, match="cannot be written") as error:
-        export(split_for(name), target, name)
-    assert "\n" not in str(error.value)
-    assert str(error.value).startswith(f"{target}: ") and "File too large" in str(error.value)
-    assert "partial" not in str(error.value)
-    assert [p.name for p in tmp_path.iterdir()] == (["x"] if name in FILES else [])
-    assert name not in FILES or target.read_text() == "earlier"
-
-
-@pytest.mark.parametrize("name", ["parquet", "datasets"])
-def test_a_folder_with_something_in_it_is_left_alone(tmp_path: Path, name: str) -> None:
-    (tmp_path / "mine.txt").write_text("mine")
-    with pytest.raises(UserError, match="something here already"):
-        export(mini_split(), tmp_path, name)
-    assert [p.name for p in tmp_path.iterdir()] == ["mine.txt"]
-
-
-@pytest.mark.parametrize("name", EXPORTERS.names())
-def test_what_a_killed_run_left_is_no_hindrance(tmp_path: Path, name: str) -> None:
-    stale = tmp_path / (f".x.{2**22 + 7}-1.partial" if name in FILES else ".x.scedit-partial/half")
-    stale.parent.mkdir(exist_ok=True)
-    stale.write_text("half")
-    assert export(split_for(name), tmp_path / "x", name) > 0
-    assert (tmp_path / "x").exists() and stale.exists() is (name in FILES)
 
 
 def test_a_table_comes_back_as_the_edited_facts(tmp_path: Path) -> None:

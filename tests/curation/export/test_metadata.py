@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from curation.export.metadata import DataFile, PublisherDetails, ReleasePart, card, croissant, hub_licence
+from curation.export.metadata import DataFile, PublisherDetails, ReleasePart, card, croissant
 from curation.export.parquet import TABLES
 from curation.export.publish import DEFAULT_OF_EVENTS, publish
 from curation.export.summary import SplitSummary, event_numbers, survey
@@ -17,7 +17,6 @@ from curation.loaders.importer import import_split
 from curation.shipped import events_split, mini_split, shipped_split
 from curation.splits.split_file import Split, load_split, make_split
 from curation.store.store import Store
-from schemas.cases import Case
 from schemas.events.questions import TendencyQuestion
 from schemas.facts import Source
 from schemas.lineage import Lineage
@@ -26,7 +25,6 @@ from schemas.verdicts import Verdict, verdict_key
 from tests.support.curation.rule_records import ann, said
 from tests.support.curation.verdicts import make_verdict
 from tests.support.events import MOVE, event_case, make_event, make_fact_question, make_tendency
-from tests.support.facts import peru_fact
 
 PARTS = (ReleasePart("mini.jsonl", "the frozen split", (), 58), ReleasePart("x.json", "other", ("aliases", "keys"), 42))
 
@@ -124,14 +122,6 @@ def test_licences_are_named_by_source(four: Split) -> None:
     assert "| A \\| B | CC BY-SA 4.0 | - | 1 |" in text and "Several licences meet here" in text
     assert 'license: other\nlicense_name: "CC0-1.0 and CC BY-SA 4.0"' in text
     assert "Several licences" not in card(four, survey(four), PARTS)
-
-
-@pytest.mark.parametrize(
-    ("licences", "hub"),
-    [(["CC0-1.0"], "cc0-1.0"), (["MIT"], "mit"), (["not stated"], "other"), (["MIT", "CC0-1.0"], "other")],
-)
-def test_the_hubs_words(licences: list[str], hub: str) -> None:
-    assert hub_licence(licences) == hub
 
 
 def test_without_tables_nothing_is_said_of_them(four: Split) -> None:
@@ -232,13 +222,6 @@ def test_mlcroissant_reads_every_record(release: Path) -> None:
     assert len(list(dataset.records("prompts"))) == prompts
 
 
-def test_the_description_says_who_wrote_and_judged_it() -> None:
-    four = shipped_split("open:dev")
-    description = croissant(four, survey(four), [])["description"]
-    assert "Written by the toolkit's authors" in description and description.endswith("until people have judged it.")
-    assert "ritten by" not in croissant(mini_split(), survey(mini_split()), [])["description"]
-
-
 SPLIT = make_split("four", mini_split().cases[:4])
 QUESTIONS = [q.id for c in SPLIT.cases for q in c.questions]
 LINK = SPLIT.cases[0].neighbours[0].link
@@ -266,28 +249,6 @@ def rating(item: str, rater: str, value: int | None, **changes: object) -> Ratin
     return Rating.model_validate({**fields, **changes})
 
 
-def test_one_bare_fact() -> None:
-    summary = survey(make_split("one", [Case(key="case/f", fact=peru_fact("f"))]))
-    assert (summary.questions, summary.prompts, summary.lonely, summary.repeated) == (0, 0, 1, 0)
-    assert (summary.steps, summary.neighbours, summary.changes) == ({}, {}, {"counterfactual": 1})
-    assert summary.relations == {"capital": 1} and summary.licences == ["CC0-1.0"]
-
-
-def test_licences_most_frequent_first_over_all_sources() -> None:
-    def case(key: str, name: str, licence: str) -> Case:
-        return Case(key=f"case/{key}", fact=peru_fact(key, source=Source(name=name, licence=licence)))
-
-    rare_first = [case("a", "one", "MIT"), case("b", "two", "CC0-1.0"), case("c", "three", "CC0-1.0")]
-    assert survey(make_split("s", rare_first)).licences == ["CC0-1.0", "MIT"]
-
-
-def test_steps_are_in_order_and_unknown_ones_last() -> None:
-    (case, *_) = SPLIT.cases
-    prompts = [case.prompts[0].model_copy(update={"key": f"p{n}", "step": n}) for n in (10, None, 2)]
-    variant = case.model_copy(update={"prompts": tuple(prompts)})
-    assert list(survey(make_split("s", [variant])).steps) == [2, 10, None]
-
-
 def test_without_a_store_nothing_is_said_of_people(base: Path, tmp_path: Path) -> None:
     summary, with_store = survey(SPLIT), told(base, tmp_path)
     assert not summary.from_store and with_store.from_store
@@ -296,31 +257,12 @@ def test_without_a_store_nothing_is_said_of_people(base: Path, tmp_path: Path) -
     assert with_store.prompts == summary.prompts
 
 
-def test_verdicts_on_other_items_do_not_count(base: Path, tmp_path: Path) -> None:
-    summary = told(
-        base,
-        tmp_path,
-        said(QUESTIONS[0], "leak@1", "keep"),
-        said("0" * 20, "leak@1", "drop"),
-        said(LINK.id, "pair@1", "drop", "0" * 20),
-        said(LINK.id, "pair@1", "keep", SPLIT.cases[0].neighbours[0].prompts[0].id),
-        said(QUESTIONS[1], "near@1", value=0.5),
-    )
-    assert summary.checks == {"leak@1": {"keep": 1}, "near@1": {"measured": 1}, "pair@1": {"keep": 1}}
-
-
 def test_one_persons_word_is_acceptance_and_no_agreement(base: Path, tmp_path: Path) -> None:
     summary = told(base, tmp_path, ann(QUESTIONS[0], "keep"), ann(QUESTIONS[1], "drop"))
     (people,) = summary.people
     assert (people.task, people.raters, people.items, people.judgements) == ("filter@1", 1, 2, 2)
     assert people.labels == {"drop": 1, "keep": 1} and people.acceptance.startswith("0.500 [")
     assert "undefined" in people.exact and "undefined" in people.alpha
-
-
-def test_who_only_left_items_unscored_judged_nothing(base: Path, tmp_path: Path) -> None:
-    summary = told(base, tmp_path, ann(QUESTIONS[0], "unscored"))
-    assert summary.people[0].acceptance == "undefined, because nothing was judged"
-    assert summary.people[0].judgements == 0
 
 
 def test_people_who_contradict_each_other(base: Path, tmp_path: Path) -> None:

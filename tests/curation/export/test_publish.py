@@ -69,20 +69,6 @@ def test_only_a_release_is_replaced(tmp_path: Path) -> None:
     assert [p.name for p in tmp_path.iterdir()] == ["r"]
 
 
-@pytest.mark.parametrize("beside", ["notes", "data/old", ".git"])
-def test_a_folder_that_is_no_part_of_the_release_stays_though_it_is_empty(tmp_path: Path, beside: str) -> None:
-    folder = tmp_path / "r"
-    publish(mini_split(), folder, formats=["split", "parquet"])
-    before = tree(folder)
-    (folder / beside).mkdir()
-    with pytest.raises(UserError, match=f"no part of the release: {beside}/"):
-        publish(mini_split(), folder, replace=True)
-    assert (folder / beside).is_dir() and tree(folder) == before
-    (folder / beside).rmdir()
-    publish(mini_split(), folder, formats=["split", "parquet"], replace=True)
-    assert tree(folder) == before
-
-
 def test_a_failure_on_the_way_keeps_the_earlier_release(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     publish(mini_split(), tmp_path / "r", formats=["split"])
     before = tree(tmp_path / "r")
@@ -104,14 +90,6 @@ def test_a_kill_between_the_two_renames_is_mended(tmp_path: Path) -> None:
     with pytest.raises(UserError, match="something here already"):
         publish(mini_split(), folder)
     assert tree(folder) == before and [p.name for p in tmp_path.iterdir()] == ["r"]
-
-
-def test_neighbours_with_such_names_are_left_alone(tmp_path: Path) -> None:
-    for name in ("r.old", "r.partial"):
-        (tmp_path / name).mkdir()
-    publish(mini_split(), tmp_path / "r", formats=["split"])
-    publish(mini_split(), tmp_path / "r", formats=["split"], replace=True)
-    assert {p.name for p in tmp_path.iterdir()} == {"r", "r.old", "r.partial"}
 
 
 KILLED = """
@@ -227,11 +205,6 @@ def test_the_whole_release_in_one_commit_private_unless_asked(release: Path) -> 
             p.relative_to(release).as_posix(): p.read_bytes() for p in release.rglob("*") if p.is_file()
         }
         assert b"license" in contents["README.md"] and "token" not in options | more
-
-
-def test_files_and_sizes(release: Path) -> None:
-    files = {f.name: f.size for f in files_to_push(release)}
-    assert files == {p.relative_to(release).as_posix(): p.stat().st_size for p in release.rglob("*") if p.is_file()}
 
 
 @pytest.mark.parametrize("name", [".env", "notes.txt", "data/secret.json", ".git/config"])

@@ -5,15 +5,12 @@ from __future__ import annotations
 import errno
 import json
 import os
-import subprocess
-import sys
 from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
 from curation.files.atomic import (
-    KEPT,
     atomic_file,
     atomic_folder,
     atomic_path,
@@ -23,7 +20,6 @@ from curation.files.atomic import (
     write_text,
 )
 from schemas.core.errors import UserError
-from tests.support import ROOT
 
 WRITERS: dict[str, Callable[[Path], None]] = {
     "text": lambda path: write_text(path, "new", "the page"),
@@ -119,20 +115,6 @@ def test_a_folder_or_a_pipe_in_a_files_place(tmp_path: Path, write: Callable[[Pa
         with pytest.raises(UserError, match=f"this is {kind}, a file is to be written"):
             write(tmp_path / name)
     assert sorted(p.name for p in tmp_path.iterdir()) == ["folder", "pipe"]
-
-
-def test_a_disk_that_is_full_half_way(tmp_path: Path) -> None:
-    """A limit on the size of files is what a full disk is to a writer: the write itself fails."""
-    (tmp_path / "x").write_text("old")
-    code = (
-        "import resource, signal, sys; from pathlib import Path; from curation.files.atomic import write_text\n"
-        "signal.signal(signal.SIGXFSZ, signal.SIG_IGN); resource.setrlimit(resource.RLIMIT_FSIZE, (5000, 5000))\n"
-        "from schemas.core.errors import UserError\n"
-        f"try: write_text(Path({str(tmp_path / 'x')!r}), 'new ' * 9000, 'the page')\nexcept UserError as e: print(e)"
-    )
-    process = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True, cwd=ROOT).stdout
-    assert "x: the page cannot be written: File too large; nothing was put there" in process
-    assert [p.name for p in tmp_path.iterdir()] == ["x"] and (tmp_path / "x").read_text() == "old"
 
 
 def test_text_as_it_is(tmp_path: Path) -> None:
@@ -253,11 +235,3 @@ def test_the_outermost_command_decides(tmp_path: Path) -> None:
         write_text(tmp_path / "a", "new")
     with pytest.raises(UserError, match="'scedit split freeze'"):
         write(tmp_path / "a", command="split freeze")
-
-
-def test_the_list_drops_the_oldest(tmp_path: Path, cache: Path) -> None:
-    cache.mkdir()
-    (cache / "outputs.json").write_text(json.dumps({f"/{n}": ["x", 1, 1] for n in range(KEPT)}))
-    write(tmp_path / "a")
-    known = json.loads((cache / "outputs.json").read_text())
-    assert len(known) == KEPT and "/0" not in known and known[str(tmp_path / "a")][0] == "split export"

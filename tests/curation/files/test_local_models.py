@@ -303,13 +303,6 @@ def test_files_are_found_by_their_ending(monkeypatch: pytest.MonkeyPatch, tmp_pa
         embedded_gguf()
 
 
-@pytest.mark.parametrize("files", [None, []])
-def test_a_package_without_files(monkeypatch: pytest.MonkeyPatch, files: list[Path] | None) -> None:
-    monkeypatch.setattr(model_packages, "distribution", lambda name: Installed(files))
-    with pytest.raises(ModelError, match="holds no"):
-        minilm_folder()
-
-
 def test_an_absent_package_says_what_to_run(monkeypatch: pytest.MonkeyPatch) -> None:
     def absent(name: str) -> None:
         raise PackageNotFoundError(name)

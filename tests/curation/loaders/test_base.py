@@ -32,11 +32,8 @@ from curation.loaders.shapes import (
     Target,
     Text,
     Texts,
-    relation_of,
     rest,
     template,
-    unique_key_part,
-    wikidata,
 )
 from curation.loaders.sources import OWN, UPSTREAM
 from schemas.core.errors import DataError
@@ -317,11 +314,6 @@ def test_invisible_characters_at_an_end_go_and_are_said(tmp_path: Path, sign: st
     assert [p.what for p in loaded.problems] == ["invisible characters at an end of new, prompt were removed"]
 
 
-def test_relations_of_signs_alone_are_different_relations(tmp_path: Path) -> None:
-    first, second = (load(write_fact(tmp_path, "csv", relation=sign)).facts[0] for sign in ("???", "->"))
-    assert first.relation.id != second.relation.id and "x" not in (first.relation.id, second.relation.id)
-
-
 @pytest.mark.parametrize(
     ("prompt", "subject", "expected"),
     [
@@ -351,17 +343,6 @@ def test_an_absent_subject_is_told() -> None:
         template("f{} by Ann is", "Ann")
 
 
-def test_relations_without_a_name_are_their_template() -> None:
-    assert relation_of("{}") == "template:x"
-    assert len(relation_of("{} is " + "very " * 99)) <= 80 + len("template:")
-
-
-def test_equal_slugs_stay_apart() -> None:
-    assert unique_key_part("Peru", "a") != unique_key_part("peru", "a") != unique_key_part("Peru", "b")
-    assert unique_key_part("Peru", "ab", "c") != unique_key_part("Peru", "a", "bc")
-    assert unique_key_part("?!") != unique_key_part("!?")
-
-
 class Probe(Shape):
     """A record with every kind of field."""
 
@@ -370,19 +351,6 @@ class Probe(Shape):
     names: Names = ()
     id: Id = "-"
     inner: Annotated[tuple[Target, ...], Listed] = ()
-
-
-@pytest.mark.parametrize(
-    ("values", "texts"),
-    [(None, ()), ("", ()), (" a ", ("a",)), (["a", "", " ", None, 3, "b "], ("a", "b")), ([], ())],
-)
-def test_texts(values: object, texts: tuple[str, ...]) -> None:
-    assert Probe.of({"text": " x ", "texts": values}).texts == texts
-
-
-def test_names_are_flat_and_come_once() -> None:
-    told = [["Berlin", "Berlin, Germany"], {"value": "no", "aliases": ["not", ""]}, None, 1994, True, [], "Berlin"]
-    assert Probe.of({"text": "x", "names": told}).names == ("Berlin", "Berlin, Germany", "no", "not", "1994")
 
 
 @pytest.mark.parametrize(
@@ -411,21 +379,6 @@ def test_a_missing_field_and_the_fields_of_others() -> None:
     with pytest.raises(ValueError, match="the field 'text' is missing"):
         Probe.of({})
     assert Probe.of({"text": "x", "odd": [1]}).others == {"odd": [1]}
-
-
-@pytest.mark.parametrize(
-    ("value", "letter", "known_values"),
-    [
-        ("Q1", "Q", True),
-        ("P31", "P", True),
-        ("P31", "Q", False),
-        ("Q1x", "Q", False),
-        ("Q", "Q", False),
-        (1, "Q", False),
-    ],
-)
-def test_wikidata_ids(value: object, letter: str, known_values: bool) -> None:
-    assert wikidata(value, letter) == (value if known_values else None)
 
 
 def test_what_a_fact_does_not_carry_is_kept_once() -> None:

@@ -43,15 +43,6 @@ def test_an_array_is_read_as_python_reads_it_and_where_it_is_cut_its_whole_recor
     assert [kind for _, kind in told(part)] == ["truncated"]
 
 
-@pytest.mark.parametrize(
-    ("kind", "losses"),
-    [("malformed", True), ("invalid", True), ("truncated", True), ("duplicate", True), ("contradictory", False),
-     ("suspect", False), ("count", False), ("left", False)],
-)  # fmt: skip
-def test_which_problems_lose_a_record(kind: str, losses: bool) -> None:
-    assert Row("f", {}).problem(kind, "x").lost is losses
-
-
 @settings(max_examples=40, deadline=None)
 @given(records=RECORDS.filter(lambda r: all(r)))
 def test_lines_are_read_as_python_reads_them(records: list[dict[str, object]], tmp_path_factory: object) -> None:

@@ -1,10 +1,7 @@
 from __future__ import annotations
 
 import json
-import subprocess
-import sys
 import tomllib
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -13,7 +10,7 @@ from click.testing import CliRunner
 
 from curation.cli import overlap as commands_dedup
 from curation.loaders.importer import import_split
-from curation.overlap.contamination import LEVELS, OwnedText, TextCollection, open_collection, overlap
+from curation.overlap.contamination import LEVELS, TextCollection, open_collection, overlap
 from curation.overlap.near_duplicates import default_threshold, near_duplicates, store_items
 from curation.rules.rule import SplitRule
 from curation.rules.selection import choose
@@ -181,44 +178,6 @@ def test_texts_of_a_case_are_its_own_and_only_cloze_prompts_are_marked() -> None
     assert list(collection.facts) == [(case.key, case.fact)], "neighbours are no training targets"
 
 
-def test_nothing_is_a_collection_too() -> None:
-    for collection in (
-        TextCollection.from_cases("x", []),
-        TextCollection.from_facts("x", []),
-        TextCollection.from_texts("x", ["", " \t", "\n"]),
-    ):
-        assert (collection.owners, len(collection.facts), len(collection.texts)) == ((), 0, 0)
-
-
-def test_lines_are_owned_by_their_numbers_with_empty_ones_counted() -> None:
-    collection = TextCollection.from_texts("t", ["a\n", "", "a\n"])
-    assert list(collection.texts) == [OwnedText("t:1", "a\n"), OwnedText("t:3", "a\n")]
-
-
-def test_odd_text_comes_back_as_it_was() -> None:
-    """Texts lie on the disk as JSON lines: what JSON or a line could break must survive."""
-    odd = ["a\u2028b\x85c", '"quoted\\"', "line\nend\r", "\ud800 half a pair", "\x00", "Zürich 東京 \U0001f600"]
-    fact = peru_fact("f/odd", paraphrases=tuple(odd[:2]))
-    collection = TextCollection.from_facts("x", [fact], texts=[OwnedText("f/odd", text) for text in odd])
-    assert [t.text for t in collection.texts] == [fact.fact_prompt, *odd[:2], *odd]
-    assert [t.cloze for t in collection.texts] == [True] * 3 + [False] * len(odd)
-    assert collection.facts[0] == ("f/odd", fact)
-
-
-def test_texts_can_be_gone_through_again_and_from_the_end() -> None:
-    collection = TextCollection.from_texts("t", (f"line {n}" for n in range(1000)))
-    assert collection.texts[999].text == collection.texts[-1].text == "line 999"
-    assert list(collection.texts) == list(collection.texts)
-
-
-def test_facts_are_read_once_from_a_source_that_ends() -> None:
-    def once() -> Iterator[object]:
-        yield PERU_FACT
-
-    collection = TextCollection.from_facts("x", once())  # type: ignore[arg-type]
-    assert [t.text for t in collection.texts] == [PERU_FACT.fact_prompt, *PERU_FACT.paraphrases]
-
-
 def test_a_store_gives_questions_and_prompts_under_their_fact(tmp_path: Path) -> None:
     path = tmp_path / "s.duckdb"
     with Store.open(path, create=True) as store:
@@ -376,17 +335,6 @@ def test_items_of_a_store(store: Path, kind: str, scope: str) -> None:
 def test_a_kind_without_text_is_refused(store: Path) -> None:
     with Store.open(store) as s, pytest.raises(UserError, match="no text to compare"):
         list(store_items(s, "neighbour"))
-
-
-def test_the_benchmark_measures_itself_against_the_truth() -> None:
-    root = ROOT
-    if not (root / "benchmarks" / "curation.py").is_file():
-        pytest.skip("the benchmarks are not shipped with the package")
-    command = [sys.executable, "-m", "benchmarks.curation", "--one", "rouge1:1500:0.8", "--pairs", "30"]
-    process = subprocess.run(command, cwd=root, capture_output=True, text=True, check=True)
-    result = json.loads(process.stdout)
-    assert result["item_precision"] == 1.0 and result["item_recall"] > 0.9 and result["duplicates"] > 150
-    assert result["sample_true_pairs"] > 5 and result["peak_mib"] > result["start_mib"] > 0
 
 
 @pytest.mark.parametrize(

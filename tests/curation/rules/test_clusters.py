@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import itertools
 import random
 from pathlib import Path
 
@@ -11,7 +10,7 @@ import pytest
 from curation.overlap.near_duplicates import near_duplicates, store_items
 from curation.rules.explain import explain
 from curation.rules.rule import DocumentRule, EventRule, SplitRule
-from curation.rules.selection import Ruling, SelectionStream, choose, components, resolve_clusters
+from curation.rules.selection import Ruling, SelectionStream, choose
 from curation.splits.versions import Errata, Erratum
 from curation.store.store import Store
 from schemas.core.records import Record
@@ -83,21 +82,6 @@ def test_thresholds_over_measured_near_duplicates(alone: Store) -> None:
         rule = {"thresholds": [{"check": "near_duplicate", "below": below, "clusters": True, "unit": "rouge1_f"}]}
         results[below] = kept(alone, SplitRule.model_validate(rule))
     assert results == {0.5: "0", 0.8: "0", 0.9: "012"}
-
-
-def test_components_do_not_depend_on_order() -> None:
-    edges = {"c": ("b",), "b": ("a",), "x": ("y",), "q": ("q",)}
-    expected = [["a", "b", "c"], ["q"], ["x", "y"]]
-    for order in itertools.permutations(edges):
-        assert components({k: edges[k] for k in order}) == expected
-
-
-def test_nothing_is_settled_without_clusters_or_verdicts(store: Store) -> None:
-    assert resolve_clusters(store, Ruling(store, SplitRule.model_validate(MEASURED))) == {}
-    store.put([like(Q1, Q0)])
-    rule = SplitRule.model_validate({"thresholds": [{"check": "dup", "max": 0.4, "unit": "f"}]})
-    assert resolve_clusters(store, Ruling(store, rule)) == {}
-    assert kept(store, rule) == "02", "without clusters a value out of bounds is one item's own"
 
 
 @pytest.mark.parametrize("then", ["drop", "hold"])

@@ -10,9 +10,9 @@ import pytest
 from click.testing import CliRunner
 
 from curation.cli.splits import explain as command
-from curation.rules.explain import Explanation, ExplanationStep, explain, rule_of, threshold_text
+from curation.rules.explain import explain, rule_of
 from curation.rules.release import freeze, freeze_with_report
-from curation.rules.rule import Decision, DocumentRule, EventRule, SplitRule, Threshold, read_rule
+from curation.rules.rule import DocumentRule, EventRule, SplitRule, read_rule
 from curation.rules.selection import Ruling, SelectionStream, choose
 from curation.shipped import mini_split
 from curation.splits.versions import Errata, Erratum
@@ -162,31 +162,6 @@ def test_contradictions_on_the_road_are_listed(store: Store) -> None:
     assert f"  contradiction: {contradictions}" in explanation.text() and explanation.payload()["contradictions"] == (
         contradictions,
     )
-
-
-EVENT = make_event()
-
-
-def test_the_deciding_verdict_is_marked_and_all_are_listed() -> None:
-    verdicts = (make_verdict(EVENT.id, "drop", "leak@2"), make_verdict(EVENT.id, "keep", "other@1"))
-    step = ExplanationStep(EVENT, Decision("drop", "leak", "r"), verdicts)
-    explanation = Explanation(EVENT.key, "event", "out", "why", (step,), ("a bound",), ("a contradiction",))
-    assert explanation.text().splitlines() == [
-        "event e/merger: OUT, why",
-        "  event e/merger: drop by leak: r",
-        "   * drop by leak@2: r",
-        "     keep by other@1: r",
-        "  contradiction: a contradiction",
-        "  threshold: a bound",
-    ]
-    assert explanation.payload()["steps"][0]["by"] == "leak" and explanation.payload()["thresholds"] == ("a bound",)
-    assert "no verdict" in explanation._replace(steps=(step._replace(verdicts=()),)).text()
-
-
-def test_words() -> None:
-    assert threshold_text(Threshold(check="near", max=0.4, then="hold")) == "near at most 0.4, otherwise hold"
-    clusters = Threshold(check="near", below=0.4, unit="f", clusters=True)
-    assert threshold_text(clusters) == "near below 0.4 f, otherwise drop, one of each cluster stays"
 
 
 RECORDS = {r.key: r for r in (*event_records(), *document_records())}

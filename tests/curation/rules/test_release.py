@@ -8,15 +8,13 @@ from typing import Any
 
 import pytest
 
-from curation.quality.sample import draw, keep_sample, sheet
-from curation.quality.sheets import import_sheets, write_sheet
 from curation.rules.release import compare, freeze, freeze_with_report, note_published, release
 from curation.rules.rule import SplitRule
-from curation.splits.split_file import Split, load_split, make_split, write_split
+from curation.splits.split_file import load_split, make_split, write_split
 from curation.splits.versions import Erratum
 from curation.store.store import Store
 from schemas.cases import Case
-from schemas.core.errors import DataError, StoreError, UserError
+from schemas.core.errors import DataError, UserError
 from tests.support.curation.rule_records import CHAINS, EDIT, P0, P1, Q0, S0, said
 from tests.support.facts import peru_fact
 
@@ -95,21 +93,6 @@ def test_another_rule_with_the_same_cases_keeps_the_header_and_says_so(
     assert "mine@1.0.0 is frozen already" in caplog.text
 
 
-def test_other_cases_under_a_taken_version_are_refused(two_edits: Path) -> None:
-    with Store.open(two_edits, write=True) as store:
-        split = freeze(store, "mine", SplitRule())
-        with pytest.raises(StoreError, match="another split is called 'mine@1.0.0'"):
-            freeze(store, "mine", SplitRule(prefix="f/chile"))
-        assert store.split("mine").digest == split.digest
-
-
-def test_a_split_of_which_no_case_is_left_is_refused(two_edits: Path) -> None:
-    with Store.open(two_edits, write=True) as store:
-        with pytest.raises(UserError, match="would have no case"):
-            freeze(store, "mine", SplitRule(prefix="nothing/"))
-        assert store.split_names() == []
-
-
 def test_a_dropped_case_whose_fact_is_gone_and_one_whose_store_changed(two_edits: Path, tmp_path: Path) -> None:
     with Store.open(two_edits, write=True) as store, Store.open(tmp_path / "empty.duckdb", create=True) as empty:
         old = freeze(store, "mine", SplitRule())
@@ -126,29 +109,6 @@ def test_a_header_without_a_rule_compares_without_reasons(two_edits: Path) -> No
         old = freeze(store, "mine", SplitRule())
         new = freeze(store, "mine", SplitRule(prefix="f/chile"), version="2.0.0")
         assert [c.reason for c in compare(store, old, new._replace(header={})).changes] == [""]
-
-
-def _candidate(store: Store, *, people: tuple[str, ...] = ("ann",)) -> Split:
-    split = freeze(store, "mine", SplitRule(), version="1.0.0-candidate")
-    keep_sample(store, draw(split, percent=100, people=people))
-    return split
-
-
-def test_a_release_waits_until_the_sample_is_complete(two_edits: Path, tmp_path: Path) -> None:
-    with Store.open(two_edits, write=True) as store:
-        split = _candidate(store)
-        with pytest.raises(UserError, match=r"waits for the quality sample .*answers missing: ann 3"):
-            release(store, "mine")
-        with pytest.raises(UserError, match="waits for the quality sample"):
-            release(store, "mine", without_sample="  ")
-        assert [label for label, _, _ in store.split_names()] == ["mine@1.0.0-candidate"]
-        rows = sheet(draw(split, percent=100, people=("ann",)), split.cases, "ann")
-        yes = {"question": "yes", "change": "yes", "cut": "yes"}
-        write_sheet([{**row, **yes} for row in rows], tmp_path / "ann.jsonl")
-        import_sheets(store, [tmp_path / "ann.jsonl"])
-        (version,) = release(store, "mine").split.header["quality"]["samples"]
-    assert (version["items"], version["people"], version["missing"]) == (3, ["ann"], {"ann": 0})
-    assert version["acceptance"]["all"]["value"] == 1.0
 
 
 def test_a_release_keeps_the_cases_and_carries_errata_on(two_edits: Path) -> None:

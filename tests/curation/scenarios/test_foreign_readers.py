@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
@@ -11,11 +10,9 @@ import pytest
 
 from curation.export.fact_formats import cloze
 from curation.export.formats import chosen_exporter, export
-from curation.quality.sheets import write_sheet
 from curation.shipped import mini_split
 from curation.splits.split_file import Split, make_split
 from schemas.cases import Case
-from schemas.facts import Object
 from tests.support.curation.easyedit_readers import (
     FLAT_BATCH,
     KNOWEDIT_LISTS,
@@ -152,34 +149,6 @@ def test_memit_finds_each_field_of_its_counterfact_evaluation(tmp_path: Path) ->
 
 
 # Formats that ``pandas.read_json`` reads, one value a line or one array; the split file's header is a line of its own.
-PANDAS_JSON = {
-    "facts": lambda fact: {"key": fact.key, "prompt": fact.prompt},
-    "scedit-cf": lambda fact: {"subject": fact.subject.text, "target_new": fact.new_object.text},
-    "scedit-t": lambda fact: {"subject": fact.subject.text, "new_update": fact.new_object.text},
-    "easyedit": lambda fact: {"subject": fact.subject.text, "target_new": fact.new_object.text},
-    "counterfact": lambda fact: {"requested_rewrite": None},
-}
-
-
-@pytest.mark.parametrize("format", PANDAS_JSON)
-def test_pandas_reads_a_row_for_each_case(tmp_path: Path, format: str) -> None:
-    pandas = pytest.importorskip("pandas", reason="the package pandas is not installed")
-    split, only = mini_split(), {"scedit-cf": "counterfactual", "counterfact": "counterfactual", "scedit-t": "temporal"}
-    facts = [c.fact for c in split.cases if only.get(format) in (None, c.fact.change)]
-    frame = pandas.read_json(written(tmp_path, split, format), lines=format == "facts", dtype=False)
-    assert len(frame) > len(facts) if format == "facts" else len(frame) == len(facts)
-    for name, values in _columns(PANDAS_JSON[format](fact) for fact in facts).items():
-        assert name in frame.columns
-        if values[0] is not None:
-            assert list(frame[name])[: len(facts)] == values
-
-
-def _columns(rows: Iterable[dict[str, Any]]) -> dict[str, list[Any]]:
-    columns: dict[str, list[Any]] = {}
-    for row in rows:
-        for name, value in row.items():
-            columns.setdefault(name, []).append(value)
-    return columns
 
 
 def test_pandas_reads_the_tables_of_a_release(tmp_path: Path) -> None:
@@ -193,17 +162,3 @@ def test_pandas_reads_the_tables_of_a_release(tmp_path: Path) -> None:
     own = prompts[prompts["neighbour"].isna()]
     assert list(own["text"]) == [p.text for c in cases for p in c.prompts]
     assert not set(prompts["case"]) - set(frame["case"])
-
-
-def test_pandas_takes_texts_for_numbers_and_gaps_unless_it_is_told_not_to(tmp_path: Path) -> None:
-    """Facts of that reader, which the page on publishing tells: years become numbers, and a subject "NA" a gap."""
-    pandas = pytest.importorskip("pandas", reason="the package pandas is not installed")
-    year = BARE.fact.model_copy(update={"old": Object(text="1990"), "new": Object(text="1991")})
-    path = written(tmp_path, make_split("y", [BARE.model_copy(update={"fact": year})]), "easyedit")
-    assert pandas.read_json(path)["target_new"][0] == 1991
-    assert pandas.read_json(path, dtype=False)["target_new"][0] == "1991"
-    write_sheet([{"item": "i", "text": "NA"}], tmp_path / "ann.csv")
-    assert pandas.read_csv(tmp_path / "ann.csv")["text"].isna()[2]
-    assert pandas.read_csv(tmp_path / "ann.csv", dtype=str, keep_default_na=False)["text"][2] == "NA", (
-        "two rows of guidance first"
-    )

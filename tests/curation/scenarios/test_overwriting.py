@@ -123,12 +123,6 @@ def direct_writes(path: Path) -> list[int]:
     return results
 
 
-def test_the_search_finds_writers(tmp_path: Path) -> None:
-    code = 'open("a", "w")\np.write_text("x")\nos.replace(a, b)\np.open("xb")\nopen(p, "rb")\nwrite_text(p)\n'
-    (tmp_path / "a.py").write_text(code)
-    assert direct_writes(tmp_path / "a.py") == [1, 2, 3, 4]
-
-
 def test_all_writers_share_one_piece() -> None:
     packages = ("schemas", "curation", "construction", "evaluation", "annotation_ui")
     results = {}

@@ -18,7 +18,6 @@ from curation.shipped import (
     SPLITS,
     config_path,
     demonstrations_split,
-    fact_events,
     mini_split,
     named_split,
     open_cases,
@@ -122,13 +121,6 @@ def test_minis_prompts_keep_their_secrets(cases: tuple[Case, ...]) -> None:
                     assert not find(prompt.text, thing), (prompt.key, thing.text)
 
 
-def test_texts_of_mini_are_not_repeated(cases: tuple[Case, ...]) -> None:
-    texts = Counter(p.text for c in cases for p in c.prompts) + Counter(
-        p.text for c in cases for n in c.neighbours for p in n.prompts
-    )
-    assert max(texts.values()) == 1
-
-
 def test_the_files_are_where_the_package_looks() -> None:
     for path in (
         SHIPPED / "facts.jsonl",
@@ -213,13 +205,6 @@ def copy(folder: Path) -> Path:
     return folder / open_path().name
 
 
-def test_the_list_of_checksums_is_that_of_the_file(tmp_path: Path) -> None:
-    path = copy(tmp_path)
-    digest, name = path.with_name("checksums.sha256").read_text("utf-8").split()
-    assert name == "open.jsonl"
-    assert hashlib.sha256(verified_text(path).encode()).hexdigest() == digest
-
-
 @pytest.mark.parametrize("kind", ["header", "case", "extra"])
 def test_any_change_is_noticed(tmp_path: Path, kind: str, monkeypatch: pytest.MonkeyPatch) -> None:
     path = copy(tmp_path)
@@ -280,10 +265,6 @@ def test_a_document_goes_by_the_names_of_both_its_subjects() -> None:
         assert names <= set(case.document.names) and len(case.document.names) == len(set(case.document.names))
 
 
-def test_the_same_facts_in_another_order_make_the_same_documents() -> None:
-    assert documents_from_facts(reversed(FACTS)) == CASES
-
-
 def test_two_facts_of_one_relation_and_facts_without_a_wording_make_none() -> None:
     one, other = make_fact("France", "Paris", "Lima"), make_fact("Peru", "Lima", "Oslo")
     assert one.relation.id == other.relation.id
@@ -335,12 +316,6 @@ def bare(text: str) -> str:
     for name in NAMES:
         text = text.replace(name, "_")
     return text.replace("the _", "_")
-
-
-def test_equal_facts_make_equal_events_in_any_order() -> None:
-    facts, wordings = load("shipped").require(), read_toml(fact_events.WORDINGS)
-    assert events_from_facts(facts[::-1], wordings) == EVENT_CASES
-    assert events_from_facts([f for f in facts if f.change != "temporal"], wordings) == ()
 
 
 POOL = pool_from_facts(FACTS)

@@ -16,7 +16,6 @@ from curation.similarity.pairs import cosine_pairs, encode, similar_pairs
 from curation.similarity.texts import TextItem, case_records, group_of, record_text, rouge1_f, text_items, words
 from schemas.cases import Case
 from schemas.core.errors import ModelError, UserError
-from schemas.core.plain_text import plain_text
 from tests.support.arithmetic import make_case
 from tests.support.curation.near_texts import made, slow_pairs
 from tests.support.curation.rule_records import EDIT, LINK, P0, Q0, S0
@@ -42,13 +41,6 @@ def test_the_join_equals_the_double_loop_on_odd_texts(texts: list[str], threshol
     duplicates = [(int(i), int(j)) for b in blocks for i, j in zip(b.first, b.second, strict=True)]
     assert len(duplicates) == len(set(duplicates)), "each pair once"
     assert set(duplicates) == set(slow_pairs(texts, threshold))
-
-
-def test_two_collections_are_joined_across_only() -> None:
-    texts = made(90, seed=3)
-    blocks = similar_pairs(encode(texts), threshold=0.5, between=40)
-    duplicates = {(int(i), int(j)) for b in blocks for i, j in zip(b.first, b.second, strict=True)}
-    assert duplicates == {(i, j) for i, j in slow_pairs(texts, 0.5) if i < 40 <= j}
 
 
 @pytest.mark.parametrize("threshold", [0.5, 0.8])
@@ -108,13 +100,6 @@ def test_inside_which_group(scope: str, groups: list[str]) -> None:
     assert [group_of(r, scope, {EDIT.key: "P36"}) for r in (EDIT, Q0, P0)] == groups
 
 
-def test_a_script_does_not_say_its_fact() -> None:
-    assert group_of(S0, "all", {}) == ""
-    with pytest.raises(UserError, match="a script does not say which fact it belongs to; compare all: --within all"):
-        group_of(S0, "fact", {})
-    assert group_of(Q0, "relation", {}) == "", "a fact that is not there is in no relation"
-
-
 ITEMS = [TextItem("i3", "c", "one two"), TextItem("i1", "a", "one two three"), TextItem("i2", "b", "one")]
 
 
@@ -126,26 +111,6 @@ def test_who_comes_first(prefer: str, keys: str) -> None:
     assert "".join(i.key for i in items) == keys
     assert [items[n].key for n in range(-3, 3)] == [*keys, *keys]
     assert items[1:] == tuple(items)[1:] and len(items) == 3
-
-
-def test_equal_ones_stand_in_order_of_key_and_id() -> None:
-    same = [TextItem("i2", "a", "x"), TextItem("i1", "a", "y"), TextItem("i0", "b", "z")]
-    for prefer in ("key", "longest", "shortest", "judged"):
-        assert [i.id for i in text_items(same, prefer=prefer)] == ["i1", "i2", "i0"]
-
-
-def test_an_item_twice_is_named() -> None:
-    with pytest.raises(UserError, match="the item 'i1' was given twice"):
-        text_items([*ITEMS, TextItem("i1", "z", "other")])
-
-
-def test_an_unknown_preference_gets_the_near_one() -> None:
-    with pytest.raises(UserError, match="unknown preference 'longst'; allowed: .*; did you mean 'longest'"):
-        text_items([], prefer="longst")
-
-
-def test_none_at_all() -> None:
-    assert len(text_items([])) == 0 and list(text_items([], prefer="longest")) == []
 
 
 @pytest.mark.parametrize(
@@ -167,12 +132,6 @@ def test_none_at_all() -> None:
 )
 def test_rouge1_by_hand(a: str, b: str, value: float) -> None:
     assert rouge1_f(a, b) == rouge1_f(b, a) == pytest.approx(value)
-
-
-def test_plain_text_keeps_what_tells_names_apart() -> None:
-    assert plain_text("C++") != plain_text("C") != plain_text("C#")
-    assert plain_text(" The  Hague. ") == plain_text("the hague")
-    assert plain_text("?!") == "?!", "a text without a letter is still itself"
 
 
 def test_words_are_as_stated() -> None:

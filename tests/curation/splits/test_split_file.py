@@ -19,7 +19,6 @@ from curation.splits.split_file import (
     Extras,
     check_header,
     check_name,
-    file_name,
     header_type,
     load_split,
     make_split,
@@ -110,11 +109,6 @@ def test_a_case_is_read_back_as_what_it_was(case: Case) -> None:
     assert CASE_TYPES[case.request.kind] is type(case)
 
 
-def test_a_fact_that_speaks_of_a_type_stays_a_fact() -> None:
-    case = Case(key="case/f", fact=peru_fact(prompt='The "type" of {} is'))
-    assert read_case(case.model_dump_json()) == case
-
-
 @pytest.mark.parametrize("names", ["document", 3, None, ["event"]])
 def test_a_case_of_an_unknown_type_is_no_case(names: object) -> None:
     data = {**EVENT.payload(), "type": names}
@@ -162,11 +156,6 @@ def test_extras_come_in_order_of_their_keys() -> None:
     extras = Extras([TWO, ONE])
     assert list(extras) == [ONE, TWO] and extras == Extras([ONE, TWO]) and extras != NONE
     assert extras.of(["f/2", "f/3"]) == [TWO] and not NONE and NONE.of(["f/1"]) == []
-
-
-def test_extras_are_no_keys_of_a_dictionary() -> None:
-    with pytest.raises(TypeError):
-        hash(NONE)
 
 
 BAD = [
@@ -218,10 +207,6 @@ def test_a_header_that_would_lead_out_of_a_folder(header: dict[str, Any], fits: 
         return
     with pytest.raises(DataError, match="cannot be a name"):
         check_header(header, "f")
-
-
-def test_names_of_before_as_files() -> None:
-    assert file_name("group/small") == "group-small" and file_name("..\\x") == "..-x"
 
 
 def test_a_sealed_header_that_was_edited(tmp_path: Path) -> None:

@@ -244,22 +244,3 @@ def test_withdrawing_from_a_file_and_from_a_header(tmp_path: Path) -> None:
     assert read_errata(path).standing(P0.key) == (again,)
     with pytest.raises(DataError, match="is no ISO date"):
         withdraw_errata(path, P0.key, "z", date="tomorrow")
-
-
-def test_a_candidate_loses_an_erratum_that_was_wrong(tmp_path: Path) -> None:
-    """Frozen into a candidate that nobody released, withdrawn, and gone in the next one, with its history."""
-    path = tmp_path / "errata.jsonl"
-    with Store.open(tmp_path / "s.duckdb", create=True) as store:
-        store.put([EDIT, *CHAINS[0], *CHAINS[1]])
-        whole = freeze(store, "mine", SplitRule(), version="1.0.0")
-        wrong = freeze(store, "mine", SplitRule(), version="1.1.0-candidate", errata=(ENTRY,))
-        assert len(wrong.cases[0].prompts) == 1
-        withdraw_errata(path, P0.key, "it is whole", date="2026-12-01", header=wrong.header)
-        mended = freeze(store, "mine", SplitRule(), version="1.1.0-candidate.2", errata=read_errata(path).entries)
-        assert mended.digest == whole.digest
-        assert [e["action"] for e in mended.header["errata"]] == ["drop", "withdraw"]
-        (change,) = diff(wrong, mended).changes
-        assert change.reason == f"erratum on {P0.key} withdrawn: it is whole"
-        assert diff(whole, wrong).changes[0].reason == f"erratum on {P0.key}: cut in a word"
-        later = freeze(store, "mine", SplitRule(), version="1.2.0-candidate")
-        assert later.digest == whole.digest and later.header["errata"] == mended.header["errata"]

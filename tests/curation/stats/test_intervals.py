@@ -1,23 +1,16 @@
 from __future__ import annotations
 
-import math
-import statistics
-
 import numpy as np
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 from scipy import stats
 
 from curation.stats.bootstrap import (
     Resampling,
-    bootstrap_sums,
     case_means,
     cluster_bootstrap,
     draw_counts,
     ends,
 )
-from curation.stats.estimates import Estimate, undefined
 from curation.stats.intervals import (
     binomial_interval,
     end_with_unseen_case,
@@ -57,13 +50,6 @@ def test_published_width_is_reproduced():
     assert round(100 * interval.half, 2) == 1.85
 
 
-@given(st.lists(st.floats(0, 1), min_size=5, max_size=60))
-def test_against_the_standard_library(values):
-    interval = mean_interval(values)
-    assert interval.mean == pytest.approx(statistics.fmean(values))
-    assert interval.half == pytest.approx(1.96 * statistics.stdev(values) / math.sqrt(len(values)), abs=1e-12)
-
-
 @pytest.mark.parametrize(("n", "bound"), [(1, 0.975), (3, 0.7076), (12, 0.2646), (100, 0.0362)])
 def test_not_excluded_is_the_exact_bound(n, bound):
     """Clopper-Pearson, all n agree: the lower 97.5 % bound p solves p^n = .025."""
@@ -101,14 +87,6 @@ def test_binomial_interval_is_that_of_scipy(hits, n):
     assert (estimate.low, estimate.high) == pytest.approx((reference.low, reference.high), abs=1e-12)
 
 
-def test_binomial_interval_covers_at_every_rate():
-    n = 12
-    intervals = [binomial_interval(k, n) for k in range(n + 1)]
-    for rate in np.linspace(0.01, 0.99, 99):
-        chance = sum(stats.binom.pmf(k, n, rate) for k, i in enumerate(intervals) if i.low <= rate <= i.high)
-        assert chance >= 0.95 - 1e-9
-
-
 def test_binomial_refuses_more_hits_than_tries():
     with pytest.raises(ValueError, match="3 hits of 2"):
         binomial_interval(3, 2)
@@ -119,12 +97,6 @@ def test_wilson_interval_is_that_of_scipy(hits, n):
     estimate, reference = wilson_interval(hits, n), stats.binomtest(hits, n).proportion_ci(0.95, "wilson")
     assert (estimate.low, estimate.high) == pytest.approx((reference.low, reference.high), abs=1e-12)
     assert estimate.value == hits / n and estimate.low <= estimate.value <= estimate.high
-
-
-def test_wilson_interval_without_outcomes_and_with_impossible_ones():
-    assert not wilson_interval(0, 0).defined
-    with pytest.raises(ValueError, match="4 hits of 3"):
-        wilson_interval(4, 3)
 
 
 @pytest.mark.parametrize(("hits", "n"), [(0, 5), (5, 5), (1, 7), (50, 100)])
@@ -140,14 +112,6 @@ def test_values_that_agree_leave_room_for_one_that_does_not():
     drawn = np.quantile(0.8 * weights[:, :9].sum(axis=1), 0.05)
     assert end_with_unseen_case(0.8, 0.0, 9, 0, 0.05) == pytest.approx(drawn, abs=0.03)
     assert end_with_unseen_case(0.0, 0.0, 9, 0, 0.05) == 0.0
-
-
-def test_text_of_estimates():
-    assert (
-        Estimate("x", 0.5, note="a single case has no spread").text()
-        == "0.500 [no interval: a single case has no spread]"
-    )
-    assert undefined("x", "there is no rating").text() == "undefined, because there is no rating"
 
 
 def counts(groups, resampling, stream=0):
@@ -187,14 +151,6 @@ def test_cluster_bootstrap_equals_a_loop():
     assert estimate == cluster_bootstrap(values, cases, plan)
 
 
-def test_cluster_bootstrap_is_the_normal_interval_for_many_cases():
-    values = np.random.default_rng(0).random(900)
-    cases = [str(n) for n in range(900)]
-    estimate, normal = cluster_bootstrap(values, cases, Resampling(4000)), mean_interval(values.tolist())
-    assert estimate.low == pytest.approx(normal.low, abs=0.08 * normal.half)
-    assert estimate.high == pytest.approx(normal.high, abs=0.08 * normal.half)
-
-
 @pytest.mark.parametrize(
     ("values", "cases", "value", "note"),
     [
@@ -223,7 +179,3 @@ def test_ends_give_no_interval_where_many_draws_are_undefined():
     few = ends(np.array([np.nan, *([1.0, 2.0] * 50)]), Resampling(101), cases=9)
     assert (few.low, few.high) == (1.0, 2.0)
     assert "left out" in few.note
-
-
-def test_bootstrap_of_no_resamples_is_empty():
-    assert bootstrap_sums(np.ones((3, 1)), lambda s: s[:, 0], Resampling(0)).size == 0

@@ -10,7 +10,6 @@ import subprocess
 import sys
 from collections.abc import Callable, Iterator
 from pathlib import Path
-from typing import Any
 
 import duckdb
 import pytest
@@ -473,38 +472,3 @@ def test_the_page_names_all_columns_of_tables_and_views(filled: Path) -> None:
     for table, column in query_result.rows:
         results.setdefault(table, []).append(column)
     assert fields == results
-
-
-@pytest.mark.parametrize("full", [True, False])
-def test_writing_that_fails_half_way_leaves_no_file(
-    filled: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, full: bool
-) -> None:
-    def broken(self: Store) -> Iterator[tuple[str, Any]]:
-        yield "records", {"kind": "fact"}
-        raise OSError(28, "No space left on device") if full else KeyboardInterrupt
-
-    def copied(self: Store, target: Path) -> None:
-        target.write_text("half")
-        raise OSError(28, "No space left on device") if full else KeyboardInterrupt
-
-    monkeypatch.setattr(Store, "everything", broken)
-    monkeypatch.setattr(Store, "copy_to", copied)
-    with Store.open(filled) as store:
-        for write in (snapshot, dump):
-            with pytest.raises(UserError if full else KeyboardInterrupt):
-                write(store, tmp_path / "x")
-            assert not list(tmp_path.glob("*x*"))
-
-
-def test_unwritable_places(filled: Path, tmp_path: Path) -> None:
-    (tmp_path / "file").write_text("")
-    with Store.open(filled) as store:
-        for write in (snapshot, dump):
-            with pytest.raises(UserError, match="cannot be written"):
-                write(store, tmp_path / "file" / "x")
-        with pytest.raises(UserError, match="onto itself"):
-            snapshot(store, filled)
-    with pytest.raises(UserError, match="exists already"):
-        rebuild(tmp_path / "file", filled)
-    with pytest.raises(UserError, match="no such file"):
-        rebuild(tmp_path / "absent", tmp_path / "n.duckdb")

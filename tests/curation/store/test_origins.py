@@ -14,14 +14,13 @@ from curation.rules.release import freeze, release
 from curation.rules.rule import SplitRule
 from curation.store.backup import MergeResult, Preference, dump, merge, rebuild
 from curation.store.import_sources import EARLIER, MADE_HERE, ConflictError, ImportSource, SourceUpdate
-from curation.store.origins import MADE_FROM, StaleError, origin_rows
+from curation.store.origins import MADE_FROM, StaleError
 from curation.store.store import KINDS, Store
 from schemas.core.errors import StoreError, UserError
 from schemas.core.records import Record
 from schemas.extras import Extra
 from schemas.facts import Fact, Neighbour, Object
 from schemas.lineage import Lineage
-from schemas.ratings import Rating
 from schemas.scripts import Script, ScriptPrompt, ScriptQuestion
 from schemas.verdicts import Verdict
 from tests.support.curation.rule_records import BESIDE, CHAINS, EDIT, LINK, OTHER, P0, Q0, said
@@ -196,12 +195,6 @@ def test_every_kind_that_has_a_parent_has_origins() -> None:
 
 def _is_key(field: object) -> bool:
     return "str" in str(getattr(field, "annotation", ""))
-
-
-def test_rows() -> None:
-    assert list(origin_rows([FACT, CORRECTED])) == []
-    assert [row[2:] for row in origin_rows([PROMPT])] == [("fact", "f/peru"), ("question", "q/1"), ("script", "s/1")]
-    assert Fact.kind not in MADE_FROM and Rating.kind in MADE_FROM
 
 
 LINES = [Lineage(item_id=EDIT.id, stage="load", made_at="2026-01-01T00:00:00")]

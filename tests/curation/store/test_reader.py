@@ -12,17 +12,15 @@ from curation.splits.split_file import make_split
 from curation.store import writer
 from curation.store.import_sources import ImportSource
 from curation.store.store import Store
-from curation.store.writer import chunks, parent_of
 from schemas.answers import Answer, TargetScore
 from schemas.cases import Case
 from schemas.core.errors import DataError, StoreError, UserError
 from schemas.core.records import Record
 from schemas.extras import Extra
-from schemas.facts import Fact, Neighbour, Object, Relation
+from schemas.facts import Fact, Object, Relation
 from schemas.lineage import Lineage
 from schemas.runs import CaseResult
-from schemas.scripts import ScriptPrompt, ScriptQuestion
-from tests.support.curation.rule_records import BESIDE, CHAINS, EDIT, LINK, OTHER, P0, Q0, S0, said
+from tests.support.curation.rule_records import BESIDE, CHAINS, EDIT, LINK, OTHER, P0, said
 from tests.support.facts import make_fact, peru_fact
 
 
@@ -46,15 +44,6 @@ def test_the_highest_version_is_the_last_one(path: Path) -> None:
         store.put_split(make_split("s", [Case(key="case/x", fact=peru_fact("f/x"))], version="1.1.0-rc.2"))
         store.put_split(make_split("s", [Case(key="case/y", fact=peru_fact("f/y"))], version="1.1.0-rc.10"))
         assert store.split("s").version == "1.1.0-rc.10"
-
-
-def test_many_records_and_kinds(path: Path) -> None:
-    facts = [peru_fact(f"f/{n:05d}") for n in range(5000)]
-    with Store.open(path, create=True) as store:
-        store.put(facts + [ScriptQuestion(key=f"{f.key}/q", fact=f.key, text="How?") for f in facts])
-        assert [f.key for f in store.all(Fact)] == [f.key for f in facts]
-        assert [q.key for q in store.all(ScriptQuestion, parent="f/00007")] == ["f/00007/q"]
-        assert store.keys("question", like="f/0001", limit=3)[0][0] == "f/00010/q"
 
 
 def test_an_item_by_key_before_an_id_of_the_same_spelling(path: Path) -> None:
@@ -86,18 +75,6 @@ def test_what_is_no_item_is_refused_in_one_sentence(path: Path, item: str) -> No
         with pytest.raises(UserError, match="no item"):
             store.get(item)
         assert [f.key for f in store.all(Fact)] == ["f/peru"]
-
-
-def test_an_empty_store_is_empty_all_through(path: Path) -> None:
-    with Store.open(path, create=True) as store:
-        with pytest.raises(UserError, match="scedit store list fact"):
-            store.get("f/peru")
-        with pytest.raises(UserError, match="none is frozen yet"):
-            store.open_split("s")
-        assert (list(store.all(Fact)), list(store.verdicts()), store.split_names()) == ([], [], [])
-        assert list(store.everything()) == [] and store.judged("leak@1") == set() == store.known(["x"])
-        stats = store.stats()
-        assert (stats["records"], stats["verdicts"], stats["splits"], stats["results"]) == ({}, [], [], 0)
 
 
 def test_keys_of_a_kind(path: Path) -> None:
@@ -194,22 +171,6 @@ def test_a_copy_of_a_path_with_quotes(tmp_path: Path, write: bool) -> None:
         assert store.get("f/peru") == peru_fact()
 
 
-def test_reading_goes_on_while_another_reading_is_in_hand(path: Path) -> None:
-    with Store.open(path, create=True) as store:
-        store.put([peru_fact(f"f/{n:04d}") for n in range(5000)])
-        first = store.all(Fact)
-        next(first)
-        assert sum(1 for _ in store.all(Fact)) == 5000
-        assert sum(1 for _ in first) == 4999
-
-
-def test_kinds_are_not_mixed(path: Path) -> None:
-    with Store.open(path, create=True) as store:
-        store.put([EDIT, OTHER, LINK, *CHAINS[0], *BESIDE])
-        assert [len(list(store.all(c))) for c in (Fact, Neighbour, ScriptQuestion, ScriptPrompt)] == [2, 1, 2, 2]
-        assert [p.key for p in store.all(ScriptPrompt, parent=EDIT.key)] == [P0.key]
-
-
 LIMA = make_fact(key="f/1")
 CASES = [
     ("old", make_fact(old="Cusco", key="f/2"), "'f/1' says 'Lima' for this subject and relation, this one 'Cusco'"),
@@ -265,19 +226,6 @@ def test_a_transaction_holds_no_text_that_is_in_the_file(path: Path, monkeypatch
         finally:
             tracemalloc.stop()
     assert holding[0] < 8e6
-
-
-def test_texts_that_come_to_much_are_merged_before_the_batch_is_full(
-    path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    merges: list[int] = []
-    merge = writer.PendingRows._merge
-    monkeypatch.setattr(writer, "BATCH_CHARACTERS", 1)
-    monkeypatch.setattr(writer, "CHUNK", 2)
-    monkeypatch.setattr(writer.PendingRows, "_merge", lambda self: (merges.append(self._records), merge(self))[1])
-    with Store.open(path, create=True) as store:
-        assert store.put([peru_fact(key=f"f/{n}") for n in range(5)]).new == 5
-    assert merges == [2, 2, 1, 0]
 
 
 @pytest.fixture
@@ -336,33 +284,6 @@ def test_one_act_told_twice_is_one_across_batches(path: Path) -> None:
         assert len(list(store.lineages())) == 9, "another request is another act"
 
 
-def test_the_same_key_under_two_kinds_is_two_items(path: Path) -> None:
-    with Store.open(path, create=True) as store:
-        assert store.put([EDIT, Q0.model_copy(update={"key": EDIT.key})]) == (2, 2, 0)
-        assert store.put([EDIT]) == (1, 0, 0)
-
-
-@pytest.mark.parametrize(
-    ("record", "parent"),
-    [
-        (EDIT, None),
-        (Q0, EDIT.key),
-        (S0, Q0.key),
-        (P0, EDIT.key),
-        (LINK, EDIT.key),
-        (said(P0.id, "leak@1", "drop"), P0.id),
-        (Extra.holding("f/1/x", 1, subject_key="f/1", name="x"), "f/1"),
-    ],
-    ids=lambda v: v.kind if isinstance(v, Record) else "",
-)
-def test_what_a_record_belongs_to(path: Path, record: Record, parent: str | None) -> None:
-    assert parent_of(record) == parent
-    with Store.open(path, create=True) as store:
-        store.put([record])
-        assert list(store.all(type(record))) == [record]
-        assert list(store.all(type(record), parent=parent or "x")) == ([record] if parent else [])
-
-
 ODD = ["\x00", "\u2028", "Zu\u0308rich", "\U0001f600", "\\ud800", "NaN", "'\"", "\ufffe"]
 
 
@@ -389,11 +310,6 @@ def test_half_a_pair_is_named_with_its_record_and_nothing_is_kept(path: Path) ->
         assert list(store.all(Fact)) == [] == list(store.lineages())
 
 
-def test_chunks_are_of_one_size_but_the_last(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(writer, "CHUNK", 3)
-    assert [list(chunks(range(n))) for n in (0, 1, 3, 4)] == [[], [[0]], [[0, 1, 2]], [[0, 1, 2], [3]]]
-
-
 @pytest.mark.usefixtures("small")
 def test_an_act_on_many_records_is_kept_as_lineage_of_each_would_be(tmp_path: Path) -> None:
     """The short way of an import against the plain one: the same rows, also where some acts are known already."""
@@ -415,18 +331,6 @@ def test_an_act_on_many_records_is_kept_as_lineage_of_each_would_be(tmp_path: Pa
             )
     assert rows[0] == rows[1]
     assert len(rows[0]) == 25
-
-
-def test_numbers_of_acts_come_back_whatever_stands_around_them(path: Path) -> None:
-    """Columns are looked at to know their type: nothing but gaps and a number far behind, halves beside wholes."""
-    plain = [Lineage(item_id=f"i{n}", stage="s", made_at="t") for n in range(1500)]
-    odd = [("a", 2**53 + 1, 0.1), ("b", 0, 3.0), ("c", None, 1e-300), ("d", 7, None)]
-    said_ = [Lineage(item_id=i, stage="s", made_at="t", tokens_in=n, cost=c) for i, n, c in odd]
-    with Store.open(path, create=True) as store:
-        store.put([], [*plain, *said_])
-        sql = "SELECT item_id, tokens_in, cost FROM lineage WHERE item_id NOT LIKE 'i%' ORDER BY ALL"
-        assert store._db.execute(sql) == odd
-        assert store._db.count("SELECT count(*) FROM lineage WHERE cost IS NULL") == 1501
 
 
 def test_a_reader_left_in_the_middle_does_not_stop_a_writer(path: Path) -> None:

@@ -11,8 +11,7 @@ from typing import Any
 import pytest
 
 from curation.loaders import load
-from curation.loaders.audit import defects, proposed_errata
-from curation.loaders.formats.elken import event_key, question_key
+from curation.loaders.audit import proposed_errata
 from curation.loaders.formats.mulfe import ReadTags, read_tags
 from curation.loaders.importer import import_file
 from curation.store.store import Store
@@ -129,18 +128,6 @@ def test_a_bad_record_is_named_and_takes_nothing_with_it(tmp_path: Path, change:
         import_result.require()
 
 
-def test_a_document_that_stands_twice_is_a_duplicate(tmp_path: Path) -> None:
-    assert "duplicate" in kinds(one(tmp_path, TESTED, TESTED))
-
-
-def test_an_import_counts_documents(tmp_path: Path) -> None:
-    one(tmp_path, TESTED, {**TESTED, "id": "t_1"})
-    import_result = import_file(str(tmp_path / "f.json"), tmp_path / "s.duckdb")
-    assert (import_result.facts, import_result.noun) == (2, "document")
-    with Store.open(tmp_path / "s.duckdb") as store:
-        assert store.stats()["records"]["document_probe"]["current"] == 4
-
-
 def test_our_copy_of_the_evaluation_part_loads_whole(shared: Path) -> None:
     import_result = load(shared / "data/mulfe/mulfe_test.json")
     probes = of(import_result, DocumentProbe)
@@ -230,11 +217,6 @@ def test_a_bad_question_is_named(tmp_path: Path, change: dict[str, object], kind
     assert kinds(import_result) == [kind] and len(import_result.sets[0].questions) == 1
     with pytest.raises(DataError, match=message):
         import_result.require()
-
-
-def test_a_question_without_an_id_is_named(tmp_path: Path) -> None:
-    import_result = one(tmp_path, {k: v for k, v in ASKED.items() if k != "id"}, format="mulfe-specificity")
-    assert not import_result.sets and import_result.problems[0].what == "the field 'id' is missing"
 
 
 @pytest.mark.parametrize("model", ["gpt2-xl", "EleutherAI_gpt-j-6B", "meta-llama_Llama-2-7b-hf"])
@@ -348,15 +330,6 @@ def test_an_event_with_all_of_its_questions(tmp_path: Path) -> None:
     assert local.scope == "out" and {q.event for q in (question, outer_question, likely, local)} == {event.key}
 
 
-def test_a_topic_and_an_event_type_of_one_name_are_two() -> None:
-    keys = {event_key(type, "X.") for type in ("education", "Education")}
-    assert len(keys) == 2 and question_key("e", "fact", "Who?") != question_key("e", "tendency", "Who?")
-
-
-def test_a_topics_event_was_generated(tmp_path: Path) -> None:
-    assert one(tmp_path, {**EVENT, "event_type": "Education"}).events[0].origin == "generated"
-
-
 def test_quirks_of_elken_are_kept_and_counted(tmp_path: Path) -> None:
     odd = with_fact(subject={"id": "NA", "ent2name": "Alba"}, rel_id="previous-coach", type=1)
     odd["event"] = '"Ann Lee took over Alba."'
@@ -414,20 +387,6 @@ def test_a_bad_event_is_named_and_takes_nothing_with_it(tmp_path: Path, change: 
         import_result.require()
 
 
-def test_an_event_that_stands_twice_is_a_duplicate(tmp_path: Path) -> None:
-    assert kinds(one(tmp_path, EVENT, EVENT)) == ["duplicate"]
-
-
-def test_an_import_counts_events(tmp_path: Path) -> None:
-    one(tmp_path, EVENT, {**EVENT, "event": "Bo left."})
-    import_result = import_file(str(tmp_path / "f.json"), tmp_path / "s.duckdb")
-    assert (import_result.facts, import_result.noun, import_result.put.seen) == (2, "event", 10)
-    with Store.open(tmp_path / "s.duckdb") as store:
-        assert {k: v["current"] for k, v in store.stats()["records"].items()} == {
-            "event": 2, "fact_question": 4, "tendency_question": 4,
-        }  # fmt: skip
-
-
 @pytest.mark.parametrize(
     ("part", "events", "facts", "tendencies"),
     [("train", 677, (971, 1_325), (3_889, 1_353)), ("test", 709, (1_734, 1_569), (3_164, 749))],
@@ -441,9 +400,3 @@ def test_our_copy_of_elken_loads_whole(
     assert tuple(count["fact_question", s] for s in ("in", "out")) == facts
     assert tuple(count["tendency_question", s] for s in ("in", "out")) == tendencies
     assert kinds(import_result).count("impossible-answer") == {"train": 0, "test": 13}[part]
-
-
-def test_defects_reads_the_whole_file(tmp_path: Path) -> None:
-    odd = with_fact(question="Who  coaches Alba?")
-    one(tmp_path, odd)
-    assert [p.kind for p in defects(tmp_path / "f.json")[1]] == ["stray-space"]

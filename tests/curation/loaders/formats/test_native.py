@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
-from typing import Any
 
 import pytest
 from hypothesis import HealthCheck, given, settings
@@ -81,26 +80,6 @@ def test_every_other_kind_comes_back_too(peru: Fact, tmp_path: Path) -> None:
     assert [*import_result.facts, *import_result.records] == records and not import_result.problems
     (tmp_path / "g.jsonl").write_text('{"kind": "colour", "key": "x"}\n')
     assert "unknown kind 'colour'" in load(tmp_path / "g.jsonl", "jsonl").problems[0].what
-
-
-def test_a_real_file_goes_round(shared: Path, tmp_path: Path) -> None:
-    import_result = load(shared / "data" / "wikifactdiff" / "shape_from_templama.jsonl")
-    write_records([*import_result.facts, *import_result.records], tmp_path / "f.jsonl")
-    reloaded = load(tmp_path / "f.jsonl", "jsonl")
-    assert {r.id for r in (*reloaded.facts, *reloaded.records)} == {
-        r.id for r in (*import_result.facts, *import_result.records)
-    }
-
-
-def test_a_file_that_cannot_be_written_leaves_nothing(peru: Fact, tmp_path: Path) -> None:
-    def dies() -> Any:
-        yield peru
-        raise OSError(28, "No space left on device")
-
-    (tmp_path / "f.jsonl").write_text("old")
-    with pytest.raises(UserError, match=r"f\.jsonl: cannot be written: No space left on device"):
-        write_records(dies(), tmp_path / "f.jsonl")
-    assert [p.name for p in tmp_path.iterdir()] == ["f.jsonl"] and (tmp_path / "f.jsonl").read_text() == "old"
 
 
 @pytest.mark.parametrize(

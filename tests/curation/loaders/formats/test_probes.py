@@ -237,10 +237,6 @@ def test_a_bad_record_is_one_sentence_and_the_rest_is_read(change: dict[str, Any
     assert kinds(read) == ["malformed"] and what in read.problems[0].what and len(read.documents) == 1
 
 
-def test_the_same_edit_twice_is_told(tmp_path: Path) -> None:
-    assert kinds(one(tmp_path, QAEDIT, QAEDIT)) == ["duplicate"]
-
-
 FORWARD, BACKWARD, NEXT = (
     ["h_e", "r_e", "t_e", "f", "s"],
     ["t_e", "r_e", "h_e", "b", "s"],

@@ -144,11 +144,6 @@ def test_the_prompt_before_the_object_is_the_fact_prompt(tmp_path: Path) -> None
     assert kinds(import_result) == ["suspect"] and "lacks words" in import_result.problems[0].what
 
 
-def test_a_template_that_is_the_prompt_is_no_problem(tmp_path: Path) -> None:
-    full_record = {**KNOWN, "template": "{} is located in the continent of"}
-    assert kinds(one(tmp_path, full_record, format="known-1000")) == []
-
-
 def test_records_that_lack_something_are_left_out(tmp_path: Path) -> None:
     strange = {**KNOWN, "known_id": 8, "subject": "Mont Blanc"}
     empty = {**KNOWN, "known_id": 9, "attribute": ""}

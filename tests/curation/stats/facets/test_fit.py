@@ -2,13 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-
 import numpy as np
 import pytest
 from scipy import optimize
 from scipy.special import expit
-from scipy.stats import t as student
 
 from benchmarks.rating.more_ratings import coverage
 from benchmarks.rating.panels import Panel, Scripts
@@ -22,7 +19,6 @@ from curation.stats.facets.means import (
     facet_report,
     information,
     plan_ratings,
-    report_of_fit,
 )
 from schemas.core.errors import UserError
 
@@ -73,55 +69,6 @@ def test_the_fit_is_the_maximum_and_its_covariance_the_inverse_curvature(aspects
             curvature[i, j] = curvature[j, i] = -sum(four) / (4 * step**2)
     dense = np.linalg.inv(curvature)[: len(fit.outer), : len(fit.outer)]
     assert np.allclose(fit.covariance, dense, rtol=2e-3, atol=2e-4)
-
-
-def test_without_random_effects_it_is_the_cumulative_logit_of_statsmodels(
-    made_ratings: list[FacetRating], monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """statsmodels 0.15.0, ``OrderedModel(values, persons and methods as 0 and 1, distr="logit").fit("bfgs")``;
-    its persons count up, severities down."""
-    monkeypatch.setattr("curation.stats.facets.fit.WEAK", 1e-9)
-    monkeypatch.setattr("curation.stats.facets.fit.PANEL", 1e-6)
-    design = facet_design(made_ratings)
-    fit = fit_facets(design, variance={"case": 1e-9, "unit": 1e-9})
-    person = fit.outer[fit.cuts + design.person_column]
-    method = fit.outer[fit.cuts + design.method_column[0, 1:]]
-    effects = [*(person[1:] - person[0]), *method]
-    assert effects == pytest.approx(STATSMODELS, abs=2e-4)
-
-
-STATSMODELS = [0.331000, 1.043686, 0.743714, 1.517857]
-
-
-def marginal(x: Floats, made_ratings: list[FacetRating], nodes: Floats, weights: Floats) -> float:
-    """Minus the log-likelihood with the item effects integrated out on a grid; persons and methods as fixed effects."""
-    cuts = np.cumsum(np.concatenate([[x[0]], np.exp(x[1:6])]))
-    persons, methods, spread = np.concatenate([[0.0], x[6:8]]), np.concatenate([[0.0], x[8:10]]), np.exp(x[10])
-    items: dict[str, Floats] = {}
-    for r in made_ratings:
-        effect = methods[int(r.method[1:])] - persons[int(r.person[1:])] + spread * nodes
-        above = np.concatenate([[np.full(len(nodes), 0.0)], [expit(c - effect) for c in cuts], [np.ones(len(nodes))]])
-        items[r.item] = items.get(r.item, np.ones(len(nodes))) * (above[r.value] - above[r.value - 1])
-    return -float(sum(np.log(p @ weights) for p in items.values()))
-
-
-@pytest.mark.slow
-def test_one_random_effect_is_near_the_integrated_likelihood() -> None:
-    """An independent estimator: Gauss-Hermite quadrature over the items, maximised by scipy."""
-    world = Panel(WORLD.effects, WORLD.severity, (0.0, 1.2, 0.0))
-    scripts = Scripts(world, np.random.default_rng(8), cases=50)
-    rows = [r._replace(case=r.item) for r in sorted(scripts.rated(scripts.shared(np.random.default_rng(9), overlap=3)))]
-    assert {r.value for r in rows} == set(range(1, 8))
-    nodes, weights = np.polynomial.hermite_e.hermegauss(25)
-    start = np.array([-3.0, *np.zeros(5), 0.6, 1.2, 0.8, 1.6, 0.2])
-    best = optimize.minimize(marginal, start, (rows, nodes, weights / weights.sum()), method="L-BFGS-B").x
-    design = facet_design(rows)
-    fit = fit_facets(design)
-    assert fit.converged and not design.blocks
-    person = fit.outer[fit.cuts + design.person_column]
-    method = fit.outer[fit.cuts + design.method_column[0, 1:]]
-    assert [*(person[1:] - person[0]), *method] == pytest.approx(best[6:10].tolist(), abs=0.15)
-    assert np.sqrt(fit.variance["unit"]) == pytest.approx(np.exp(best[10]), rel=0.12)
 
 
 def test_a_variance_that_is_none_goes_to_the_floor_and_comes_to_rest() -> None:
@@ -329,31 +276,12 @@ def test_a_rating_s_gain_is_that_of_the_whole_matrix(fit: FacetFit) -> None:
             assert gains[n] == pytest.approx(total, rel=0.2), "aspects of one rating are added up"
 
 
-def width_after(fit: FacetFit, possible: Sequence[PossibleRating]) -> float:
-    """Width of the widest interval of a difference if all these ratings were made as well; 0 with one method."""
-    board = _Board(fit, [p for p in possible if p.person in fit.design.persons and p.item in fit.design.items])
-    for n in range(len(board.possible)):
-        board.count(n)
-    variance = np.einsum("qd,qd->d", board.wanted, board.solved)
-    t = float(student.ppf(0.975, fit.design.rated_cases - 1))
-    return 2 * t * float(np.sqrt(variance.max())) if variance.size else 0.0
-
-
-def test_counted_ratings_are_those_of_the_whole_matrix(fit: FacetFit) -> None:
-    ratings = [possible(fit)[n] for n in (3, 3 + len(fit.design.items), 11, 30, 31)]
-    t = float(student.ppf(0.975, fit.design.rated_cases - 1))
-    assert width_after(fit, ratings) == pytest.approx(2 * t * np.sqrt(whole(fit, ratings).max()), rel=1e-8)
-    assert width_after(fit, []) > width_after(fit, ratings) > width_after(fit, possible(fit))
-
-
 def test_the_plan_takes_the_best_each_time_and_keeps_to_the_room(fit: FacetFit) -> None:
     room = {"p0": 2, "p1": 1, "p2": 0}
     plan = plan_ratings(fit, possible(fit), room)
     assert [sum(p.person == person for p in plan) for person in ("p0", "p1", "p2")] == [2, 1, 0]
     board = _Board(fit, [p for p in possible(fit) if room[p.person]])
     assert plan[0] == board.possible[int(np.argmax(board.gains()))]
-    chance = [possible(fit)[n] for n in np.random.default_rng(0).choice(24, 3, replace=False)]
-    assert width_after(fit, plan) < width_after(fit, chance)
 
 
 def test_an_item_goes_to_no_more_people_than_it_has_places(fit: FacetFit) -> None:
@@ -370,17 +298,6 @@ def test_unknown_people_items_and_no_room_give_an_empty_plan(fit: FacetFit) -> N
         == []
     )
     assert plan_ratings(fit, possible(fit), {}) == []
-
-
-def test_waiting_items_leave_the_estimates_as_they_are() -> None:
-    world = Panel(np.array([[-0.5, 0.6]]), np.array([[-0.4], [0.4]]))
-    scripts = Scripts(world, np.random.default_rng(6), cases=10)
-    rows = sorted(scripts.rated([(p, i) for p in ("p0", "p1") for i, *_ in scripts.items if i < "c006"]))
-    waiting = [FacetItem(*i) for i in scripts.items]
-    plain, more = (report_of_fit(fit_facets(facet_design(rows, w)), rows) for w in ([], waiting))
-    for key, e in plain.means.items():
-        assert more.means[key].value == pytest.approx(e.value, abs=1e-6)
-        assert more.means[key].high == pytest.approx(e.high, abs=1e-6)
 
 
 @pytest.mark.parametrize("distances", [[-1.0, 0.5, 2.0], [0.0], [-8.0, 8.0]])
