@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from functools import cached_property
-from typing import Annotated, Literal, Self
+from typing import Annotated, Literal, NamedTuple, Self
 
 from pydantic import Field, model_validator
 
@@ -25,6 +25,7 @@ class ScoreProbe(Frozen):
         instruction: What stands before the prompt, with a blank line between; an edit that rewrites prompts leaves it
             alone.
         instruction_in_context: What stands there instead where an edit has put something before the prompt.
+        chat: Whether it is asked in the model's chat format (``chat_turns``); its model must have one.
         greedy: Whether it also asks if all tokens of a target are the most probable ones.
         matches: Whether it also asks how many of them are (with ``greedy``).
         top: So many of the most probable tokens at the place of the first target are asked for; 0 for none.
@@ -39,6 +40,7 @@ class ScoreProbe(Frozen):
     targets: Annotated[tuple[str, ...], Field(min_length=1)]
     instruction: str = ""
     instruction_in_context: str = ""
+    chat: bool = False
     greedy: bool = False
     matches: bool = False
     top: Annotated[int, Field(ge=0)] = 0
@@ -64,6 +66,7 @@ class ScoreProbe(Frozen):
         instructions = [self.instruction, self.instruction_in_context]
         more = [*(instructions if any(instructions) else ()), *(["greedy"] if self.greedy else ())]
         more += [*(["matches"] if self.matches else ()), *([f"top {self.top}"] if self.top else ())]
+        more += ["chat"] if self.chat else []
         return content_id("probe", [self.ask, self.prompt, self.separator, list(self.targets), *more])
 
 
@@ -164,3 +167,39 @@ def instructed(probe: ScoreProbe | GenerateProbe, rewrite: Callable[[str], str] 
     if probe.instruction_in_context and prompt != probe.prompt:
         instruction = probe.instruction_in_context
     return f"{instruction}\n\n{prompt}" if instruction else prompt
+
+
+class ChatTurns(NamedTuple):
+    """A scored probe as a chat: what the user says, how the reply begins, and what stands between it and a target."""
+
+    user: str
+    reply: str
+    separator: str
+
+
+COMPLETE = "Complete this sentence: "
+
+
+def chat_turns(probe: ScoreProbe, rewrite: Callable[[str], str] | None) -> ChatTurns:
+    r"""A scored probe as it is asked in a chat; what an edit puts before a prompt is said by the user.
+
+    The question of a script is the user's, its steps begin the reply. A question is the user's, and the reply begins
+    with the target. Any other prompt is to be completed: the reply begins with it.
+
+    Example:
+        >>> probe = ScoreProbe(purpose="script", item="s", prompt="How do I fly?\nStep 1: Go to", targets=("Oslo",))
+        >>> chat_turns(probe, None)
+        ChatTurns(user='How do I fly?', reply='Step 1: Go to', separator=' ')
+        >>> fact = ScoreProbe(purpose="fact", item="f", prompt="The capital of Peru is", targets=("Lima",))
+        >>> chat_turns(fact, lambda prompt: "New: Oslo. " + prompt).user
+        'New: Oslo. Complete this sentence: The capital of Peru is'
+    """
+    asked = instructed(probe, rewrite)
+    if probe.prompt.rstrip().endswith("?"):
+        return ChatTurns(asked, "", "" if probe.separator.isspace() else probe.separator)
+    _, newline, steps = probe.prompt.partition("\n")
+    if newline and asked.endswith(newline + steps):
+        return ChatTurns(asked.removesuffix(newline + steps), steps, probe.separator)
+    if asked.endswith(probe.prompt):
+        asked = f"{asked.removesuffix(probe.prompt)}{COMPLETE}{probe.prompt}"
+    return ChatTurns(asked, probe.prompt, probe.separator)

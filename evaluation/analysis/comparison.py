@@ -14,7 +14,7 @@ from evaluation.metrics.base import Metric, Summary, scale_of
 from evaluation.metrics.generation import Generation
 from evaluation.metrics.pooled import PERPLEXITY
 from evaluation.regimes.config import regime_title
-from evaluation.runs.frame import Scores
+from evaluation.runs.frame import Scores, unedited_run
 from evaluation.runs.results import EditorRun, Run, asked_cases, unedited_cases
 from evaluation.runs.validity_variants import COMPONENT
 from schemas.runs import CaseResult
@@ -152,7 +152,7 @@ def _row(editor: EditorRun, keys: Sequence[str], run: Run, scores: Scores, metri
     mine = {k: editor.results[k] for k in keys if k in editor.results}
     good = [r for r in mine.values() if r.error is None]
     unedited = unedited_cases(run).intersection(keys) - mine.keys()
-    base = run.baseline.label
+    base = unedited_run(run, editor).label
     by_metric = scores.by_editor[editor.label]
     peaks = [r.peak_bytes for r in good if r.peak_bytes is not None]
     summaries = {m.name: m.summarise([by_metric[m.name][k] for k in keys if k in by_metric[m.name]]) for m in metrics}
@@ -191,7 +191,9 @@ def _lead(
 ) -> Ranking | None:
     """Best two methods of a metric over common cases, null methods aside; None where fewer than two can be ordered."""
     sign = 1.0 if metric.better == "higher" else -1.0
-    through = [r.label for r in rows if not r.null and not r.pending and r.summaries[metric.name].mean is not None]
+    through = [
+        r.label for r in rows if not (r.null or r.pending or r.variant) and r.summaries[metric.name].mean is not None
+    ]
     means, common = _summaries_of_common_cases(metric, through, keys, scores)
     valued = sorted(((sign * v, label) for label, v in means.items() if v is not None), key=lambda x: -x[0])
     if len(valued) < 2:

@@ -9,7 +9,7 @@ from evaluation.analysis.tables import FigureTable, Plot, PlotPoint, Rate, by_va
 from evaluation.metrics.base import Answers, Normalisation, Preference, target_values
 from evaluation.metrics.distribution import Region, agreement, distribution_probes, divergence, next_tokens_of
 from evaluation.metrics.token_level import NS, SNS
-from evaluation.runs.frame import finished_cases
+from evaluation.runs.frame import finished_cases, unedited_run
 from evaluation.runs.results import Run
 from schemas.answers import NextTokens
 from schemas.cases import Case
@@ -30,15 +30,14 @@ def unmoved_prompts(run: Run, normalisation: Normalisation = "mean") -> list[dic
 
     The first criterion is None where there are no two targets (unrelated prompts), or the run did not ask for them.
     """
-    before = {case.key: answers for case, answers in finished_cases(run, run.baseline)}
-    return [
-        {"region": region, "method": editor.label, "case": case.key, **values}
-        for region in REGIONS
-        for editor in run.editors[1:]
-        for case, after in finished_cases(run, editor)
-        if case.key in before
-        for values in _of_case(case, region, after, before[case.key], normalisation)
-    ]
+    rows = []
+    for region in REGIONS:
+        for editor in run.editors[1:]:
+            before = {case.key: answers for case, answers in finished_cases(run, unedited_run(run, editor))}
+            for case, after in finished_cases(run, editor):
+                found = _of_case(case, region, after, before[case.key], normalisation) if case.key in before else []
+                rows += [{"region": region, "method": editor.label, "case": case.key, **values} for values in found]
+    return rows
 
 
 def _of_case(

@@ -36,6 +36,7 @@ _FILE = click.Path(path_type=Path)
 @click.option("--split", metavar="NAME", help="Shipped split (mini, open:test ...), a split file, or one in --store.")
 @editors_option(also="Only these methods of CONFIG.")
 @click.option("--validity", metavar="A,B", help="Add rows that test the metrics: masked, shuffled, random_object.")
+@click.option("--chat", is_flag=True, help="Add rows in which every probe is asked in the model's chat template.")
 @limit_option(also="cases.")
 @click.option("--out", type=_FILE, help="Folder of the run.")
 @click.option("--part", metavar="I/N", help="Only part I of N of the cases, for array jobs (see results merge).")
@@ -55,6 +56,7 @@ def run(
     split: str | None,
     editors: tuple[str, ...],
     validity: str | None,
+    chat: bool,
     limit: int | None,
     out: Path | None,
     part: str | None,
@@ -76,6 +78,7 @@ def run(
     from evaluation.runs.dry_run import size
 
     base: dict[str, Any] = {"model": model, "limit": limit, "out": None if out is None else str(out)}
+    base |= {"chat": "auto" if chat else None}
     base |= {"answers_from": None if answers_from is None else str(answers_from)}
     named = {"name": engine, "address": address, "workers": workers}
     base["engine"] = {name: value for name, value in named.items() if value is not None} or None

@@ -34,6 +34,11 @@ class Scorer(Protocol):
         ...
 
     @property
+    def has_chat(self) -> bool:
+        """Whether probes can be asked in a chat template of the model's."""
+        ...
+
+    @property
     def editable(self) -> Any:
         """What edits are put on: it is handed to ``EditLike.on``."""
         ...

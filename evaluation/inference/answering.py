@@ -44,19 +44,14 @@ def model_input(lm: LM, probe: GenerateProbe, rewrite: Rewrite = None) -> ModelI
         UserError: a chat template is demanded of a model that has none.
     """
     text = instructed(probe, rewrite) + probe.separator
-    has = bool(getattr(lm.tokenizer, "chat_template", None))
-    if probe.chat == "always" and not has:
+    if probe.chat == "always" and not lm.has_chat:
         raise UserError(
             "the model's tokenizer has no chat template",
             where=lm.name,
             fix='set generation.chat = "never" (or "auto"), and leave generation.thought.everywhere out',
         )
-    if has and probe.chat != "never":
-        message = [{"role": "user", "content": text}]
-        enable = None if probe.thought is None else probe.thought.enable
-        told = {} if enable is None else {"enable_thinking": enable}
-        ready = lm.tokenizer.apply_chat_template(message, tokenize=False, add_generation_prompt=True, **told)
-        return ModelInput(ready, True)
+    if lm.has_chat and probe.chat != "never":
+        return ModelInput(lm.chat(text, thinking=None if probe.thought is None else probe.thought.enable), True)
     return ModelInput(f"{text}\n{probe.start}" if probe.start else text, False)
 
 
@@ -117,6 +112,11 @@ class ModelScorer:
     def device(self) -> str:
         """Where ids go."""
         return str(self.lm.device)
+
+    @property
+    def has_chat(self) -> bool:
+        """Whether the model has a chat template."""
+        return self.lm.has_chat
 
     @property
     def editable(self) -> LM:

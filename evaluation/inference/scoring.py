@@ -21,7 +21,7 @@ from evaluation.inference.batching import pack_batches
 from evaluation.models.devices import send
 from evaluation.models.tokenization import EncodedPrompt
 from schemas.answers import Answer, NextTokens, TargetScore
-from schemas.probes import ScoreProbe, instructed
+from schemas.probes import ScoreProbe, chat_turns, instructed
 
 if TYPE_CHECKING:
     from evaluation.models.language_model import LM
@@ -137,7 +137,8 @@ class EncodedProbes:
 
     Args:
         lm: The model.
-        prompts: Different probes, each with its prompt as the edit wants it.
+        probes: Different probes.
+        rewrite: The edit's way with prompts.
         edit: Number of the edit.
 
     Attributes:
@@ -145,15 +146,15 @@ class EncodedProbes:
         targets: Every target that can be scored.
     """
 
-    def __init__(self, lm: LM, prompts: Sequence[tuple[ScoreProbe, str]], edit: int) -> None:
+    def __init__(self, lm: LM, probes: Sequence[ScoreProbe], rewrite: Rewrite | None, edit: int) -> None:
         self.edit = edit
-        self.probes = [probe for probe, _ in prompts]
+        self.probes = list(probes)
         self.targets: dict[Slot, EncodedPrompt] = {}
         self._errors: dict[int, str] = {}
         self._truncated: set[int] = set()
-        for i, (probe, prompt) in enumerate(prompts):
+        for i, probe in enumerate(self.probes):
             try:
-                targets, truncated = encode_probe(lm, probe, prompt)
+                targets, truncated = encode_probe(lm, probe, rewrite)
             except UnscorableProbe as error:
                 self._errors[i] = str(error)
                 continue
@@ -193,11 +194,10 @@ def encode_probes(lm: LM, edited: Sequence[tuple[Sequence[ScoreProbe], Rewrite |
         lm: The model.
         edited: Probes, and the edit's way with prompts.
     """
-    prompts = [
-        [(probe, instructed(probe, rewrite)) for probe in {probe.id: probe for probe in probes}.values()]
-        for probes, rewrite in edited
+    return [
+        EncodedProbes(lm, list({probe.id: probe for probe in probes}.values()), rewrite, n)
+        for n, (probes, rewrite) in enumerate(edited)
     ]
-    return [EncodedProbes(lm, some, n) for n, some in enumerate(prompts)]
 
 
 def reads_of(target: EncodedPrompt, slot: Slot, probe: ScoreProbe) -> list[TokenRead]:
@@ -209,10 +209,16 @@ def reads_of(target: EncodedPrompt, slot: Slot, probe: ScoreProbe) -> list[Token
     ]
 
 
-def encode_probe(lm: LM, probe: ScoreProbe, prompt: str) -> tuple[list[EncodedPrompt], bool]:
+def encode_probe(lm: LM, probe: ScoreProbe, rewrite: Rewrite | None) -> tuple[list[EncodedPrompt], bool]:
     """A probe's targets after its prompt as tokens, cut at the front where the model cannot read them whole."""
+    prompt, separator = instructed(probe, rewrite), probe.separator
+    if probe.chat:
+        if not lm.has_chat:
+            raise UnscorableProbe("the model's tokenizer has no chat template")
+        turns = chat_turns(probe, rewrite)
+        prompt, separator = lm.chat(turns.user, thinking=False) + turns.reply, turns.separator
     try:
-        targets = [lm.encode(prompt, target, separator=probe.separator) for target in probe.targets]
+        targets = [lm.encode(prompt, text, separator=separator, special=not probe.chat) for text in probe.targets]
     except ValueError as error:
         raise UnscorableProbe(str(error)) from None
     if any(t.first == 0 for t in targets):

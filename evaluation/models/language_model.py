@@ -19,9 +19,13 @@ from evaluation.models.layout_choice import LayoutChoice
 from evaluation.models.tokenization import EncodedPrompt, encode_target
 from schemas.core.errors import ModelError
 from schemas.core.ids import content_id
+from schemas.text.thoughts import MARKS
 
 REMEMBERED = 2**15
 """Texts and prompts with their targets whose tokens are remembered: all methods of a run score the same ones."""
+
+_DATE = "26 Jul 2024"
+"""What a chat template that names the day is told, so that a run gives the same figures tomorrow (as Llama 3.1's)."""
 
 
 class LM:
@@ -131,9 +135,29 @@ class LM:
         """A block of the decoder, counted from 0."""
         return self.module(self.layout.block(layer))
 
-    def encode(self, prompt: str, target: str, *, separator: str = " ") -> EncodedPrompt:
+    def encode(self, prompt: str, target: str, *, separator: str = " ", special: bool = True) -> EncodedPrompt:
         """Prompt, separator and target as tokens, with the place of the target (``models.tokenization``)."""
-        return self._encode(prompt, target, separator=separator)
+        return self._encode(prompt, target, separator=separator, special=special)
+
+    @property
+    def has_chat(self) -> bool:
+        """Whether its tokenizer has a chat template."""
+        return bool(getattr(self.tokenizer, "chat_template", None))
+
+    def chat(self, message: str, *, thinking: bool | None = None) -> str:
+        """A user's message in the chat template, up to where the reply begins; it holds all special tokens.
+
+        Args:
+            message: What the user says.
+            thinking: Told to the template as ``enable_thinking``; None tells it nothing. With False a thought that the
+                template opens all the same is closed.
+        """
+        told: dict[str, Any] = {} if thinking is None else {"enable_thinking": thinking}
+        told["date_string"] = _DATE
+        turns = [{"role": "user", "content": message}]
+        text: str = self.tokenizer.apply_chat_template(turns, tokenize=False, add_generation_prompt=True, **told)
+        opened = next((end for start, end in MARKS if text.rstrip().endswith(start)), None)
+        return text if thinking is not False or opened is None else f"{text.rstrip()}\n\n{opened}\n\n"
 
     def token_ids(self, text: str, *, special: bool = True) -> tuple[int, ...]:
         """A whole text as tokens; ``special`` lets the tokenizer add its special tokens."""

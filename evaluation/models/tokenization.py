@@ -42,9 +42,9 @@ class _Tokens(NamedTuple):
     specials: int
 
 
-def _tokens(tokenizer: Any, text: str) -> _Tokens:
+def _tokens(tokenizer: Any, text: str, *, add_special: bool = True) -> _Tokens:
     """Tokens of a text as the tokenizer makes them by default, less the special tokens that it puts at the end."""
-    out = tokenizer(text, add_special_tokens=True, return_offsets_mapping=True, return_special_tokens_mask=True)
+    out = tokenizer(text, add_special_tokens=add_special, return_offsets_mapping=True, return_special_tokens_mask=True)
     ids, spans, special = out["input_ids"], out["offset_mapping"], out["special_tokens_mask"]
     end = len(ids)
     while end and special[end - 1] and spans[end - 1][0] == spans[end - 1][1]:
@@ -55,14 +55,18 @@ def _tokens(tokenizer: Any, text: str) -> _Tokens:
     return _Tokens(list(ids[:end]), list(spans[:end]), front)
 
 
-def encode_target(tokenizer: Any, prompt: str, target: str, *, separator: str = " ") -> EncodedPrompt:
+def encode_target(
+    tokenizer: Any, prompt: str, target: str, *, separator: str = " ", special: bool = True
+) -> EncodedPrompt:
     """Tokenise ``prompt + separator + target`` and find the target in it.
+
+    ``special`` lets the tokenizer add its special tokens: not for a prompt that a chat template has made.
 
     Raises:
         ValueError: no token belongs to the target.
     """
     text, start = prompt + separator + target, len(prompt) + len(separator)
-    tokens = _tokens(tokenizer, text)
+    tokens = _tokens(tokenizer, text, add_special=special)
     for i in range(tokens.specials, len(tokens.ids)):
         begin, end = tokens.spans[i]
         if end > start:

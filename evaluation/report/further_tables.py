@@ -13,6 +13,7 @@ from evaluation.metrics.base import Metric, Role, case_mean_interval, metric_of
 from evaluation.report.formatting import memory, seconds
 from evaluation.runs.frame import Scores
 from evaluation.runs.results import Run
+from evaluation.runs.validity_variants import CHAT
 from schemas.answers import CaseScores
 from schemas.documents.document import Document
 from schemas.events.event import Event
@@ -85,6 +86,26 @@ def _difference(family: ComparisonFamily, test: PairwiseTest) -> Interval:
 
 def _unit(family: ComparisonFamily) -> str:
     return "ratio" if family.ratio else "fraction" if family.share else "points"
+
+
+def chat_table(table: Comparison, metrics: Sequence[Metric], scores: Scores) -> FigureTable:
+    """Every method's figures on prompts as the papers ask them and in the chat format; no rows where none was asked."""
+    raw = {row.label: row for row in table.rows if not row.variant}
+    in_chat = {row.label: row for row in table.rows if row.variant.partition("@")[0] == CHAT}
+    rows: list[tuple[Cell, ...]] = []
+    for metric in metrics:
+        for label, row in raw.items():
+            chat = in_chat.get(f"{label} [{CHAT}]")
+            both = () if chat is None else (row.summaries[metric.name].interval, chat.summaries[metric.name].interval)
+            if chat is not None and all(one.mean is not None for one in both):
+                common = scores.by_editor[label][metric.name]
+                rows.append((metric.title, label, *both, scores.difference(chat.label, label, metric, common)))
+    head = ("Metric", "Method", "Raw prompt", "Chat format", f"{DELTA} chat less raw")
+    caption = (
+        "Raw prompts are the papers' setting. In the chat format the user asks the question, and the steps of the "
+        "script begin the reply; a fact prompt is to be completed. Edits are computed on raw prompts."
+    )
+    return FigureTable("Raw prompts and the chat format", head, tuple(rows), caption)
 
 
 def harmonic_table(table: Comparison, metrics: Sequence[Metric], scores: Scores) -> FigureTable | None:

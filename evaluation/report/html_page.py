@@ -34,7 +34,7 @@ from evaluation.report.formatting import (
     percent,
     visible,
 )
-from evaluation.report.further_tables import comparison_section, cost_sections, harmonic_table
+from evaluation.report.further_tables import chat_table, comparison_section, cost_sections, harmonic_table
 from evaluation.report.sections import ReportSection, TextSection, why_not_comparable
 from evaluation.runs.results import Run
 from schemas.cases import FACT
@@ -203,6 +203,10 @@ def _template_values(part: ReportSection, against: str | None) -> dict[str, Any]
     ordered = sorted(part.metrics, key=lambda m: m.role in ("other", "text"))
     plots = [plot for m in ordered if (plot := metric_plot(table, m)) is not None]
     contests = (*part.contests, *(part.text.contests if part.text is not None else ()))
+    compared = comparison_section(contests, against)
+    chat = chat_table(table, part.metrics, part.scores)
+    in_chat = [Section("chat", chat.title, (chat._replace(title="", caption=""),), chat.caption)] if chat.rows else []
+    sections = [*in_chat, compared, *part.sections]
     correlations = [(c, figure) for c in part.correlations if (figure := heat_map(c)) is not None]
     return {
         **answers,
@@ -220,7 +224,7 @@ def _template_values(part: ReportSection, against: str | None) -> dict[str, Any]
         "type": run.split.type,
         "errors": errors(run),
         "environment": run.baseline.environment,
-        "sections": [_drawn(s, labels) for s in (comparison_section(contests, against), *part.sections) if s.parts],
+        "sections": [_drawn(s, labels) for s in sections if s.parts],
         "costs": [_drawn(section, labels) for section in cost_sections(run, table, part.metrics)],
         "text": part.text,
         "by_text": [m for m in part.metrics if facts and m.asks_for_texts],

@@ -22,7 +22,7 @@ from evaluation.report.formatting import (
     seconds,
     visible,
 )
-from evaluation.report.further_tables import comparison_section
+from evaluation.report.further_tables import chat_table, comparison_section
 from evaluation.report.sections import ReportSection, TextSection
 from schemas.text.counting import counted
 from schemas.text.escaping import escape_line
@@ -48,6 +48,7 @@ def results_markdown(parts: Sequence[ReportSection], others: Sequence[TextSectio
         out.append(_heading(part))
         for table in part.tables:
             out += _titled(results_table(table, part.metrics), gains_table(table, part.metrics))
+            out += _titled(chat_table(table, part.metrics, part.scores))
         texts = [] if part.text is None else [part.text]
         out += _further((*part.contests, *(f for t in texts for f in t.contests)), texts)
         out += _titled(*map(correlation_table, part.correlations))

@@ -15,7 +15,7 @@ from evaluation.metrics import METRICS
 from evaluation.metrics.generation import DocumentChoice, EventChoice, GenerationChoice, SpecificityChoice
 from evaluation.models.layout_choice import LayoutChoice
 from evaluation.regimes.config import RegimeChoice
-from evaluation.runs.validity_variants import VARIANTS, Variant, asks_otherwise
+from evaluation.runs.validity_variants import CHAT, VARIANTS, Variant, asks_otherwise
 from evaluation.simplify.base import SimplifyChoice
 from schemas.core.config import Options, override, validate
 from schemas.core.errors import UserError
@@ -138,6 +138,8 @@ class RunConfig(Options):
         events: How questions about events are asked and read.
         documents: How probes of documents are asked.
         specificity: Questions that the model must still answer after every edit, for ``em_spec`` and ``ppl_spec``.
+        chat: ``auto`` adds a row ``method [chat]`` to every method, in which all probes are asked in the model's chat
+            template, where it has one; ``never`` is the published setting.
         normalisation: ``mean`` (per token, as the published code) or ``sum`` (as the paper's formula).
         kinds: Kinds of edit to take: how facts change, types and topics of events; all of them where it is not given.
         limit: Take so many cases, or so many of each kind; the first of an order drawn from the split's digest.
@@ -168,6 +170,7 @@ class RunConfig(Options):
     events: EventChoice = EventChoice()
     documents: DocumentChoice = DocumentChoice()
     specificity: SpecificityChoice | None = None
+    chat: Literal["auto", "never"] = "never"
     normalisation: Literal["mean", "sum"] = "mean"
     kinds: tuple[str, ...] = ("counterfactual", "temporal")
     limit: Annotated[int, Field(ge=1)] | dict[str, Annotated[int, Field(ge=0)]] | None = None
@@ -182,7 +185,12 @@ class RunConfig(Options):
     @model_validator(mode="before")
     @classmethod
     def _short_forms(cls, data: Any) -> Any:
-        return expand_short_forms(data) if isinstance(data, dict) else data
+        if not isinstance(data, dict):
+            return data
+        data = expand_short_forms(data)
+        if data.get("chat") == "auto" and isinstance(editors := data.get("editors"), dict):
+            data["editors"] = with_chat_rows(editors)
+        return data
 
     @field_validator("editors")
     @classmethod
@@ -290,10 +298,30 @@ def with_variants(config: RunConfig, names: Sequence[str]) -> RunConfig:
     if not names:
         return config
     data = config.model_dump(mode="json")
-    plain = {"none": {"name": "none"}} | data["editors"]
-    rows = [(x, label) for x in names for label in plain if label != "none" or asks_otherwise(VARIANTS.get(x)())]
-    more = {f"{label} [{name}]": {**plain[label], "variant": name} for name, label in rows}
-    return RunConfig.model_validate(data | {"editors": data["editors"] | more})
+    return RunConfig.model_validate(data | {"editors": data["editors"] | variant_rows(data["editors"], names)})
+
+
+def with_chat_rows(editors: Mapping[str, Any]) -> dict[str, Any]:
+    """The methods by label, each with its row in the chat format behind it, that of the unedited model first."""
+    rows = {label: row for label, row in variant_rows(editors, [CHAT]).items() if label not in editors}
+    out = {label: row for label, row in rows.items() if row["name"] == "none"}
+    for label, one in editors.items():
+        out[label] = one
+        out |= {f"{label} [{CHAT}]": row for row in [rows.get(f"{label} [{CHAT}]")] if row is not None}
+    return out
+
+
+def variant_rows(editors: Mapping[str, Any], names: Sequence[str]) -> dict[str, Any]:
+    """Rows of methods under validity variants by label.
+
+    Args:
+        editors: The methods by label, as a configuration has them; their own variant rows get none.
+        names: The variants.
+    """
+    plain = {"none": {"name": "none"}} | {k: v for k, v in editors.items() if isinstance(v, dict)}
+    own = [label for label, one in plain.items() if not one.get("variant")]
+    rows = [(x, label) for x in names for label in own if label != "none" or asks_otherwise(VARIANTS.get(x)())]
+    return {f"{label} [{name}]": {**plain[label], "variant": name} for name, label in rows}
 
 
 def expand_short_forms(data: dict[str, Any]) -> dict[str, Any]:

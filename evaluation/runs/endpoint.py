@@ -299,7 +299,7 @@ class EndpointModel:
 
     def __init__(self, model: str, access: Access) -> None:
         self.name, self.revision, self.access = model.removeprefix(ENDPOINT), model, access
-        self.editable = PromptOnlyModel(self.name)
+        self.editable, self.has_chat = PromptOnlyModel(self.name), False  # it is asked in messages anyway
         self._cache = Cache(cache_dir())
 
     def make(self, name: str, params: Mapping[str, Any]) -> Editor:

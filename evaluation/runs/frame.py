@@ -21,7 +21,7 @@ from evaluation.metrics.base import (
 from evaluation.metrics.generation import metrics_of
 from evaluation.metrics.pooled import PERPLEXITY, RATIO, contributions, exponential, pooled_difference
 from evaluation.runs.results import EditorRun, Run, all_cases_by_key, answers_by_probe
-from evaluation.runs.validity_variants import asked_case
+from evaluation.runs.validity_variants import COMPONENT, asked_case
 from schemas.answers import Answer, CaseScores, ItemScore
 from schemas.core.errors import UserError
 from schemas.ratings import Rating
@@ -94,17 +94,28 @@ def score_run(run: Run, metrics: Sequence[Metric], normalisation: Normalisation)
 
     The unedited model has no scores of metrics whose value it has by definition (``Metric.unedited``).
     """
-    before: dict[str, Answers] = {case.key: answers for case, answers in finished_cases(run, run.baseline)}
     out: dict[str, dict[str, dict[str, CaseScores]]] = {}
+    before: dict[str, dict[str, Answers]] = {}
     for editor in run.editors:
+        unedited = unedited_run(run, editor)
+        if unedited.label not in before:
+            before[unedited.label] = {case.key: answers for case, answers in finished_cases(run, unedited)}
         done = list(finished_cases(run, editor))
+        earlier = before[unedited.label]
         out[editor.label] = {
-            m.name: {c.key: m.score(c, answers, before.get(c.key, {}), normalisation) for c, answers in done}
+            m.name: {c.key: m.score(c, answers, earlier.get(c.key, {}), normalisation) for c, answers in done}
             for m in metrics
         }
-        if editor.label == run.baseline.label:
+        if editor.label == unedited.label:
             out[editor.label] |= {m.name: {} for m in metrics if m.unedited is not None}
     return Scores(out)
+
+
+def unedited_run(run: Run, editor: EditorRun) -> EditorRun:
+    """The unedited model that was asked in the same form as a method: under the same validity variant, where it was."""
+    variant = editor.manifest.components.get(COMPONENT)
+    asked_alike = (e for e in run.editors if e.manifest.editor == run.baseline.manifest.editor)
+    return next((e for e in asked_alike if e.manifest.components.get(COMPONENT) == variant), run.baseline)
 
 
 def answers_frame(

@@ -7,8 +7,9 @@ engine returns them, so a run that was killed resumes there, and a metric added 
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Callable, Mapping, Sequence
-from functools import cached_property
+from functools import cached_property, partial
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from curation.files.journal import Journal
@@ -16,7 +17,7 @@ from evaluation.engines.base import JobResult, with_earlier
 from evaluation.engines.environment import environment
 from evaluation.engines.protocols import EditorLike
 from evaluation.models.loading import fixed_order
-from evaluation.regimes.base import Regime, RegimeContext, WorkUnit
+from evaluation.regimes.base import Missing, Regime, RegimeContext, WorkUnit
 from evaluation.regimes.config import RegimeChoice
 from evaluation.regimes.table import make_regime
 from evaluation.runs.cached_answers import CachedAnswers
@@ -35,7 +36,7 @@ from evaluation.runs.plan import (
 )
 from evaluation.runs.progress import EditorProgress, RowCounts
 from evaluation.runs.results import EditorFolder, write_back, write_run
-from evaluation.runs.validity_variants import Variant, cases_as_requested
+from evaluation.runs.validity_variants import CHAT, Variant, cases_as_requested
 from evaluation.simplify.editor import with_simplification
 from schemas.answers import Answer
 from schemas.cases import AnyCase, DocumentCase
@@ -46,6 +47,8 @@ from schemas.runs import CaseResult, RunManifest
 
 if TYPE_CHECKING:
     from evaluation.models.language_model import LM
+
+log = logging.getLogger(__name__)
 
 
 class EditorOutcome(NamedTuple):
@@ -123,6 +126,19 @@ class RunRow(NamedTuple):
     variant: Variant | None
     probes: Mapping[str, tuple[Probe, ...]]
 
+    def asked(self, missing: Missing, unit: WorkUnit) -> tuple[Probe, ...]:
+        """The probes of a unit in the form in which the model is asked them."""
+        probes = missing(unit)
+        return probes if self.variant is None else tuple(map(self.variant.probe, probes))
+
+    def answered(self, done: JobResult, probes: Sequence[Probe]) -> JobResult:
+        """What became of a unit, each answer under the id of the probe itself, in whatever form it was asked."""
+        if self.variant is None:
+            return done
+        ids = {self.variant.probe(probe).id: probe.id for probe in probes}
+        answers = [answer.model_copy(update={"probe": ids.get(answer.probe, answer.probe)}) for answer in done.answers]
+        return done._replace(answers=answers, job=done.job._replace(probes=tuple(probes)))
+
     @property
     def unedited(self) -> bool:
         """Whether it is the unedited model, whose answers are every method's "before"."""
@@ -157,6 +173,9 @@ class Runner:
         """Every row in turn, the unedited model first. A method that fails too often is stopped; the others run."""
         check_model(self.plan, name=self.scorer.name, revision=self.scorer.revision)
         labels = {BASELINE: EditorChoice(name=BASELINE)} | dict(self.config.editors)
+        if not self.scorer.has_chat and any(choice.variant == CHAT for choice in labels.values()):
+            log.warning("%s has no chat template: the rows [%s] are left out", self.scorer.name, CHAT)
+            labels = {label: choice for label, choice in labels.items() if choice.variant != CHAT}
         rows = [row for label, choice in labels.items() for row in self._rows(label, choice)]
         self._cached.check(row.manifest for row in rows)
         self.model.engine.expect({row.label: row.editor for row in rows}.values())
@@ -225,7 +244,8 @@ class Runner:
                 context = RegimeContext(
                     cases, row.editor, self.model.engine, self.scorer, folder.path, row.manifest.key
                 )
-                for unit, done in regime.run(todo, missing, context):
+                for unit, done in regime.run(todo, partial(row.asked, missing), context):
+                    done = row.answered(done, missing(unit))
                     result = _result(unit, done, row.manifest.key, known.get(unit.key))
                     journal.append(unit.key, result.model_dump(mode="json"))
                     computed += done.answers

@@ -1,7 +1,8 @@
 """Validity rows: the same method asked or told something else, to see what a metric rests on.
 
-A variant changes what a case asks (``asks``) or what the edit writes (``request``). Its row stands beside the method's
-own under the label ``method [variant]``; its name is part of the run's identity.
+A variant changes what a case asks (``asks``), the form in which a probe is asked (``probe``), or what the edit writes
+(``request``). Its row is beside the method's own under the label ``method [variant]``; its name is part of the run's
+identity.
 """
 
 from __future__ import annotations
@@ -11,13 +12,18 @@ from typing import Any, ClassVar, Protocol
 
 import numpy as np
 
+from evaluation.metrics.fact_texts import GO_ON_IN_WORDS
+from evaluation.metrics.text_level import CONTINUED, GO_ON, QUESTION
 from schemas.cases import AnyCase, Case
 from schemas.core.errors import UserError
 from schemas.core.ids import seed
 from schemas.core.registry import Registry
 from schemas.facts import Fact
+from schemas.probes import Probe, ScoreProbe
 from schemas.scripts import ScriptPrompt
 from schemas.text.masking import mask
+
+CHAT = "chat"
 
 
 class Variant(Protocol):
@@ -29,6 +35,10 @@ class Variant(Protocol):
 
     def asks(self, case: Any) -> Case:
         """The case, one of a fact, as it is asked and scored."""
+        ...
+
+    def probe(self, probe: Probe) -> Probe:
+        """A probe as the model is asked it; its answer is that of the probe itself."""
         ...
 
     def request(self, fact: Fact, cases: Iterable[Case]) -> Fact:
@@ -45,6 +55,10 @@ class IdentityVariant:
     def asks(self, case: Case) -> Case:
         """The case itself."""
         return case
+
+    def probe(self, probe: Probe) -> Probe:
+        """The probe itself."""
+        return probe
 
     def request(self, fact: Fact, cases: Iterable[Case]) -> Fact:
         """The fact itself."""
@@ -98,6 +112,27 @@ class ShuffledSteps(IdentityVariant):
         return _replace_text(prompt, "\n".join([head, *mixed, cut]))
 
 
+class ChatFormat(IdentityVariant):
+    """Every probe in the model's chat template, as an instruct model is used; models without one have no such row.
+
+    Scored prompts: the question of a script is the user's and its steps begin the reply; a fact prompt is to be
+    completed (``schemas.probes.chat_turns``). Texts: with an instruction to go on where the prompt stops.
+    """
+
+    name: ClassVar[str] = CHAT
+    version: ClassVar[int] = 1
+    about: ClassVar[str] = "every probe is asked in the model's chat template"
+
+    def probe(self, probe: Probe) -> Probe:
+        """The probe in the chat template."""
+        if isinstance(probe, ScoreProbe):
+            return probe.model_copy(update={"chat": True})
+        if probe.chat != "never":
+            return probe
+        more = GO_ON if probe.purpose == CONTINUED else "" if probe.purpose == QUESTION else GO_ON_IN_WORDS
+        return probe.model_copy(update={"chat": "always", "instruction": probe.instruction or more})
+
+
 class RandomObject(IdentityVariant):
     """The edit writes the new object of another case; the case is asked for its own.
 
@@ -140,6 +175,7 @@ VARIANTS = Registry(
         "masked",
         "shuffled",
         "random_object",
+        "chat",
     ),
 )
 """Variants by name; others add theirs through the entry-point group ``scedit.variant``."""
@@ -165,7 +201,8 @@ def asks_otherwise(variant: Variant) -> bool:
         (True, False)
     """
     asks: object = type(variant).asks
-    return asks is not IdentityVariant.asks
+    probe: object = type(variant).probe
+    return asks is not IdentityVariant.asks or probe is not IdentityVariant.probe
 
 
 def cases_as_requested(cases: Iterable[Any], variant: Variant, split_cases: Iterable[Any]) -> tuple[AnyCase, ...]:

@@ -88,6 +88,7 @@ class ArithmeticLM:
     other_attention: str = ""
     device: str = "cpu"
     weights: None = None
+    has_chat: bool = True
     lift: dict[str, float] = field(default_factory=dict)
     calls: list[tuple[str, ...]] = field(default_factory=list)
 
@@ -114,7 +115,11 @@ class ArithmeticLM:
     def _answer(self, probe: ScoreProbe, prompt: str) -> Answer:
         scores = []
         for text in probe.targets:
-            value = -2 - 3 * noise(prompt, text) + self.lift.get(text, 0.0) * noise("lift", prompt)
+            value = (
+                -2
+                - 3 * noise(prompt, text, *(["chat"] if probe.chat else []))
+                + self.lift.get(text, 0.0) * noise("lift", prompt)
+            )
             greedy = noise("greedy", prompt, text) > 0.5 if probe.greedy else None
             matched = (2 if greedy else round(noise("matched", prompt, text))) if probe.matches else None
             scores.append(TargetScore(text=text, logprob=value * 2, tokens=2, greedy=greedy, matched=matched))

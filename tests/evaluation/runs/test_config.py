@@ -40,9 +40,7 @@ def test_demo_takes_twelve_cases():
         pytest.param({"editors": [3]}, "an editor is a name or a table", id="editor of a wrong kind"),
         pytest.param({"editors": [{"name": "ft", "parms": {}}]}, "editors.ft.parms", id="unknown key in an editor"),
         pytest.param({"editors": [{"name": "ft", "label": "none"}]}, "kept for the unedited", id="label none"),
-        pytest.param(
-            {"split": "real"}, "nor a file; for one in a store", id="named split without a store"
-        ),
+        pytest.param({"split": "real"}, "nor a file; for one in a store", id="named split without a store"),
         pytest.param({"split": {}}, "mini", id="no split"),
         pytest.param({"split": {"file": "a", "name": "b"}}, "not both", id="file and name"),
         pytest.param({"dtype": "float8"}, "dtype", id="precision"),

@@ -3,17 +3,23 @@
 from __future__ import annotations
 
 from pathlib import Path
+from statistics import fmean
+from typing import Any
 
 import pytest
 
 from curation.shipped import mini_split
 from curation.splits.split_file import make_split
+from evaluation.analysis.comparison import compare
 from evaluation.metrics.generation import load_metrics
+from evaluation.report.further_tables import chat_table
+from evaluation.report.write import write_report
 from evaluation.runs.config import RunConfig, with_variants
-from evaluation.runs.frame import score_run
+from evaluation.runs.frame import score_run, unedited_run
 from evaluation.runs.results import load_run
 from evaluation.runs.validity_variants import (
     VARIANTS,
+    ChatFormat,
     MaskedSubject,
     RandomObject,
     ShuffledSteps,
@@ -22,9 +28,10 @@ from evaluation.runs.validity_variants import (
 )
 from schemas.cases import Case
 from schemas.core.errors import UserError
+from schemas.probes import GenerateProbe
 from schemas.scripts import ScriptPrompt
 from schemas.text.mentions import find
-from tests.support.arithmetic import answers, go, make_case, make_config, make_prompt
+from tests.support.arithmetic import ArithmeticLM, answers, go, make_case, make_config, make_prompt
 
 LONG = "How to reach Peru?\nStep 1: Pack\nStep 2: Book\nStep 3: Wait\nStep 4: Fly to"
 
@@ -152,3 +159,71 @@ def test_refusals(tmp_path: Path) -> None:
         RunConfig.model_validate({**base, "engine": "ray", "editors": [{"name": "rome", "variant": "masked"}]})
     with pytest.raises(ValueError, match="kept for the unedited model"):
         RunConfig.model_validate({**base, "editors": [{"name": "none", "variant": "masked"}]})
+
+
+CHAT_ROWS = ["none", "none [chat]", "push", "push [chat]"]
+
+
+def chat_run(out: Path, **changes: Any):
+    split = make_split("tiny", [make_case(land, new="Oslo") for land in ("Peru", "Chile", "Cuba")])
+    lm = ArithmeticLM(**changes)
+    outcomes, _ = go(out, split=split, lm=lm, chat="auto", metrics=["es", "s_es", "s_bo", "s_es_gen"])
+    return outcomes, lm, load_run(out)
+
+
+def test_every_method_has_a_row_in_the_chat_format_behind_it(tmp_path: Path) -> None:
+    outcomes, _, results = chat_run(tmp_path)
+    assert list(outcomes) == CHAT_ROWS and outcomes["push [chat]"].manifest.components["variant"] == "chat@1"
+    scores = score_run(results, load_metrics(["es", "s_es", "s_es_gen"]), "mean")
+    for label in CHAT_ROWS:
+        found = [i for m in scores.by_editor[label].values() for s in m.values() for i in s.items]
+        assert found and all(i.value is not None for i in found), label
+    stored = {label: answers(outcome.folder) for label, outcome in outcomes.items()}
+    for case, (mine, *_) in stored["none"].items():
+        theirs = stored["none [chat]"][case][0]
+        assert [a.probe for a in mine] == [a.probe for a in theirs], "an answer is that of the probe itself"
+        assert mine[0].targets != theirs[0].targets
+    repeat, lm, _ = chat_run(tmp_path)
+    assert not lm.calls and all(o.computed == 0 for o in repeat.values())
+
+
+def test_before_and_after_are_asked_in_the_same_form(tmp_path: Path) -> None:
+    _, _, results = chat_run(tmp_path)
+    of = {e.label: unedited_run(results, e).label for e in results.editors}
+    assert of == {"none": "none", "none [chat]": "none [chat]", "push": "none", "push [chat]": "none [chat]"}
+    (table,) = compare(results, score_run(results, metrics := load_metrics(["es", "s_es"]), "mean"), metrics)
+    means = {row.label: row.summaries["es"].mean for row in table.rows}
+    gains = {row.label: row.gain["es"].mean for row in table.rows}
+    assert gains["push [chat]"] == pytest.approx(means["push [chat]"] - means["none [chat]"])
+    assert gains["none [chat]"] is None and [row.baseline for row in table.rows] == [True, True, False, False]
+
+
+def test_both_forms_are_side_by_side_in_the_report(tmp_path: Path) -> None:
+    _, _, results = chat_run(tmp_path)
+    metrics = load_metrics(["es", "s_es"])
+    scores = score_run(results, metrics, "mean")
+    (table,) = compare(results, scores, metrics)
+    shown = chat_table(table, metrics, scores)
+    assert [row[:2] for row in shown.rows] == [(m, label) for m in ("ES", "S-ES") for label in ("none", "push")]
+    for title, label, raw, chat, gap in shown.rows:
+        name = {"ES": "es", "S-ES": "s_es"}[str(title)]
+        means = [fmean(scores.means(f"{label}{form}", name).values()) for form in ("", " [chat]")]
+        assert [raw.mean, chat.mean] == pytest.approx(means) and gap.mean == pytest.approx(means[1] - means[0])
+    write_report(tmp_path)
+    assert "Raw prompts and the chat format" in (tmp_path / "report.html").read_text(encoding="utf-8")
+    plain = table._replace(rows=tuple(row for row in table.rows if not row.variant))
+    assert not chat_table(plain, metrics, scores).rows
+
+
+def test_a_model_without_a_template_has_no_such_rows(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
+    outcomes, _, _ = chat_run(tmp_path, has_chat=False)
+    assert list(outcomes) == ["none", "push"]
+    assert "arithmetic has no chat template: the rows [chat] are left out" in caplog.text
+
+
+def test_texts_are_asked_for_with_an_instruction_to_go_on() -> None:
+    text = GenerateProbe(purpose="script_continued", item="i", prompt="Step 1: Go to")
+    asked = ChatFormat().probe(text)
+    assert asked.chat == "always" and asked.instruction.startswith("The text below is a script that was cut off")
+    question = text.model_copy(update={"purpose": "script_question", "chat": "auto", "instruction": "Write steps."})
+    assert ChatFormat().probe(question) == question, "it is in the template already"
