@@ -12,6 +12,7 @@ EDITORS = Registry(
         "script_ike",
         "bm25",
         "dense",
+        "scr",
         "ft",
         "ft_l",
         "ft_m",

@@ -81,6 +81,10 @@ class Retrieval(Editor):
     def index(self, texts: Sequence[str]) -> Index:
         """What finds the nearest of the memory's texts."""
 
+    def matter(self, found: Sequence[tuple[EditRequest, str]]) -> list[bool]:
+        """Of edits that were found for prompts, whether each is put before its prompt: all are, unless it says."""
+        return [True] * len(found)
+
     def edit(self, requests: Sequence[EditRequest]) -> Edit:
         """An edit that looks every prompt up.
 
@@ -90,8 +94,20 @@ class Retrieval(Editor):
         p, memory = self.params, self._remembered(check_requests(requests))
         index = self._index_of(tuple(map(statement, memory)))
 
+        chosen: dict[str, list[int]] = {}
+
+        def look_up(prompts: Sequence[str]) -> None:
+            index.expect([question_of(prompt) for prompt in prompts])
+            pairs = [(x, i) for x in prompts for i in nearest(index.scores(question_of(x)), p.top, above=p.above)]
+            matters = self.matter([(memory[i], prompt) for prompt, i in pairs])
+            chosen.update({prompt: [] for prompt in prompts})
+            for (prompt, i), is_put in zip(pairs, matters, strict=True):
+                chosen[prompt] += [i] if is_put else []
+
         def found(prompt: str) -> list[int]:
-            return nearest(index.scores(question_of(prompt)), p.top, above=p.above)
+            if prompt not in chosen:
+                look_up([prompt])
+            return chosen[prompt]
 
         def find(prompt: str) -> str:
             return "".join(said_before(memory[i]) for i in reversed(found(prompt)))
@@ -101,7 +117,7 @@ class Retrieval(Editor):
         if facts:
             hits = sum(any(memory[i].key in keys for i in found(r.fact_prompt)) for r in facts)
             notes["found_by_fact_prompt"] = hits / len(facts)
-        return RetrievalEdit(notes, find, lambda prompts: index.expect([question_of(prompt) for prompt in prompts]))
+        return RetrievalEdit(notes, find, look_up)
 
     def _remembered(self, requests: Sequence[EditRequest]) -> Sequence[EditRequest]:
         """What the memory holds: the requests, and what fills it."""
