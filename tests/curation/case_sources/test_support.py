@@ -234,20 +234,6 @@ def test_the_shipped_network_is_refused_on_it(tmp_path: Path) -> None:
         size(make_config(tmp_path / "run", split="open:test", model="embedded", editors=["none", "mend"]))
 
 
-def test_support_that_shares_a_subject_is_refused_in_one_sentence(tmp_path: Path) -> None:
-    subject = shipped_split("open:test").cases[0].fact.subject
-    write_split(make_split("mine", cases_from_facts([peru_fact("mine", subject=subject)])), tmp_path / "mine.jsonl")
-    config = make_config(
-        tmp_path / "run", split="open:test", support={"file": str(tmp_path / "mine.jsonl")}, editors=["none", "ike"]
-    )
-    for act in (execute, size):
-        with pytest.raises(
-            UserError, match=f"shares the subject '{subject.text}' with the evaluated split 'open-test'"
-        ):
-            act(config)
-    assert not (tmp_path / "run").exists()
-
-
 def test_documents_are_made_of_facts_that_share_nothing_with_the_evaluated_ones() -> None:
     """An overlapping fact goes before documents are made: it is neither half of one."""
     free = open_support(SupportChoice(name="documents_from_facts"), None)

@@ -11,7 +11,7 @@ import pytest
 from curation.export.metadata import DataFile, PublisherDetails, ReleasePart, card, croissant
 from curation.export.parquet import TABLES
 from curation.export.publish import DEFAULT_OF_EVENTS, publish
-from curation.export.summary import SplitSummary, event_numbers, survey
+from curation.export.summary import SplitSummary, survey
 from curation.files.artifact_cache import sha256
 from curation.loaders.importer import import_split
 from curation.shipped import events_split, mini_split, shipped_split
@@ -24,7 +24,7 @@ from schemas.ratings import Rating
 from schemas.verdicts import Verdict, verdict_key
 from tests.support.curation.rule_records import ann, said
 from tests.support.curation.verdicts import make_verdict
-from tests.support.events import MOVE, event_case, make_event, make_fact_question, make_tendency
+from tests.support.events import event_case, make_tendency
 
 PARTS = (ReleasePart("mini.jsonl", "the frozen split", (), 58), ReleasePart("x.json", "other", ("aliases", "keys"), 42))
 
@@ -249,27 +249,12 @@ def rating(item: str, rater: str, value: int | None, **changes: object) -> Ratin
     return Rating.model_validate({**fields, **changes})
 
 
-def test_without_a_store_nothing_is_said_of_people(base: Path, tmp_path: Path) -> None:
-    summary, with_store = survey(SPLIT), told(base, tmp_path)
-    assert not summary.from_store and with_store.from_store
-    assert (with_store.checks, with_store.people, dict(with_store.judge_models)) == ({}, (), {})
-    assert [(o.stage, o.model) for o in with_store.made] == [("import", None)]
-    assert with_store.prompts == summary.prompts
-
-
 def test_one_persons_word_is_acceptance_and_no_agreement(base: Path, tmp_path: Path) -> None:
     summary = told(base, tmp_path, ann(QUESTIONS[0], "keep"), ann(QUESTIONS[1], "drop"))
     (people,) = summary.people
     assert (people.task, people.raters, people.items, people.judgements) == ("filter@1", 1, 2, 2)
     assert people.labels == {"drop": 1, "keep": 1} and people.acceptance.startswith("0.500 [")
     assert "undefined" in people.exact and "undefined" in people.alpha
-
-
-def test_people_who_contradict_each_other(base: Path, tmp_path: Path) -> None:
-    pairs = [ann(i, label, name) for i in QUESTIONS for name, label in (("ann", "keep"), ("bob", "drop"))]
-    (people,) = told(base, tmp_path, *pairs).people
-    assert people.exact.startswith("0.000") and people.acceptance.startswith("0.500")
-    assert people.alpha.startswith("-")
 
 
 def test_a_judgement_of_a_pair_is_a_unit_of_its_own(base: Path, tmp_path: Path) -> None:
@@ -300,31 +285,3 @@ def test_the_later_rating_of_a_text_is_meant(base: Path, tmp_path: Path) -> None
     ratings = [rating(QUESTIONS[0], f"person:{name}", value) for name, value in (("ann", 2), ("ann", 6), ("bob", 6))]
     (people,) = told(base, tmp_path, *ratings).people
     assert people.judgements == 2 and people.labels == {"6": 2} and people.exact.startswith("1.000")
-
-
-def test_lineage_is_summed_by_way_with_its_first_and_last_day(base: Path, tmp_path: Path) -> None:
-    path = tmp_path / "s.duckdb"
-    path.write_bytes(base.read_bytes())
-    days = ["2026-01-03", "2026-01-01", "2026-02-01"]
-    with Store.open(path, write=True) as store:
-        store.put(
-            [],
-            [
-                Lineage(item_id=i, stage="questions", made_at=f"{d}T01:02:03", model="m", prompt="ask@1")
-                for i, d in zip([*QUESTIONS[:2], "0" * 20], days, strict=True)
-            ],
-        )
-        stages = [o for o in survey(SPLIT, store).made if o.stage == "questions"]
-    assert [(o.model, o.prompt, o.items, o.first, o.last) for o in stages] == [("m", "ask@1", 2, days[1], days[0])]
-
-
-def test_counts_of_two_events() -> None:
-    question = make_fact_question("Where is Corvo Foods?", "Turin", event=MOVE, background=True)
-    move = event_case("case/m", event=make_event(MOVE, type="headquarters", origin="fact"), facts=(question,),
-                      tendencies=())  # fmt: skip
-    summary = event_numbers([event_case(), move])
-    assert (dict(summary.types), dict(summary.origins)) == ({"merger": 1, "headquarters": 1}, {"written": 1, "fact": 1})
-    assert (dict(summary.facts), dict(summary.tendencies)) == ({"in": 3, "out": 1}, {"in": 1, "out": 1})
-    assert (summary.unknown, summary.background, summary.bare) == (1, 1, (1, 0))
-    assert dict(summary.letters) == {("in", "A"): 1, ("out", "C"): 1}
-    assert summary.licences == ["CC0-1.0"] and sum(summary.sources.values()) == 2

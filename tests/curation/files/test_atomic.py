@@ -83,15 +83,6 @@ def test_whatever_stops_the_block_leaves_what_was_there(tmp_path: Path, error: t
     assert [p.name for p in tmp_path.iterdir()] == ["x"] and path.read_text() == "old"
 
 
-def test_partial_files_of_others_are_left_alone(tmp_path: Path) -> None:
-    (tmp_path / "x.partial").write_text("a download of somebody's")
-    with atomic_path(tmp_path / "x") as paths, atomic_path(tmp_path / "x") as reference:
-        assert paths != reference
-        paths.write_text("a")
-        reference.write_text("b")
-    assert {p.name: p.read_text() for p in tmp_path.iterdir()} == {"x": "a", "x.partial": "a download of somebody's"}
-
-
 def test_links_are_followed(tmp_path: Path) -> None:
     (tmp_path / "far").mkdir()
     (tmp_path / "far" / "file").write_text("old")

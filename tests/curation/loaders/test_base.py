@@ -139,15 +139,6 @@ def test_two_old_objects_for_one_subject_are_kept_and_said(tmp_path: Path) -> No
     ]
 
 
-def test_two_new_objects_for_one_subject_are_kept_and_said(tmp_path: Path) -> None:
-    rows = [PERU, {**PERU, "new": "Rome", "key": "b"}, {**PERU, "new": "OSLO", "key": "c"}]
-    import_result = CAPITALS(write(tmp_path / "f.jsonl", *rows))
-    assert len(import_result.facts) == 3
-    assert problems(import_result) == [
-        ("2", "contradictory", "'f/Peru' edits this subject and relation to 'Oslo', this one to 'Rome'")
-    ]
-
-
 class Several(FormatReader):
     """A fact, two neighbours whose keys begin alike, and an extra that depends on both."""
 
@@ -204,16 +195,6 @@ def test_a_file_without_a_usable_fact(tmp_path: Path) -> None:
         import_result.require(skip_bad=True)
 
 
-def test_more_faults_are_counted_in_words() -> None:
-    bad = [Problem(f"f, line {n}", "malformed", "so") for n in range(3)]
-    for number, reply in ((1, ""), (2, r" \(1 more problem in the file\)"), (3, r" \(2 more problems in the file\)")):
-        with pytest.raises(DataError, match=f"record: so{reply};"):
-            LoadResult((peru_fact(),), tuple(bad[:number]), "x").require()
-    with pytest.raises(DataError, match="truncated file: so"):
-        LoadResult((), (Problem("f", "truncated", "so"),), "x").require()
-    assert LoadResult((peru_fact(),), (Problem("f", "left", "so"),), "x").require()
-
-
 @pytest.mark.parametrize("count", [1, 2, 3])
 def test_a_file_with_another_number_than_upstream(tmp_path: Path, count: int) -> None:
     rows = [{"subject": f"S{n}", "old": "X", "key": f"k{n}"} for n in range(count)]
@@ -229,27 +210,6 @@ def test_a_fact_is_told_from_what_merely_stands_beside_it(tmp_path: Path) -> Non
     assert [f.key for f in import_result.facts] == ["f/Peru", "f/Bolivia"]
     assert [r.key for r in import_result.records] == ["n/Bolivia", "f/Peru~n/Bolivia"]
     assert isinstance(import_result.records[0], Fact) and import_result.records[0].old == Object(text="Lima")
-
-
-class Odd(Capitals):
-    """Says of some rows that they are odd."""
-
-    def make(self, row: Row) -> Iterator[RowItem]:
-        yield from super().make(row)
-        for reason in row.data["odd"]:
-            self.note(reason, row, kind="suspect")
-
-    def end(self) -> Iterator[RowItem]:
-        return FormatReader.end(self)
-
-
-def test_notes_are_told_once_with_their_number_and_first_place(tmp_path: Path) -> None:
-    rows = [{**PERU, "odd": ["has no date"]}, {**CHILE, "odd": ["has no date", "is odd"]}]
-    path = write(tmp_path / "f.jsonl", *rows)
-    assert [(p.kind, p.what) for p in Loader("odd", Odd)(path).problems] == [
-        ("suspect", f"2 records: has no date (first: {path}, line 1)"),
-        ("suspect", f"1 record: is odd (first: {path}, line 2)"),
-    ]
 
 
 CELLS = {"subject": "Peru", "relation": "P36", "prompt": "The capital of {} is", "old": "Lima", "new": "Oslo"}

@@ -88,15 +88,6 @@ def test_texts_against_facts_and_texts() -> None:
     )
 
 
-def test_a_split_against_itself_and_counts_by_owner() -> None:
-    cases = TextCollection.from_cases("mini", mini_split().cases)
-    report = overlap(cases, cases, examples=2)
-    for name in LEVELS:
-        level = report.level(name)
-        assert level.a == level.b == len(mini_split().cases), name
-        assert len(level.examples) == 2 and level.pairs >= level.a
-
-
 def test_a_clean_pair_is_clean_and_the_report_is_stable() -> None:
     a, b = (
         TextCollection.from_facts("a", [PERU]),
@@ -168,16 +159,6 @@ def test_sources(tmp_path: Path) -> None:
             open_collection(tmp_path / name)
 
 
-def test_texts_of_a_case_are_its_own_and_only_cloze_prompts_are_marked() -> None:
-    (case,) = [c for c in mini_split().cases if c.neighbours][:1]
-    collection = TextCollection.from_cases("one", [case])
-    cloze = [case.fact.fact_prompt, *case.fact.paraphrases]
-    assert [t.text for t in collection.texts if t.cloze] == cloze
-    assert [t.text for t in collection.texts if not t.cloze] == [x.text for x in (*case.questions, *case.prompts)]
-    assert {t.owner for t in collection.texts} == {case.key} == set(collection.owners)
-    assert list(collection.facts) == [(case.key, case.fact)], "neighbours are no training targets"
-
-
 def test_a_store_gives_questions_and_prompts_under_their_fact(tmp_path: Path) -> None:
     path = tmp_path / "s.duckdb"
     with Store.open(path, create=True) as store:
@@ -211,17 +192,6 @@ def test_what_is_no_side(tmp_path: Path, name: str, content: bytes, error: type[
     with pytest.raises(error, match=message) as refusal:
         open_collection(tmp_path / name)
     assert name in str(refusal.value)
-
-
-def test_a_split_that_was_edited_is_refused(tmp_path: Path) -> None:
-    path = tmp_path / "s.jsonl"
-    write_split(mini_split(), path)
-    header, first, *rest = path.read_text().splitlines(keepends=True)
-    case = json.loads(first)
-    case["fact"]["subject"]["text"] += "x"
-    path.write_text("".join([header, json.dumps(case) + "\n", *rest]))
-    with pytest.raises(DataError, match="not the frozen cases"):
-        open_collection(path)
 
 
 def test_a_split_of_events_is_its_texts(tmp_path: Path) -> None:

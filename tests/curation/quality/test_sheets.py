@@ -155,14 +155,6 @@ def test_a_sheet_that_a_spreadsheet_program_saved(sample: Sample, tmp_path: Path
     assert {r.replace("\r\n", "\n") for r in reasons} == {'cut: two\nlines, "quoted"; Zürich'}
 
 
-def test_a_blank_sheet_is_nobodys_answer(store: Store, sample: Sample, tmp_path: Path) -> None:
-    write_sheet(sheet(sample, MINI.cases, "ann"), tmp_path / "ann.jsonl")
-    with pytest.raises(DataError, match="items have no answer"):
-        import_sheets(store, [tmp_path / "ann.jsonl"])
-    (result,) = import_sheets(store, [tmp_path / "ann.jsonl"], partial=True)
-    assert result.verdicts == () and len(result.missing) == len(sample.items)
-
-
 def test_a_sheet_runs_nothing_in_a_spreadsheet(sample: Sample, tmp_path: Path) -> None:
     rows = [{**row, "script_question": "=cmd|'/c calc'!A0"} for row in answered(sample, "ann")]
     path = tmp_path / "ann.csv"

@@ -128,15 +128,6 @@ def test_facts_are_clustered_in_scope_or_as_neighbours(store: Store) -> None:
     assert far.id not in Ruling(store, only_temporal).settled, "nobody looks at it, so nothing is taken out"
 
 
-@pytest.mark.parametrize("items", [[Q0], [Q1], [Q2], [BESIDE[0]]], ids=["Q0", "Q1", "Q2", "beside"])
-def test_asking_for_some_items_settles_their_whole_cluster_alike(store: Store, items: list[Verdict]) -> None:
-    store.put([like(Q2, Q1), like(Q1, Q0), like(BESIDE[0], P0)])  # type: ignore[arg-type]
-    rule = SplitRule.model_validate(MEASURED)
-    full_rule = Ruling(store, rule).settled
-    some = Ruling(store, rule, local=True).over([i.id for i in items]).settled
-    assert some.items() <= full_rule.items() and {i.id for i in items} & full_rule.keys() <= some.keys()
-
-
 RULES = [
     {},
     {"prefix": "a/"},
@@ -307,10 +298,3 @@ def test_losses_are_counted_by_reason(store: Store) -> None:
     assert counts["prompt: held by early_cut"] == 1
     assert counts["fact: too few prompts"] == 1
     assert counts["cases"] == 1, "the neighbour fact is a case of its own"
-
-
-def test_questions_without_a_prompt_are_counted(store: Store) -> None:
-    lone = ScriptQuestion(key="f/peru/q9", fact=EDIT.key, text="How to leave Lima?")
-    store.put([lone, verdict(lone.id, "drop", "leak_in_question")])
-    assert case(store)[2]["question: dropped by leak_in_question"] == 1
-    assert "question: dropped by leak_in_question" not in case(store, prefix="f/museum")[2]

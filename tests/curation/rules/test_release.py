@@ -61,18 +61,6 @@ def test_a_taken_version_is_refused(two_edits: Path) -> None:
         assert release(store, "mine", version="1.0.1", without_sample="x").split.version == "1.0.1"
 
 
-def test_errata_of_the_version_before_are_applied_again(two_edits: Path) -> None:
-    """What was once found wrong stays out, although nobody says it a second time."""
-    with Store.open(two_edits, write=True) as store:
-        first = freeze(store, "mine", SplitRule(), errata=(CUT,))
-        repeat = freeze(store, "mine", SplitRule(), version="1.0.1")
-        other = freeze(store, "other", SplitRule())
-        prompts = {s.name: {p.key for c in s.cases for p in c.prompts} for s in (repeat, other)}
-    assert P0.key not in prompts["mine"] and P0.key in prompts["other"]
-    assert first.header["errata"] == repeat.header["errata"] == [CUT.model_dump(mode="json")]
-    assert repeat.digest == first.digest and "errata" not in other.header
-
-
 def test_the_latest_version_before_is_the_highest_not_the_last_by_spelling(two_edits: Path) -> None:
     with Store.open(two_edits, write=True) as store:
         freeze(store, "mine", SplitRule(), version="1.9.0")
@@ -102,13 +90,6 @@ def test_a_dropped_case_whose_fact_is_gone_and_one_whose_store_changed(two_edits
         as_before = new._replace(header=old.header)
         assert "the rule would take it now" in compare(store, old, as_before).of("dropped")[0].reason
         assert compare(empty, old, new).of("dropped")[0].reason == "no longer in the store"
-
-
-def test_a_header_without_a_rule_compares_without_reasons(two_edits: Path) -> None:
-    with Store.open(two_edits, write=True) as store:
-        old = freeze(store, "mine", SplitRule())
-        new = freeze(store, "mine", SplitRule(prefix="f/chile"), version="2.0.0")
-        assert [c.reason for c in compare(store, old, new._replace(header={})).changes] == [""]
 
 
 def test_a_release_keeps_the_cases_and_carries_errata_on(two_edits: Path) -> None:

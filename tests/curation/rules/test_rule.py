@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-import itertools
-import os
-import random
 import tomllib
 
 import pytest
@@ -18,19 +15,12 @@ from schemas.core.config import validate
 from schemas.core.errors import DataError
 from schemas.verdicts import Verdict
 from tests.support import ROOT
-from tests.support.curation.rule_outcomes import MEASURED, agrees, kept, like
+from tests.support.curation.rule_outcomes import agrees, kept
 from tests.support.curation.rule_records import (
-    BESIDE,
-    CHAINS,
     EDIT,
-    LINK,
-    OTHER,
     P0,
     P1,
-    P2,
-    Q0,
     Q1,
-    Q2,
     ann,
     said,
 )
@@ -161,38 +151,3 @@ def test_a_threshold_needs_no_new_measurement(store: Store) -> None:
     before = store.stats()["records"]
     selections = [kept(store, SplitRule.model_validate(bound(max=m))) for m in (0.4, 0.6, 0.8)]
     assert selections == ["2", "02", "012"] and store.stats()["records"] == before
-
-
-def made_verdict(rng: random.Random) -> Verdict:
-    item = rng.choice([EDIT, OTHER, LINK, *itertools.chain(*CHAINS), *BESIDE]).id
-    sort = rng.random()
-    if sort < 0.3:
-        label = rng.choice(["drop", "keep", "unsure", "unscored"])
-        return said(item, rng.choice(["a@1", "a@2", "b@1"]), label)
-    if sort < 0.5:
-        return ann(item, rng.choice(["drop", "keep", "unsure"]), rng.choice(["ann", "bob", "eve"]))
-    if sort < 0.8:
-        first_question, right = rng.sample([Q0, Q1, Q2, BESIDE[0]], 2)
-        return like(first_question, right, rng.choice([0.3, 0.6, 0.9]))
-    left_id, right_id = rng.sample([LINK.id, BESIDE[2].id], 2)
-    return said(left_id, "pair@1", "drop", right_id)
-
-
-SEEDS = 150 if os.environ.get("SCEDIT_EVERY_FACT") else 50
-
-
-@pytest.mark.parametrize("seed", [0, 1, *(pytest.param(n, marks=pytest.mark.slow) for n in range(2, SEEDS))])
-def test_explain_agrees_with_choose_on_made_verdicts(store: Store, seed: int) -> None:
-    rng = random.Random(seed)
-    store.put({v.key: v for v in (made_verdict(rng) for _ in range(rng.randint(1, 9)))}.values())
-    rule = {
-        **MEASURED,
-        "unsure": rng.choice(["hold", "keep"]),
-        "unscored": rng.choice(["hold", "keep", "drop"]),
-        "people": rng.choice(["any", "majority"]),
-        "min_neighbours": rng.choice([0, 0, 1]),
-        "min_prompts": rng.choice([1, 1, 2]),
-        "prefix": rng.choice(["", "f/peru"]),
-    }
-    records = (EDIT, OTHER, LINK, P0, P1, P2, Q0, Q1, Q2, BESIDE[0], BESIDE[2])
-    agrees(store, SplitRule.model_validate(rule), records=records)

@@ -19,6 +19,7 @@ from curation.loaders import load
 from curation.loaders.importer import Identity, import_file
 from curation.rules.release import freeze
 from curation.rules.rule import SplitRule
+from curation.rules.selection import choose
 from curation.shipped import mini_split
 from curation.splits.split_file import Split, load_split, make_split
 from curation.store.store import Store
@@ -212,39 +213,11 @@ def from_row(row: dict[str, Any]) -> Fact:
     return Fact.model_validate(fields)
 
 
-def test_mini_from_its_tables(tmp_path: Path) -> None:
-    export(mini_split(), tmp_path / "t", "parquet")
-    assert from_tables(tmp_path / "t") == list(mini_split().cases)
-
-
 def in_a_store(path: Path, format: str, folder: Path) -> list[Case]:
     """A file loaded, kept in a store, and put together again from the store's records."""
-    import_result = load(path, format)
-    assert not [p for p in import_result.problems if p.lost]
-    rows = [r for r in (*import_result.facts, *import_result.records) if r.kind != "extra"]
-    with Store.open(folder / f"{format}.duckdb", create=True) as store:
-        store.put(rows)
-        facts = {f.key: f for f in store.all(Fact)}
-        by_fact: dict[str, list[Any]] = defaultdict(list)
-        for record in (*store.all(ScriptQuestion), *store.all(ScriptPrompt)):
-            by_fact[record.fact].append(record)
-        links = list(store.all(Neighbour))
-
-    def parts(key: str) -> dict[str, Any]:
-        result = by_fact[key]
-        return {
-            "questions": tuple(r for r in result if isinstance(r, ScriptQuestion)),
-            "prompts": tuple(r for r in result if isinstance(r, ScriptPrompt)),
-        }
-
-    near: dict[str, list[CaseNeighbour]] = defaultdict(list)
-    for link in links:
-        near[link.edit].append(CaseNeighbour(link=link, fact=facts[link.fact], **parts(link.fact)))
-    return [
-        Case(key=f"case/{k}", fact=f, **parts(k), neighbours=tuple(near[k]))
-        for k, f in facts.items()
-        if f.change != "none"
-    ]
+    import_file(str(path), store := folder / f"{format}.duckdb", format=format)
+    with Store.open(store) as opened:
+        return choose(opened, SplitRule(min_prompts=0)).cases
 
 
 @pytest.mark.parametrize("format", ["scedit-cf", "scedit-t"])
@@ -287,20 +260,6 @@ def test_ids_and_order_of_a_file_come_back(tmp_path: Path, format: str, ids: lis
     less = less._replace(extras=kept.extras)
     left = json.loads(exported(less, tmp_path, format).read_text(encoding="utf-8"))
     assert left == [record for record in records if record["subject"] != left_out]
-
-
-def test_separators_come_back_from_the_published_shape(tmp_path: Path) -> None:
-    case = mini_split().cases[0]
-    separators = [" ", " (", "\n", ' "']
-    assert len(case.prompts) == len(separators)
-    prompts = [
-        p.model_copy(update={"separator": s, "offset": len(p.text) + len(s)})
-        for p, s in zip(case.prompts, separators, strict=True)
-    ]
-    split = make_split("s", [case.model_copy(update={"prompts": tuple(prompts)})])
-    import_result = load(exported(split, tmp_path, "scedit-cf"), "scedit-cf")
-    records = [r for r in import_result.records if isinstance(r, ScriptPrompt) and r.fact == import_result.facts[0].key]
-    assert [(p.text, p.separator) for p in records] == [(p.text, p.separator) for p in prompts]
 
 
 def test_the_real_grouped_counterfact_file(shared: Path, tmp_path: Path) -> None:

@@ -10,18 +10,15 @@ from scipy import stats
 from curation.stats.bootstrap import Resampling, draw_counts
 from curation.stats.correlation import (
     FEW_DIFFER,
-    _resampled_correlations,
     ceiling,
     kendall,
     mean_correlation,
-    severity,
     spearman,
     spearman_brown,
     weighted_correlations,
     width_with_more,
 )
 from curation.stats.estimates import Estimate
-from curation.stats.rating_table import RatingTable
 from tests.support.stats.rating_tables import NAMES, NONE, table
 
 UNSAMPLED = Resampling(0)
@@ -115,14 +112,6 @@ def test_undefined_says_why(x, y, reason):
 def test_faulty_input_is_refused(x, y, cases):
     with pytest.raises(ValueError):
         spearman(x, y, cases)
-
-
-def test_correlation_is_blind_to_an_offset_and_severity_is_not():
-    judge = [v + 1.5 for v in LIKERT[0]]
-    assert spearman(judge, LIKERT[0], resampling=UNSAMPLED).value == pytest.approx(1)
-    assert severity(judge, LIKERT[0]).value == pytest.approx(1.5)
-    # cases weigh alike: (1 + 0)/2, not the mean 2/3 of the three rows
-    assert severity([1, 1, 0], [0, 0, 0], ["a", "a", "b"]).value == pytest.approx(0.5)
 
 
 def test_the_null_of_a_zero_coefficient_goes_with_the_interval():
@@ -234,33 +223,6 @@ def test_raters_who_agree_up_to_rounding_leave_no_interval_without_width() -> No
     estimate = ceiling(table([ratings, ratings]), resampling=Resampling(300))
     assert estimate.value == pytest.approx(1.0) and (estimate.low, estimate.high) == (None, None)
     assert estimate.note
-
-
-def plain_ceilings(ratings: RatingTable, resampling: Resampling) -> list[float]:
-    """Resample by resample, with numpy's correlation."""
-    values, groups = ratings.values, ratings.case_groups
-    members = [np.flatnonzero(groups.of == g) for g in range(len(groups.names))]
-    out = []
-    for counts in draw_counts(len(members), resampling):
-        for row in counts:
-            units = np.concatenate([np.repeat(members[g], int(times)) for g, times in enumerate(row) if times])
-            out.append(mean_correlation(values[units]))
-    return out
-
-
-@pytest.mark.parametrize("missing", [0.0, 0.4])
-@pytest.mark.parametrize("equal", [0.3, 0.9])
-def test_resamples_are_those_of_the_plain_loop(missing: float, equal: float) -> None:
-    rng = np.random.default_rng(5)
-    columns = [
-        [None if rng.random() < missing else 7 if rng.random() < equal else int(rng.integers(1, 8)) for _ in range(14)]
-        for _ in range(3)
-    ]
-    ratings, plan = table(columns), Resampling(200)
-    plain = plain_ceilings(ratings, plan)
-    counts = np.concatenate(list(draw_counts(len(ratings.case_groups.names), plan)))
-    fast = _resampled_correlations(ratings.values, counts[:, ratings.case_groups.of])
-    assert fast == pytest.approx(plain, nan_ok=True, abs=1e-9) and (missing or not np.isnan(fast).all())
 
 
 def test_the_interval_stays_on_the_scale_and_holds_the_value() -> None:

@@ -188,20 +188,6 @@ def test_coverage() -> None:
     assert judge < 15 and ratio < 0.9
 
 
-@pytest.mark.slow
-def test_coverage_of_differences() -> None:
-    """Two methods on the same cases, true difference 0.6 before rounding and clipping."""
-    real = truth(level=4.6) - truth(level=4.0)
-    hits = 0
-    for run in range(600):
-        rng = np.random.default_rng([6, run])
-        hard = rng.normal(0, 1.0, 150)
-        gap = difference(draw(rng, hard=hard, cases=150, level=4.6), draw(rng, hard=hard, cases=150, level=4.0))
-        hits += gap.low <= real <= gap.high  # type: ignore[operator]
-    print(f"differences: {hits / 6:.1f} %")
-    assert holds(hits, 600)
-
-
 @pytest.mark.parametrize("value", [7.0, 1 / 3, 0.1])
 def test_where_all_agree_no_significance_is_invented(value: float) -> None:
     """Differences and errors are rounding noise: their quotient says nothing (it used to give p < 0.001)."""
@@ -251,21 +237,3 @@ def test_labels_needed() -> None:
     assert "more cases are needed" in scripts_needed(units, 0.01).reason
     with pytest.raises(ValueError, match="above 0"):
         scripts_needed(units, 0.0)
-
-
-@pytest.mark.parametrize("number", range(3))
-def test_the_labels_that_were_asked_for_do(number: int) -> None:
-    """Rate as many scripts as was said: the interval comes out about as wide as was wanted."""
-    rng = np.random.default_rng([13, number])
-    everything = draw(rng, cases=300, share=1.0)
-    order = rng.permutation(len(everything))
-
-    def rated(n: int) -> list[Unit]:
-        choice = set(order[:n].tolist())
-        p = n / len(everything)
-        return [u._replace(human=u.human if k in choice else None, probability=p) for k, u in enumerate(everything)]
-
-    sample_size = scripts_needed(rated(80), 0.16)
-    assert sample_size.scripts is not None and sample_size.more == sample_size.scripts - 80 > 0
-    calibration = calibrate(rated(sample_size.scripts)).powered
-    assert (calibration.high - calibration.low) / 2 == pytest.approx(0.16, rel=0.15)  # type: ignore[operator]

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import tracemalloc
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -12,14 +10,11 @@ from curation.splits.split_file import make_split
 from curation.store import writer
 from curation.store.import_sources import ImportSource
 from curation.store.store import Store
-from schemas.answers import Answer, TargetScore
 from schemas.cases import Case
 from schemas.core.errors import DataError, StoreError, UserError
-from schemas.core.records import Record
 from schemas.extras import Extra
 from schemas.facts import Fact, Object, Relation
 from schemas.lineage import Lineage
-from schemas.runs import CaseResult
 from tests.support.curation.rule_records import BESIDE, CHAINS, EDIT, LINK, OTHER, P0, said
 from tests.support.facts import make_fact, peru_fact
 
@@ -34,16 +29,6 @@ def test_unknown_items_suggest_the_nearest(path: Path) -> None:
         store.put([peru_fact("facts/cf/P36/peru")])
         with pytest.raises(UserError, match="no item 'facts/cf/P36/per'.*did you mean 'facts/cf/P36/peru'"):
             store.get("facts/cf/P36/per")
-
-
-def test_the_highest_version_is_the_last_one(path: Path) -> None:
-    with Store.open(path, create=True) as store:
-        for n, version in enumerate(["1.0.0-rc.2", "1.0.0", "1.0.0-rc.10", "0.9.0"]):
-            store.put_split(make_split("s", [Case(key=f"case/{n}", fact=peru_fact(f"f/{n}"))], version=version))
-        assert store.split("s").version == "1.0.0"
-        store.put_split(make_split("s", [Case(key="case/x", fact=peru_fact("f/x"))], version="1.1.0-rc.2"))
-        store.put_split(make_split("s", [Case(key="case/y", fact=peru_fact("f/y"))], version="1.1.0-rc.10"))
-        assert store.split("s").version == "1.1.0-rc.10"
 
 
 def test_an_item_by_key_before_an_id_of_the_same_spelling(path: Path) -> None:
@@ -132,33 +117,6 @@ def test_extras_follow_the_facts_of_a_split(path: Path) -> None:
         assert list(store.open_split("s").extras) == [extra]
 
 
-def test_lineage_oldest_first_and_by_stage(path: Path) -> None:
-    def line(stage: str, made_at: str) -> Lineage:
-        return Lineage(item_id="i", stage=stage, made_at=made_at)
-
-    late, early = line("check", "2026-02-01T00:00:00"), line("load", "2026-01-01T00:00:00")
-    with Store.open(path, create=True) as store:
-        store.put([], [late, early])
-        assert store.lineage("i") == [early, late] and store.lineage("j") == []
-        assert list(store.lineages()) == [early, late] and list(store.lineages(stage="check")) == [late]
-
-
-def test_everything_comes_with_every_version(path: Path) -> None:
-    answer = Answer(probe="p", targets=(TargetScore(text="a", logprob=float("-inf"), tokens=1),))
-    with Store.open(path, create=True) as store:
-        store.put([peru_fact(), LINK], [Lineage(item_id="i", stage="load", made_at="2026-01-01T00:00:00")])
-        store.put([peru_fact(old=Object(text="Cusco"))])
-        store._db.execute("INSERT INTO results VALUES ('r', 'c', ?)", [_result(answer).model_dump_json()])
-        result = list(store.everything())
-    assert [kind for kind, _ in result] == ["records", "records", "records", "lineage", "results", "origins"]
-    facts = {v["body"]["old"]["text"]: v["current"] for w, v in result if w == "records" and v["kind"] == "fact"}
-    assert facts == {"Lima": False, "Cusco": True}
-
-
-def _result(answer: Answer) -> CaseResult:
-    return CaseResult(run="r", case="c", answers=(answer,))
-
-
 @pytest.mark.parametrize("write", [True, False])
 def test_a_copy_of_a_path_with_quotes(tmp_path: Path, write: bool) -> None:
     path, copy = tmp_path / 'it\'s a "store".duckdb', tmp_path / "it's a copy.duckdb"
@@ -197,37 +155,6 @@ def test_what_contradicts(tmp_path: Path, other: Fact, text: str | None) -> None
         assert bool(store.contradictions("f/1")) == bool(text)
 
 
-def test_within_one_batch_the_last_of_a_key_holds(path: Path) -> None:
-    second = peru_fact(old=Object(text="Lima", aliases=("x",)))
-    with Store.open(path, create=True) as store:
-        store.put([peru_fact(), second])
-        assert store.get("f/peru") == second
-
-
-def test_a_transaction_holds_no_text_that_is_in_the_file(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """16 MB of texts in one transaction: what has been handed to the file is not held beside it."""
-    monkeypatch.setattr(writer, "CHUNK", 20)
-
-    def many() -> Iterator[Record]:
-        for n in range(160):
-            yield Extra.holding(f"x/{n}", {"text": f"{n}{'y' * 100_000}"}, subject_key="x", name="text")
-
-    holding: list[int] = []
-    with Store.open(path, create=True) as store, pytest.MonkeyPatch.context() as patch:
-        original = writer.PendingRows.done
-        patch.setattr(
-            writer.PendingRows,
-            "done",
-            lambda self: (holding.append(tracemalloc.get_traced_memory()[0]), original(self))[1],
-        )
-        tracemalloc.start()
-        try:
-            assert store.put(many()).new == 160
-        finally:
-            tracemalloc.stop()
-    assert holding[0] < 8e6
-
-
 @pytest.fixture
 def small(monkeypatch: pytest.MonkeyPatch) -> None:
     """Records are merged three at a time, in chunks of two."""
@@ -255,35 +182,6 @@ def test_a_key_that_comes_back_in_a_later_batch_has_one_current_version(path: Pa
         assert store.stats()["records"]["fact"]["current"] == 1
 
 
-@pytest.mark.usefixtures("small")
-@pytest.mark.parametrize("known", [0, 3, 11])
-def test_records_and_their_lineage_stand_in_the_order_in_which_they_came(path: Path, known: int) -> None:
-    """Also where some were there before, and one comes twice: neither the new nor the known ones are sorted anew."""
-    order = [7, 2, 9, 4, 10, 1, 8, 3, 0, 6, 5]
-    facts = [peru_fact(f"f/{n}") for n in order]
-    act = Lineage(item_id="", stage="load", made_at="2026-01-01T00:00:00", detail={"from": "x"})
-    with Store.open(path, create=True) as store:
-        store.put_source(ImportSource("a", "a.jsonl", "1", named=True), facts[:known], act)
-        store.put_source(ImportSource("b", "b.jsonl", "2", named=True), [*facts, facts[0]], act)
-        rows = store._db.execute("SELECT id, seq FROM records ORDER BY rowid")
-        lines = store._db.execute("SELECT item_id FROM lineage ORDER BY rowid")
-        held = store._db.execute("SELECT key FROM source_items WHERE source = 'b' ORDER BY 1")
-    assert [i for i, _ in rows] == [i for (i,) in lines] == [f.id for f in facts]
-    numbers = [seq for _, seq in rows]
-    assert numbers == sorted(set(numbers))
-    assert [key for (key,) in held] == sorted(f.key for f in facts), "what comes twice is held once"
-
-
-@pytest.mark.usefixtures("small")
-def test_one_act_told_twice_is_one_across_batches(path: Path) -> None:
-    lines = [Lineage(item_id=f"i{n}", stage="load", made_at=f"2026-01-0{n + 1}T00:00:00") for n in range(7)]
-    variants = [lines[0].model_copy(update={"request": r}) for r in ("r1", "r2")]
-    with Store.open(path, create=True) as store:
-        store.put([], lines)
-        store.put([], [*lines, *variants])
-        assert len(list(store.lineages())) == 9, "another request is another act"
-
-
 ODD = ["\x00", "\u2028", "Zu\u0308rich", "\U0001f600", "\\ud800", "NaN", "'\"", "\ufffe"]
 
 
@@ -293,44 +191,6 @@ def test_odd_text_comes_back(path: Path, text: str) -> None:
     with Store.open(path, create=True) as store:
         store.put([fact])
         assert store.get("f/peru") == fact
-
-
-def test_half_a_pair_is_named_with_its_record_and_nothing_is_kept(path: Path) -> None:
-    """An escape such as "\\ud800" in a JSON file makes a text that UTF-8 cannot hold: no disk is full for that."""
-    odd = peru_fact("f/odd", paraphrases=("half \ud800 pair",))
-    with Store.open(path, create=True) as store:
-        for put in (
-            lambda: store.put([peru_fact(), odd]),
-            lambda: store.put([peru_fact()], [Lineage(item_id="i", stage="s", made_at="2026", detail={"a": "\udfff"})]),
-        ):
-            with pytest.raises(DataError, match="half of a surrogate pair") as error:
-                put()
-            assert error.value.where in ("f/odd", "i") and "space" not in str(error.value)
-            str(error.value).encode()
-        assert list(store.all(Fact)) == [] == list(store.lineages())
-
-
-@pytest.mark.usefixtures("small")
-def test_an_act_on_many_records_is_kept_as_lineage_of_each_would_be(tmp_path: Path) -> None:
-    """The short way of an import against the plain one: the same rows, also where some acts are known already."""
-    act = Lineage(item_id="x", stage="load", made_at="t", model='m"', tokens_in=3, cost=0.5, detail={"from": 'a"b\n'})
-    facts = [peru_fact(f"f/{n % 7}", old=Object(text=f"Lima {n}")) for n in range(12)]
-    facts[9:9] = [peru_fact("f/1", old=Object(text="Cusco"))]  # one chunk holds two versions of f/1
-    rows = []
-    for name in ("plain", "short"):
-        with Store.open(tmp_path / name, create=True) as store:
-            for some in (facts[:5], facts):
-                if name == "plain":
-                    store.put(some, [act.model_copy(update={"item_id": f.id}) for f in some])
-                else:
-                    source = ImportSource("s", "f", "d", named=True)
-                    store.put_source(source, some, act, replace=True, whole=False)
-            rows.append(
-                store._db.execute("SELECT * EXCLUDE seq FROM records ORDER BY seq")
-                + store._db.execute("SELECT * FROM lineage ORDER BY ALL")
-            )
-    assert rows[0] == rows[1]
-    assert len(rows[0]) == 25
 
 
 def test_a_reader_left_in_the_middle_does_not_stop_a_writer(path: Path) -> None:

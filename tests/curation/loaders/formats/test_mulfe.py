@@ -144,16 +144,6 @@ def test_our_copy_of_the_evaluation_part_loads_whole(shared: Path) -> None:
     ]
 
 
-def test_literal_probes_of_our_copy(shared: Path) -> None:
-    """253 with the published blank of three underscores, and one with four."""
-    from schemas.documents.document import is_literal
-
-    import_result = load(shared / "data/mulfe/mulfe_test.json")
-    texts = {d.key: d for d in import_result.documents}
-    literal = [p for p in of(import_result, DocumentProbe) if p.level == 1 and is_literal(p, texts[p.document])]
-    assert (len(literal), sum("____" not in p.query for p in literal)) == (254, 253)
-
-
 def test_our_copy_of_the_development_part_loads_whole(shared: Path) -> None:
     import_result = load(shared / "data/mulfe/mulfe_dev.json")
     probes = of(import_result, DocumentProbe)
