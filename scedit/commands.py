@@ -130,6 +130,9 @@ COMMANDS: dict[str, Command | Group] = {
     "results item-analysis": Command(
         "evaluation.cli.results:item_analysis", "Show which cases of a run discriminate between methods."
     ),
+    "results cases": Command(
+        "evaluation.cli.results:cases", "Say how many cases a difference between two methods needs."
+    ),
     "results merge": Command("evaluation.cli.results:merge", "Join the parts of a run (run --part i/n)."),
     "results table": Command(
         "evaluation.cli.results:table", "Write all answers, scores and figures as Parquet tables."

@@ -141,6 +141,28 @@ def smallest_detectable(*, sd: float, n: int, power: float = 0.8, level: float =
     return sd * _smallest_effect(n, power, level / family)
 
 
+def cases_needed(difference: float, *, sd: float, power: float = 0.8, level: float = 0.05, family: int = 1) -> int:
+    """The fewest cases that show a true mean difference with the given power; the other way round.
+
+    Example:
+        >>> cases_needed(0.5, sd=1.0), cases_needed(0.5, sd=1.0, family=10)
+        (34, 58)
+    """
+    if not difference > 0:
+        raise ValueError("a difference is above 0")
+    enough = 2
+    while smallest_detectable(sd=sd, n=enough, power=power, level=level, family=family) > difference:
+        enough *= 2
+    few = enough // 2
+    while enough - few > 1:
+        middle = (few + enough) // 2
+        if middle >= 2 and smallest_detectable(sd=sd, n=middle, power=power, level=level, family=family) <= difference:
+            enough = middle
+        else:
+            few = middle
+    return enough
+
+
 @lru_cache(maxsize=4096)
 def _smallest_effect(n: int, power: float, level: float) -> float:
     """The same in standard deviations: one number a design, whatever is compared."""

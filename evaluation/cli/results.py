@@ -298,6 +298,70 @@ def _print_points(points: list[ForgettingPoint], *, together: bool) -> None:
     click.echo(f"Percent [95 % interval] over {over}; differences are paired by case.")
 
 
+@click.command(epilog="Example: scedit results cases runs/open --points 2 --points 5")
+@click.argument("folder", type=_PATH)
+@metrics_option
+@normalisation_option
+@click.option(
+    "--points",
+    multiple=True,
+    type=click.FloatRange(0, 100, min_open=True),
+    default=(2, 5, 10),
+    show_default=True,
+    help="True difference between two methods, in points of 100; repeatable.",
+)
+@click.option("--power", type=click.FloatRange(0.1, 0.99), default=0.8, show_default=True, help="Chance to find it.")
+@click.option(
+    "--comparisons", type=click.IntRange(1), default=1, show_default=True, help="Corrected for so many tests."
+)
+@json_options
+def cases(
+    folder: Path,
+    metrics: tuple[str, ...],
+    normalisation: Any,
+    points: tuple[float, ...],
+    power: float,
+    comparisons: int,
+    as_json: bool,
+) -> None:
+    """Say how many cases a difference between two methods needs, from the variance of the run in FOLDER.
+
+    By the paired t test over cases (two-sided, 5 %), for shares such as ES or S-ES. The first number is for the median
+    pair of the run's methods, the second for the pair whose differences vary most.
+    """
+    from evaluation.analysis.sample_size import sample_sizes
+    from evaluation.runs.frame import chosen_metrics, score_run
+    from evaluation.runs.results import load_run
+    from schemas.core.errors import UserError
+    from schemas.text.table_lines import aligned
+
+    run = load_run(folder)
+    wanted = [m for m in chosen_metrics(run, metrics) if m.unit == "fraction"]
+    scores = score_run(run, wanted, normalisation or run.about["normalisation"])
+    gaps = [p / 100 for p in points]
+    found = sample_sizes(run, scores, wanted, differences=gaps, power=power, family=comparisons)
+    if not found:
+        raise UserError(
+            "no two methods of this run differ in any case",
+            where=str(folder),
+            fix="give a run with two methods at least; control methods do not count",
+        )
+    if as_json:
+        for one in found:
+            needed = {f"{100 * gap:g}": both for gap, both in one.needed.items()}
+            click.echo(json.dumps({**one._asdict(), "needed": needed}))
+        return
+    titles = {m.name: m.title for m in wanted}
+    heads = ("metric", "cases here", "pairs", *(f"{p:g} points" for p in points))
+    rows = [
+        (titles[one.metric], f"{one.cases:,}", str(one.pairs), *(f"{a:,} to {b:,}" for a, b in one.needed.values()))
+        for one in found
+    ]
+    click.echo("\n".join(aligned([heads, *rows])))
+    corrected = f", corrected for {comparisons} comparisons" if comparisons > 1 else ""
+    click.echo(f"Cases for {100 * power:g} % power, paired t test over cases, 5 %{corrected}.")
+
+
 DEFAULT_METRICS = ("s_es", "s_ns")
 MOST_RELATIONS = 8
 

@@ -1,0 +1,73 @@
+"""How many cases show a difference between two methods, by the variance of a run that is there."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from itertools import combinations
+from typing import NamedTuple
+
+import numpy as np
+
+from curation.stats.paired import cases_needed
+from evaluation.editors.baselines import NULL_METHODS
+from evaluation.metrics.base import Metric
+from evaluation.runs.frame import Scores
+from evaluation.runs.results import Run
+
+
+class SampleSize(NamedTuple):
+    """Cases that one metric needs.
+
+    Attributes:
+        metric: Its name.
+        cases: Of the run: the fewest that a pair of methods has in common.
+        pairs: Pairs of methods whose values differ in some case.
+        sd: Standard deviation of the paired differences over cases: of the median pair, and of the widest.
+        needed: Cases by true difference, for the median pair and for the widest.
+    """
+
+    metric: str
+    cases: int
+    pairs: int
+    sd: tuple[float, float]
+    needed: dict[float, tuple[int, int]]
+
+
+def sample_sizes(
+    run: Run, scores: Scores, metrics: Sequence[Metric], *, differences: Sequence[float], power: float, family: int
+) -> list[SampleSize]:
+    """For every metric whose values vary: the cases that a paired test needs (t, two-sided, 5 %).
+
+    Args:
+        run: A run with two methods at least, control methods aside.
+        scores: Its scores.
+        metrics: Which metrics; pooled ones, which are no mean over cases, are left out.
+        differences: True differences of the means, in the metric's own unit (0.05 for five points of a share).
+        power: Chance to find the difference.
+        family: Comparisons that are corrected for (Bonferroni).
+    """
+    labels = [e.label for e in run.editors if e.manifest.editor not in NULL_METHODS]
+    out = []
+    for metric in metrics:
+        if metric.pooled:
+            continue
+        values = {label: scores.means(label, metric.name) for label in labels}
+        found = []
+        for first, second in combinations(labels, 2):
+            common = values[first].keys() & values[second].keys()
+            if len(common) > 1:
+                gaps = [values[first][case] - values[second][case] for case in sorted(common)]
+                found.append((float(np.std(gaps, ddof=1)), len(common)))
+        spreads = sorted(sd for sd, _ in found if sd > 0)
+        if not spreads:
+            continue
+        middle, widest = spreads[(len(spreads) - 1) // 2], spreads[-1]
+        needed = {
+            gap: (
+                cases_needed(gap, sd=middle, power=power, family=family),
+                cases_needed(gap, sd=widest, power=power, family=family),
+            )
+            for gap in differences
+        }
+        out.append(SampleSize(metric.name, min(n for _, n in found), len(spreads), (middle, widest), needed))
+    return out

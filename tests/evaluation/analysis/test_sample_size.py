@@ -1,0 +1,74 @@
+"""How many cases a difference needs: the t test by simulation, pairs of a run, the command."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import numpy as np
+import pytest
+from click.testing import CliRunner, Result
+from scipy import stats
+
+from curation.stats.paired import cases_needed, power_of, smallest_detectable
+from evaluation.analysis.sample_size import sample_sizes
+from evaluation.cli.results import cases
+from evaluation.metrics.generation import load_metrics
+from evaluation.runs.frame import Scores
+from evaluation.runs.results import load_run
+from schemas.answers import CaseScores, ItemScore
+from schemas.core.errors import UserError
+from tests.support.arithmetic import go
+
+
+@pytest.mark.parametrize("difference", [0.05, 0.1, 0.5, 3.0])
+@pytest.mark.parametrize("family", [1, 6])
+def test_the_fewest_cases_that_suffice(difference: float, family: int) -> None:
+    n = cases_needed(difference, sd=0.4, family=family)
+    assert smallest_detectable(sd=0.4, n=n, family=family) <= difference
+    assert n == 2 or smallest_detectable(sd=0.4, n=n - 1, family=family) > difference
+
+
+def test_the_power_by_simulation() -> None:
+    n, random = cases_needed(0.2, sd=0.5), np.random.default_rng(1)
+    draws = random.normal(0.2, 0.5, (4000, n))
+    found = np.mean(stats.ttest_1samp(draws, 0, axis=1).pvalue < 0.05)
+    assert power_of(0.2, sd=0.5, n=n) >= 0.8 and abs(found - 0.8) < 0.03
+
+
+def call(*words: object) -> Result:
+    return CliRunner().invoke(cases, [str(word) for word in words], catch_exceptions=False)
+
+
+def scores_of(values: dict[str, list[float]]) -> Scores:
+    def one(case: str, value: float) -> CaseScores:
+        return CaseScores(metric="s_es", case=case, items=(ItemScore(probe=case, item=case, value=value),))
+
+    return Scores({k: {"s_es": {f"c{n}": one(f"c{n}", v) for n, v in enumerate(vs)}} for k, vs in values.items()})
+
+
+def test_the_median_pair_and_the_widest(tmp_path: Path) -> None:
+    go(tmp_path, editors=["push", {"name": "push", "label": "b"}, {"name": "push", "label": "c"}], metrics=["s_es"])
+    run = load_run(tmp_path)
+    scores = scores_of({"none": [0, 0, 0, 0], "push": [0, 1, 0, 1], "b": [0, 1, 0, 1], "c": [1, 0, 1, 1]})
+    (found,) = sample_sizes(run, scores, load_metrics(["s_es"]), differences=[0.1], power=0.8, family=1)
+    sd = float(np.std([-1, 1, -1, 0], ddof=1))
+    assert (found.cases, found.pairs, found.sd) == (4, 2, (sd, sd)), "push and b agree everywhere, none is a control"
+    assert found.needed[0.1] == (cases_needed(0.1, sd=sd),) * 2
+
+
+def test_the_command(tmp_path: Path) -> None:
+    editors = ["push", {"name": "push", "label": "weak", "params": {"strength": 0.2}}]
+    go(tmp_path, editors=editors, metrics=["es", "s_es"])
+    shown = call(tmp_path, "--points", "10").stdout
+    assert "S-ES" in shown and "10 points" in shown and "80 % power" in shown
+    for row in map(json.loads, call(tmp_path, "--jsonl").stdout.splitlines()):
+        assert list(row["needed"]) == ["2", "5", "10"]
+        few = [row["needed"][gap][0] for gap in row["needed"]]
+        assert few == sorted(few, reverse=True) and row["cases"] > 1
+
+
+def test_a_run_of_one_method_has_no_answer(tmp_path: Path) -> None:
+    go(tmp_path, metrics=["es"])
+    with pytest.raises(UserError, match="no two methods of this run differ in any case"):
+        call(tmp_path)
