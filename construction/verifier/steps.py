@@ -24,7 +24,7 @@ from construction.llm.prompt_file import PromptFile, read_prompt
 from construction.llm.prompt_text import LONGEST, fence_text, find_quote, tidy
 from construction.llm.step import Message, PromptStep, Request
 from construction.llm.text_quality import text_quality
-from schemas.facts import Fact
+from schemas.facts import Entity, Fact
 from schemas.lineage import Lineage
 from schemas.scripts import ScriptPrompt, ScriptQuestion
 from schemas.text.escaping import escape_line
@@ -309,11 +309,19 @@ class NextStep(VerifyStep):
         fact = ask.fact
         objects = (fact.old, fact.new) if fact.new and fact.change == "temporal" else (fact.old,)
         told = f"a reader continues '{shorten_quote(tidy(reading.next))}'"
-        for one in objects:
-            first = find(reading.next, one)
-            if first and not re.search(r"\w", _ARTICLE.sub("", reading.next[: first[0].start])):
-                return self.verdict(ask, "keep", told)
-        return self.verdict(ask, "unsure", told)
+        label: Label = "keep" if any(names_first(reading.next, one) for one in objects) else "unsure"
+        return self.verdict(ask, label, told)
+
+
+def names_first(text: str, entity: Entity) -> bool:
+    """Whether a text names somebody or something before all else, articles aside.
+
+    Example:
+        >>> [names_first(text, Entity(text="Oslo")) for text in ("the Oslo office", "old Oslo", "Rome")]
+        [True, False, False]
+    """
+    first = find(text, entity)
+    return bool(first) and not re.search(r"\w", _ARTICLE.sub("", text[: first[0].start]))
 
 
 STEPS: dict[str, type[VerifyStep]] = {"question": QuestionReadStep, "prompt": ReadStep, "next": NextStep}

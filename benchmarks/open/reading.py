@@ -1,0 +1,219 @@
+"""A blind reading of a split: sheets for a reader who has not seen it, and what the answers come to.
+
+``python -m benchmarks.open.reading sheets SPLIT.jsonl FOLDER --edits 150 --neighbours 100 --seed 7`` draws script
+prompts and paraphrases, shuffles them, adds a damaged control to every four, and writes one file a test,
+``TEST.jsonl``. A reader writes ``TEST.answers.jsonl`` beside it: ``{"n": 1, "answer": "..."}``. ``score FOLDER`` prints
+the table. The truth is in ``truth.jsonl``, which the reader must not open. A reader is a person or a language model;
+say which.
+
+| test | what the reader sees | what it writes | passes if |
+| --- | --- | --- | --- |
+| continuation | question and prefix | the next one to six words | the old object is first (temporal: or the new one) |
+| after_edit | "Suppose that" the new fact, question, prefix | the same | the new object comes first |
+| hidden | question and prefix, the subject an X | two guesses, parted by a semicolon | the old object is no guess |
+| asked | the question | yes or no | yes: a person would type this to an assistant |
+| needed | the question and the fact | yes or no | yes: the task cannot be finished without the fact |
+| paraphrase | a paraphrase without its end | the next one to six words | the old object comes first |
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import random
+from collections.abc import Callable, Iterator, Sequence
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from construction.verifier.steps import names_first
+from curation.files.atomic import write_text
+from curation.files.json_files import json_lines
+from curation.splits.split_file import Split, load_split
+from curation.stats.intervals import wilson_interval
+from schemas.core.ids import seed as seed_of
+from schemas.facts import Fact, Object
+from schemas.scripts import ScriptPrompt
+from schemas.text.masking import mask
+from schemas.text.mentions import find
+
+TESTS = ("continuation", "after_edit", "hidden", "asked", "needed", "paraphrase")
+CONTROLS = 4  # items for each control
+TASKS = {
+    "continuation": "Write the one to six words that come next and end the step. Name a thing by its name.",
+    "after_edit": "Take the first sentence as true. Write the one to six words that come next and end the step.",
+    "hidden": "X hides a name. Guess what comes next: two guesses, parted by a semicolon.",
+    "asked": "Would an ordinary person type this to an assistant, in these or similar words? yes or no",
+    "needed": "Can this task not be finished without knowing the fact? yes (it cannot) or no",
+    "paraphrase": "Write the one to six words that come next.",
+}
+
+
+class Drawn(NamedTuple):
+    """A prompt of a split with its fact; ``kind`` is ``edit`` or ``neighbour``."""
+
+    kind: str
+    fact: Fact
+    prompt: ScriptPrompt
+
+    @property
+    def question(self) -> str:
+        """Its question."""
+        return self.prompt.text.partition("\n")[0]
+
+    @property
+    def relation(self) -> str:
+        """The relation of its fact."""
+        return self.fact.relation.id
+
+
+def drawn(split: Split, *, edits: int, neighbours: int, seed: int) -> list[Drawn]:
+    """Script prompts by a seed, at most one a question; of a neighbour that serves several cases once."""
+    own = {p.id: Drawn("edit", case.fact, p) for case in split.cases for p in case.prompts}
+    beside = {p.id: Drawn("neighbour", n.fact, p) for case in split.cases for n in case.neighbours for p in n.prompts}
+    out = []
+    for pool, count in ((own, edits), (beside, neighbours)):
+        keys = sorted(pool, key=lambda key: seed_of("reading", str(seed), key))
+        out += [pool[key] for key in keys[:count]]
+    return out
+
+
+def objects_of(fact: Fact) -> list[Object]:
+    """What counts as the present object: of a change in time a reader may know the new one."""
+    return [fact.old, *([fact.new] if fact.new is not None and fact.change == "temporal" else [])]
+
+
+def shown(test: str, one: Drawn, other: Drawn | None) -> str | None:
+    """What a test shows of a prompt; with another one of another relation it is damaged. None: the test has no item."""
+    text, fact = one.prompt.text, one.fact
+    new = fact.new
+    if test == "continuation":
+        head, _, _ = text.rpartition("\n")
+        return text if other is None else head  # the cut step is gone: any step may follow
+    if test == "after_edit":
+        if new is None:
+            return None
+        said = fact if other is None else other.fact
+        wanted = said.new or said.old
+        return f"Suppose that {said.fact_prompt} {wanted.text}.\n{text}"
+    if test == "hidden":
+        hidden = mask(text, fact.subject)
+        return hidden if other is None else hidden.replace("\n", f"\nThink of {fact.old.text} first\n", 1)
+    question = one.question
+    if other is not None:
+        question = other.question.replace(other.fact.subject.text, fact.subject.text)
+    if test == "asked":
+        return question
+    if test == "needed":
+        return f"{question}\nFact: {fact.fact_prompt} {fact.old.text}."
+    return None
+
+
+def sheets(split: Split, *, edits: int, neighbours: int, seed: int) -> Iterator[tuple[str, list[dict[str, Any]]]]:
+    """Every test with its items in random order; each has its text, and its truth."""
+    prompts = drawn(split, edits=edits, neighbours=neighbours, seed=seed)
+    for test in TESTS:
+        rng = random.Random(seed_of("reading", str(seed), test))
+        items = list(_paraphrases(prompts) if test == "paraphrase" else _items(test, prompts, rng))
+        rng.shuffle(items)
+        yield test, [{"n": n, **item} for n, item in enumerate(items, 1)]
+
+
+def _items(test: str, prompts: Sequence[Drawn], rng: random.Random) -> Iterator[dict[str, Any]]:
+    for number, one in enumerate(prompts):
+        text = shown(test, one, None)
+        if text is None:
+            continue
+        yield _item(one, text, control=False)
+        others = [other for other in prompts if other.relation != one.relation]
+        if number % CONTROLS == 0 and others:
+            damaged = shown(test, one, rng.choice(others))
+            if damaged is not None:
+                yield _item(one, damaged, control=True)
+
+
+def _paraphrases(prompts: Sequence[Drawn]) -> Iterator[dict[str, Any]]:
+    facts = {one.fact.key: one for one in prompts if one.kind == "edit"}
+    for one in facts.values():
+        for text in one.fact.paraphrases:
+            yield _item(one, text, control=False)
+
+
+def _item(one: Drawn, text: str, *, control: bool) -> dict[str, Any]:
+    fact = one.fact.model_dump(mode="json", include={"old", "new", "change"})
+    return {"kind": one.kind, "control": control, "text": text, "prompt": one.prompt.key, **fact}
+
+
+def passes(test: str, item: dict[str, Any], answer: str) -> bool:
+    """Whether an answer passes its test."""
+    old = Object.model_validate(item["old"])
+    new = None if item["new"] is None else Object.model_validate(item["new"])
+    if test in ("asked", "needed"):
+        return answer.strip().casefold().startswith("yes")
+    if test == "hidden":
+        return not find(answer, old)
+    wanted = [new] if test == "after_edit" else [old, new if item["change"] == "temporal" else None]
+    return any(names_first(answer, one) for one in wanted if one is not None)
+
+
+def write_sheets(split: Split, folder: Path, **draw: int) -> None:
+    """Write what the reader sees, and the truth, into a folder."""
+    folder.mkdir(parents=True, exist_ok=True)
+    truth = []
+    for test, items in sheets(split, **draw):
+        rows = [{"n": item["n"], "text": item["text"]} for item in items]
+        write_text(folder / f"{test}.jsonl", _lines([{"task": TASKS[test]}, *rows]))
+        truth += [{"test": test, **item} for item in items]
+    write_text(folder / "truth.jsonl", _lines(truth))
+
+
+def _lines(rows: Sequence[dict[str, Any]]) -> str:
+    return "".join(json.dumps(row, ensure_ascii=False) + "\n" for row in rows)
+
+
+def score(folder: Path) -> str:
+    """Rows of a Markdown table: what passes by kind, and how many controls the reader noticed."""
+    truth = [data for _, _, data in json_lines(folder / "truth.jsonl")]
+    lines = ["| test | edits | neighbours | controls noticed |", "| --- " * 4 + "|"]
+    for test in TESTS:
+        path = folder / f"{test}.answers.jsonl"
+        if not path.is_file():
+            continue
+        answers = {int(data["n"]): str(data["answer"]) for _, _, data in json_lines(path)}
+        read = [(item, passes(test, item, answers[item["n"]])) for item in truth if item["test"] == test]
+        groups: tuple[Callable[[dict[str, Any]], bool], ...] = (
+            lambda item: item["kind"] == "edit" and not item["control"],
+            lambda item: item["kind"] == "neighbour" and not item["control"],
+        )
+        cells = [_share([ok for item, ok in read if group(item)]) for group in groups]
+        noticed = _share([not ok for item, ok in read if item["control"]])
+        lines.append(f"| {test} | {' | '.join(cells)} | {noticed} |")
+    return "\n".join(lines)
+
+
+def _share(passed: Sequence[bool]) -> str:
+    if not passed:
+        return "-"
+    share = wilson_interval(sum(passed), len(passed))
+    return f"{sum(passed)} of {len(passed)}: {share.value:.2f} [{share.low:.2f}, {share.high:.2f}]"
+
+
+def main(arguments: Sequence[str] | None = None) -> None:
+    """Write sheets, or score answers."""
+    parser = argparse.ArgumentParser(description=(__doc__ or "").partition("\n")[0])
+    commands = parser.add_subparsers(dest="command", required=True)
+    write = commands.add_parser("sheets")
+    write.add_argument("split", type=Path)
+    write.add_argument("folder", type=Path)
+    for name, count in (("edits", 150), ("neighbours", 100), ("seed", 7)):
+        write.add_argument(f"--{name}", type=int, default=count)
+    commands.add_parser("score").add_argument("folder", type=Path)
+    options = parser.parse_args(arguments)
+    if options.command == "score":
+        print(score(options.folder))
+        return
+    draw = {name: getattr(options, name) for name in ("edits", "neighbours", "seed")}
+    write_sheets(load_split(options.split), options.folder, **draw)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,88 @@
+"""The blind reading: who sees what, damaged controls, and what perfect and blind readers score."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from curation.shipped import mini_split
+
+reading = pytest.importorskip("benchmarks.open.reading", reason="benchmarks are not shipped")
+DRAW = {"edits": 24, "neighbours": 12, "seed": 7}
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    path: Path = tmp_path_factory.mktemp("reading")
+    reading.write_sheets(mini_split(), path, **DRAW)
+    return path
+
+
+def truth(folder: Path) -> list[dict[str, Any]]:
+    return [json.loads(line) for line in (folder / "truth.jsonl").read_text(encoding="utf-8").splitlines()]
+
+
+def answer(item: dict[str, Any], *, blind: bool) -> str:
+    """What a reader writes who knows the truth and sees what is damaged, or one who always writes the same."""
+    if item["test"] in ("asked", "needed"):
+        return "yes" if blind or not item["control"] else "no"
+    if item["test"] == "hidden":
+        return item["old"]["text"] if item["control"] and not blind else "no idea; none"
+    if blind or item["control"]:
+        return "something else"
+    return item["new"]["text"] if item["test"] == "after_edit" else f"the {item['old']['text']} office"
+
+
+@pytest.mark.parametrize("blind", [False, True])
+def test_what_readers_score(folder: Path, blind: bool) -> None:
+    for test in reading.TESTS:
+        rows = [{"n": i["n"], "answer": answer(i, blind=blind)} for i in truth(folder) if i["test"] == test]
+        (folder / f"{test}.answers.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows), "utf-8")
+    table = [[cell.strip() for cell in line.strip("| ").split("|")] for line in reading.score(folder).splitlines()[2:]]
+    rows = {cells[0]: cells[1:] for cells in table}
+    assert rows["continuation"][0].startswith("0 of 24: 0.00" if blind else "24 of 24: 1.00")
+    assert rows["continuation"][1].startswith("0 of 12" if blind else "12 of 12")
+    assert rows["asked"][0].startswith("24 of 24") and rows["asked"][2].startswith("0 of 9" if blind else "9 of 9")
+    assert rows["after_edit"][1] == rows["paraphrase"][1] == "-", "neighbours are not edited and have no paraphrases"
+    assert rows["hidden"][2].startswith("0 of 9" if blind else "9 of 9")
+
+
+def test_a_reader_sees_no_truth_and_no_order(folder: Path) -> None:
+    for test in reading.TESTS:
+        head, *rows = [json.loads(x) for x in (folder / f"{test}.jsonl").read_text(encoding="utf-8").splitlines()]
+        assert set(head) == {"task"} and {tuple(row) for row in rows} == {("n", "text")}
+        items = [i for i in truth(folder) if i["test"] == test]
+        assert [row["n"] for row in rows] == [i["n"] for i in items] == list(range(1, len(rows) + 1))
+        controls = [n for n, i in enumerate(items) if i["control"]]
+        assert test == "paraphrase" or (controls and controls != sorted(range(len(controls))))
+        if test in ("continuation", "hidden", "asked"):
+            shown = [(row["text"], i["old"]["text"]) for row, i in zip(rows, items, strict=True) if not i["control"]]
+            assert not [text for text, old in shown if old in text]
+
+
+def test_the_same_seed_draws_the_same(folder: Path, tmp_path: Path) -> None:
+    reading.write_sheets(mini_split(), tmp_path, **DRAW)
+    for name in (*(f"{test}.jsonl" for test in reading.TESTS), "truth.jsonl"):
+        assert (tmp_path / name).read_bytes() == (folder / name).read_bytes()
+
+
+@pytest.mark.parametrize(
+    ("test", "change", "said", "ok"),
+    [
+        ("continuation", "counterfactual", "Lima", True),
+        ("continuation", "counterfactual", "Oslo", False),
+        ("continuation", "temporal", "Oslo", True),
+        ("continuation", "counterfactual", "the city of Lima", False),
+        ("after_edit", "counterfactual", "Oslo airport", True),
+        ("after_edit", "counterfactual", "Lima", False),
+        ("hidden", "counterfactual", "Quito; Lima", False),
+        ("hidden", "counterfactual", "Quito; Bogotá", True),
+        ("needed", "counterfactual", "Yes.", True),
+    ],
+)
+def test_what_passes(test: str, change: str, said: str, ok: bool) -> None:
+    item = {"old": {"text": "Lima"}, "new": {"text": "Oslo"}, "change": change}
+    assert reading.passes(test, item, said) is ok
