@@ -14,7 +14,6 @@ from curation.loaders import load
 from curation.shipped import demonstrations_split, mini_split, shipped_split
 from curation.shipped.fact_documents import documents_from_facts
 from curation.splits.split_file import make_split, write_split
-from evaluation.runs.config import RunConfig
 from evaluation.runs.dry_run import size
 from evaluation.runs.plan import make_manifest
 from evaluation.runs.runner import execute
@@ -24,7 +23,6 @@ from schemas.core.errors import UserError
 from schemas.facts import Entity, Object
 from tests.support.arithmetic import ArithmeticEditor, ArithmeticLM, make_case, make_config
 from tests.support.documents.records import document_case, make_document, make_probe
-from tests.support.evaluation.runner_of import runner_of
 from tests.support.events import event_case, make_event, make_fact_question
 from tests.support.facts import peru_fact
 
@@ -180,22 +178,6 @@ def test_support_is_in_the_identity_of_methods_that_use_it() -> None:
     assert key(Learner("push", {}), "a") != key(Learner("push", {}), "b")
     assert key(Learner("push", {"strength": 0.5}), "a") == key(Learner("push", {"strength": 0.5}), "b")
     assert key(ArithmeticEditor("push", {}), "a") == key(ArithmeticEditor("push", {}), "")
-
-
-def test_the_runner_hands_the_support_to_the_method(tmp_path: Path) -> None:
-
-    calls: list[tuple[Case, ...]] = []
-
-    class Watcher(ArithmeticEditor):
-        def prepare(self, support: tuple[Case, ...]) -> None:
-            calls.append(tuple(support))
-
-    support = open_support(SupportChoice(name="demonstrations"), None)
-    config: RunConfig = make_config(tmp_path, editors=["push"])
-    runner_of(
-        config, make_split("e", [make_case("Land01")]), scorer=ArithmeticLM(), make=Watcher, support=support
-    ).run()
-    assert calls and all(cases == support.cases for cases in calls)
 
 
 # --- the open split ---------------------------------------------------------------------------------------------------

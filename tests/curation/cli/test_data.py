@@ -173,12 +173,6 @@ def test_local_is_fetched_where_nothing_is_named(fetched: list[str], tmp_path: P
     assert output.count("Qwen2.5-Coder-1.5B-Instruct (local, Q4_K_M)") == 1
 
 
-def test_a_hub_file_is_told_by_its_label(fetched: list[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(local_models, "gguf_of", lambda name: tmp_path / "m.gguf")
-    code, output = run("hf:o/r/x.gguf")
-    assert code == 0 and "o/r/x.gguf (GGUF, " in output
-
-
 def test_a_failure_is_one_sentence(monkeypatch: pytest.MonkeyPatch) -> None:
     def fail(name: str, *, on_progress: object) -> Path:
         raise ModelError("the package cannot be downloaded: no network", fix="the same command goes on")

@@ -189,12 +189,6 @@ def test_force_replaces_a_release_and_nothing_beside_it(tmp_path: Path) -> None:
     assert (place / ".git" / "HEAD").read_text() == "ref: refs/heads/main"
 
 
-def test_a_release_for_knowedits_reader_says_what_no_case_fills(tmp_path: Path) -> None:
-    error, text = publish("mini", tmp_path / "a", "--formats", "easyedit", "--knowedit-lists")
-    assert error is None and "Note: EasyEdit's KnowEditDataset" in text and "(0 of 58 cases)" in text
-    assert "Note" not in publish("mini", tmp_path / "b", "--formats", "easyedit")[1]
-
-
 def run(name: str, *args: object) -> str:
     call = [str(a) for a in args]
     return CliRunner().invoke(command(name), call, catch_exceptions=False, standalone_mode=False).output

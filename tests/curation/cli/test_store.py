@@ -67,13 +67,6 @@ def test_a_limit_says_that_there_is_more(path: Path, limit: int, more: bool) -> 
     assert (f"more than {limit} rows" in result.stderr) == more
 
 
-def test_sql_may_not_write(path: Path) -> None:
-    for query in ("DROP TABLE records", "", " -- nothing"):
-        with pytest.raises(UserError):
-            run("sql", query, "--store", path)
-    assert run("sql", "SELECT key FROM facts", "--store", path).stdout.split() == ["key", "------", "f/peru"]
-
-
 def content(path: Path) -> list[tuple[str, str]]:
     with Store.open(path) as store:
         return sorted((kind, json.dumps(value, sort_keys=True)) for kind, value in store.everything())
@@ -169,10 +162,6 @@ def test_the_command_prints_no_traceback(args: list[str], status: int, message: 
 
 
 def test_show_says_what_is_of_smoke_test_quality(store: Path) -> None:
-    from curation.store.store import Store
-    from schemas.lineage import Lineage
-    from tests.support.facts import peru_fact
-
     line = Lineage(item_id=peru_fact().id, stage="questions", made_at="2026-01-01", detail={"quality": "plumbing"})
     with Store.open(store, write=True) as db:
         db.put([peru_fact()], [line])

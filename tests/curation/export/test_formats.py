@@ -226,12 +226,6 @@ def rows(folder: Path, name: str) -> list[dict[str, Any]]:
     return [dict(zip(records.columns, row, strict=True)) for row in records.fetchall()]
 
 
-def test_every_row_has_the_columns_of_its_table() -> None:
-    for name, columns in EVENT_TABLES.items():
-        rows = list(EVENT_ROWS[name](EVENT_CASE))
-        assert rows and all(len(row) == len(columns) for row in rows)
-
-
 def test_what_is_written_comes_back(tmp_path: Path) -> None:
     assert write_parquet(make_split("s", [EVENT_CASE]), tmp_path / "data") == 1
     (event,) = rows(tmp_path / "data", "events")

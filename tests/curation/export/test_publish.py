@@ -1,16 +1,11 @@
 from __future__ import annotations
 
-import json
-import subprocess
-import sys
-import time
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
 import pytest
 
-from curation.export import publish as export_publish
 from curation.export.formats import EXPORTERS, Exporter, export
 from curation.export.hub import check_repository, files_to_push, push_release
 from curation.export.publish import DEFAULT, publish
@@ -54,34 +49,6 @@ def test_formats_without_a_case_are_passed_over_or_refused(tmp_path: Path) -> No
     assert not (tmp_path / "x").exists()
 
 
-def test_only_a_release_is_replaced(tmp_path: Path) -> None:
-    folder = tmp_path / "r"
-    folder.mkdir()
-    (folder / "mine.txt").write_text("mine")
-    for replace, complaint in ((False, "something here already"), (True, "no release")):
-        with pytest.raises(UserError, match=complaint):
-            publish(mini_split(), folder, replace=replace)
-    assert tree(folder) == {"mine.txt": b"mine"}
-    (folder / "mine.txt").unlink()
-    publish(mini_split(), folder)
-    publish(mini_split(), folder, formats=["split"], replace=True)
-    assert tree(folder).keys() == {"mini.jsonl", "README.md", "croissant.json", "checksums.sha256"}
-    assert [p.name for p in tmp_path.iterdir()] == ["r"]
-
-
-def test_a_failure_on_the_way_keeps_the_earlier_release(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    publish(mini_split(), tmp_path / "r", formats=["split"])
-    before = tree(tmp_path / "r")
-
-    def fails(*_: object, **__: object) -> str:
-        raise OSError(28, "No space left on device")
-
-    monkeypatch.setattr(export_publish, "sha256", fails)
-    with pytest.raises(UserError, match="cannot be written: No space left on device"):
-        publish(mini_split(), tmp_path / "r", replace=True)
-    assert tree(tmp_path / "r") == before and [p.name for p in tmp_path.iterdir()] == ["r"]
-
-
 def test_a_kill_between_the_two_renames_is_mended(tmp_path: Path) -> None:
     folder = tmp_path / "r"
     publish(mini_split(), folder, formats=["split"])
@@ -90,30 +57,6 @@ def test_a_kill_between_the_two_renames_is_mended(tmp_path: Path) -> None:
     with pytest.raises(UserError, match="something here already"):
         publish(mini_split(), folder)
     assert tree(folder) == before and [p.name for p in tmp_path.iterdir()] == ["r"]
-
-
-KILLED = """
-import sys, time
-from pathlib import Path
-from curation.export import publish as export_publish
-from curation.shipped import mini_split
-export_publish.sha256 = lambda path: time.sleep(60)
-export_publish.publish(mini_split(), Path(sys.argv[1]))
-"""
-
-
-def test_a_killed_run_leaves_no_release(tmp_path: Path) -> None:
-    folder, half = tmp_path / "r", tmp_path / ".r.scedit-partial" / "mini.easyedit.json"
-    with subprocess.Popen([sys.executable, "-c", KILLED, str(folder)]) as child:
-        try:
-            end = time.monotonic() + 60
-            while not half.exists() and time.monotonic() < end:
-                time.sleep(0.02)
-        finally:
-            child.kill()
-    assert half.exists() and not folder.exists()
-    publish(mini_split(), folder)
-    assert [p.name for p in tmp_path.iterdir()] == ["r"] and len(tree(folder)) == 13
 
 
 @pytest.mark.parametrize("name", ["cases", "questions", "prompts", "neighbours"])
@@ -156,15 +99,6 @@ def test_datasets_reads_the_shapes_of_others_offline(
     if format == "scedit-cf":
         assert [len(row) for row in table["rephrase_prompts"]] == [len(c.prompts) for c in cases]
         assert table["subject"][:] == [c.fact.subject.text for c in cases]
-
-
-def test_the_lists_of_knowedit_on_request(tmp_path: Path) -> None:
-    publish(mini_split(), tmp_path / "r", formats=("easyedit",), knowedit_lists=True)
-    rows = json.loads((tmp_path / "r" / "mini.easyedit.json").read_text("utf-8"))
-    assert all("Reasoning" in row["portability"] and "Relation_Specificity" in row["locality"] for row in rows)
-    with pytest.raises(UserError, match="only the format easyedit has lists of KnowEdit"):
-        publish(mini_split(), tmp_path / "s", formats=("facts",), knowedit_lists=True)
-    assert not (tmp_path / "s").exists()
 
 
 class FakeApi:

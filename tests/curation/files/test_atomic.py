@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import errno
-import json
 import os
 from collections.abc import Callable
 from pathlib import Path
@@ -118,14 +117,10 @@ def test_text_as_it_is(tmp_path: Path) -> None:
         write_text(path, "\ud800")
     assert path.read_text() == "?" and len(list(tmp_path.iterdir())) == 1
     write_json(path, {"é": [1.5, None]})
-    assert json.loads(path.read_text(encoding="utf-8")) == {"é": [1.5, None]}
     assert path.read_text(encoding="utf-8") == '{\n  "é": [\n    1.5,\n    null\n  ]\n}\n'
-    with pytest.raises(TypeError):
-        write_json(path, {1, 2})
-    assert path.read_text(encoding="utf-8").startswith('{\n  "é"')
 
 
-def test_a_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_folder(tmp_path: Path) -> None:
     place = tmp_path / "out"
     with pytest.raises(RuntimeError), atomic_folder(place) as partial:
         (partial / "a").write_text("half")
@@ -138,9 +133,6 @@ def test_a_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     with atomic_folder(place, replace=True) as partial:
         (partial / "b").write_text("2")
     assert [p.name for p in tmp_path.rglob("*")] == ["out", "b"]
-    monkeypatch.chdir(place)
-    with pytest.raises(UserError, match="folder you are in"), atomic_folder(Path("."), replace=True):
-        pass
 
 
 @pytest.fixture(autouse=True)

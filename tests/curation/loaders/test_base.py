@@ -15,7 +15,6 @@ from curation.loaders.base import (
     InvalidRecord,
     Loader,
     LoadResult,
-    LocatedRecord,
     NeighbourFact,
     Problem,
     Row,
@@ -80,17 +79,6 @@ def problems(import_result: LoadResult) -> list[tuple[str, str, str]]:
     """(line, kind, text) of what was said, the closing remark aside."""
     complaints = [p for p in import_result.problems if p.what != "the end"]
     return [(p.where.rpartition(" ")[2], p.kind, p.what) for p in complaints]
-
-
-def test_facts_and_what_stands_beside_them_with_their_places(tmp_path: Path) -> None:
-    path = write(tmp_path / "f.jsonl", PERU, {**CHILE, "near": "Bolivia", "question": "How?"})
-    import_result = CAPITALS(path)
-    assert [f.subject.text for f in import_result.facts] == ["Peru", "Chile"]
-    assert [r.key for r in import_result.records] == ["n/Bolivia", "f/Chile~n/Bolivia", "q/Chile"]
-    assert import_result.places == {"f/Peru": f"{path}, line 1", "f/Chile": f"{path}, line 2"}
-    items = list(CAPITALS.stream(path))
-    assert [i.main for i in items if isinstance(i, LocatedRecord)] == [True, True, False, False, False]
-    assert [p.what for p in import_result.problems] == ["the end"]
 
 
 FAULTS = [

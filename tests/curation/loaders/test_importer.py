@@ -24,11 +24,10 @@ from curation.shipped import mini_split
 from curation.splits.split_file import make_split
 from curation.store.import_sources import ConflictError
 from curation.store.store import Store
-from schemas.core.errors import DataError, StoreError, UserError
-from schemas.extras import Extra
+from schemas.core.errors import DataError, UserError
 from schemas.facts import Fact
 from tests.support.curation.importable_files import SHORT, write
-from tests.support.curation.rule_records import EDIT, LINK, P0, S0, said
+from tests.support.curation.rule_records import EDIT, said
 from tests.support.facts import peru_fact
 
 
@@ -202,27 +201,6 @@ def test_contradictions_within_a_file_and_across_sources(tmp_path: Path) -> None
     assert not bring(tmp_path / "t.duckdb", write(tmp_path / "c.jsonl", SHORT)).problems
 
 
-def test_a_split_of_the_same_numbers_is_refused_or_stands_beside(tmp_path: Path) -> None:
-    store, mini = tmp_path / "s.duckdb", make_split("mini", mini_split().cases[:3])
-    import_split(mini, store, origin="mini")
-    before = held(store)
-    odd = [
-        c.model_copy(update={"fact": c.fact.model_copy(update={"prompt": "It is said of {} that"})}) for c in mini.cases
-    ]
-    other = make_split("other", odd)
-    with pytest.raises(ConflictError, match=r"3 records of 'other@1.0.0#\w+'"):
-        import_split(other, store, origin="other")
-    with Store.open(store) as db:
-        assert held(store) == before and [name for name, _, _ in db.split_names()] == ["mini@1.0.0"]
-    import_split(other, store, origin="other", identity=Identity(prefix="b"))
-    with Store.open(store) as db:
-        assert db.split("b").cases[0].fact.prompt == "It is said of {} that"
-        assert db.split("mini").digest == mini.digest
-    with pytest.raises(StoreError, match="another split is called 'mini@1.0.0'"):
-        import_split(make_split("mini", mini_split().cases[3:5]), store, origin="mini")
-    assert held(store)["fact"] == 2 * before["fact"], "nothing of the refused split came in"
-
-
 @pytest.mark.parametrize("shape", ["lines", "array"])
 def test_an_escaped_half_of_a_surrogate_pair_blocks_nothing_else(tmp_path: Path, shape: str) -> None:
     good = [json.loads(peru_fact(f"f/{n}").model_dump_json()) for n in range(3)]
@@ -332,18 +310,6 @@ def test_what_is_nearly_right_is_told_what_to_do(tmp_path: Path, record: object,
     path.write_text(json.dumps(record))
     with pytest.raises(DataError, match=message):
         import_file(str(path), tmp_path / "s.duckdb")
-
-
-def test_every_key_that_a_record_names_follows() -> None:
-    assert with_prefix(P0, "b").model_dump(include={"key", "fact", "question", "script"}) == {
-        "key": f"b/{P0.key}", "fact": "b/f/peru", "question": "b/f/peru/q0", "script": "b/f/peru/q0/s"
-    }  # fmt: skip
-    assert with_prefix(S0, "b").question == "b/f/peru/q0"
-    assert (with_prefix(LINK, "b").edit, with_prefix(LINK, "b").fact) == ("b/f/peru", "b/f/museum")
-    extra = Extra.holding("x", [1], subject_key="f/1", name="x", depends_on=("f/2",))
-    assert (with_prefix(extra, "b").subject_key, with_prefix(extra, "b").depends_on) == ("b/f/1", ("b/f/2",))
-    bare = P0.model_copy(update={"script": None})
-    assert with_prefix(bare, "b").script is None and with_prefix(EDIT, "b").id != EDIT.id
 
 
 def test_what_belongs_to_one_content_cannot_be_moved() -> None:

@@ -88,18 +88,6 @@ def test_texts_against_facts_and_texts() -> None:
     )
 
 
-def test_a_clean_pair_is_clean_and_the_report_is_stable() -> None:
-    a, b = (
-        TextCollection.from_facts("a", [PERU]),
-        TextCollection.from_facts("b", [other(subject={"text": "Norway"}, prompt="{} sings about")]),
-    )
-    report = overlap(a, b)
-    assert not any(level.pairs for level in report.levels)
-    assert report.id == overlap(a, b).id and report.key != overlap(a, b, threshold=0.5).key
-    with pytest.raises(UserError, match="unknown overlap level"):
-        report.level("nothing")
-
-
 def test_the_command(tmp_path: Path) -> None:
     def run(*args: object) -> str:
         return (
@@ -284,11 +272,6 @@ def test_nothing_to_compare(count: int, method: str) -> None:
 def test_mistakes(options: dict[str, object], message: str) -> None:
     with pytest.raises(UserError, match=message):
         near_duplicates(items("a"), **options)  # type: ignore[arg-type]
-
-
-def test_an_item_given_twice_is_refused() -> None:
-    with pytest.raises(UserError, match="given twice"):
-        near_duplicates(items("a") * 2)
 
 
 @pytest.mark.parametrize("kind", ["question", "prompt", "fact"])

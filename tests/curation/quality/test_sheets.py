@@ -223,24 +223,6 @@ def test_people_who_were_not_asked_count_and_those_who_were_and_are_silent_are_m
     assert f"  bob: 0 answered, {len(sample.items)} missing" in text(quality).splitlines()
 
 
-def test_one_person_is_no_agreement(store: Store, sample: Sample, tmp_path: Path) -> None:
-    write_sheet(answered(sample, "ann", lambda i: "cut"), tmp_path / "ann.jsonl")
-    import_sheets(store, [tmp_path / "ann.jsonl"])
-    quality = report(store, sample_named(store, sample.name), resamples=10)
-    assert quality.acceptance["all"].value == 0.0 == quality.acceptance["cut"].value
-    assert quality.acceptance["question"].value == 1.0
-    assert quality.agreement["all"].exact.value is None and quality.agreement["all"].alpha.value is None
-
-
-def test_answers_on_other_items_are_not_of_the_sample(store: Store, sample: Sample, tmp_path: Path) -> None:
-    write_sheet(answered(sample, "ann"), tmp_path / "ann.jsonl")
-    import_sheets(store, [tmp_path / "ann.jsonl"])
-    half = sample._replace(items=sample.items[:3])
-    answer_list = answers(store, half)
-    assert set(answer_list.of["all"]) == {d.item_id for d in half.items} and answer_list.people == ("ann",)
-    assert report(store, half, resamples=10).acceptance["all"].n == 3
-
-
 def test_of_one_person_s_answers_those_of_the_newest_form_count(store: Store) -> None:
     sample = draw(MINI, percent=10, people=("ann",))
     item = sample.items[0].item_id

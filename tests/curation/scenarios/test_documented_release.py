@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import csv
-import json
 import shlex
 from pathlib import Path
 from typing import Any
@@ -12,30 +11,17 @@ import pytest
 from click.testing import CliRunner
 
 import scedit.commands
-from curation.loaders.importer import Identity, import_split
 from curation.quality.sample import CRITERIA
 from curation.quality.sheets import write_sheet
-from curation.shipped import mini_split
-from curation.splits.split_file import load_split, make_split
-from curation.store.store import Store
+from curation.splits.split_file import load_split
 from schemas.core.errors import UserError
 from tests.docs.pages import DOCS, blocks
-
-CASES = mini_split().cases
 
 
 def run(*words: object) -> str:
     call = [str(word) for word in words]
     result = CliRunner().invoke(scedit.commands.cli, call, standalone_mode=False, catch_exceptions=False)
     return result.stdout
-
-
-def judged(store: Path, folder: Path) -> None:
-    """Two people answer the sample of the latest candidate, yes to all."""
-    people = ("--person", "ann", "--person", "bob")
-    run("split", "sample", "draw", "documented", "-s", store, "--out", folder, "--format", "csv", *people)
-    fill(folder)
-    run("split", "sample", "import", *sorted(folder.glob("*.csv")), "-s", store)
 
 
 def fill(folder: Path) -> None:
@@ -45,49 +31,6 @@ def fill(folder: Path) -> None:
             rows: list[dict[str, Any]] = list(csv.DictReader(file))
         path.unlink()
         write_sheet([{**row, **dict.fromkeys([c.name for c in CRITERIA], "yes")} for row in rows], path)
-
-
-def freeze(store: Path, version: str, *words: object) -> dict[str, Any]:
-    output = run("split", "freeze", "documented", "--version", version, "-s", store, *words, "--json")
-    return dict(json.loads(output))
-
-
-def test_from_candidate_to_1_1_0(tmp_path: Path) -> None:
-    store, errata, out = tmp_path / "s.duckdb", tmp_path / "errata.jsonl", tmp_path / "documented.jsonl"
-    import_split(make_split("first", CASES[:4]), store, origin="tests", identity=Identity(source="mini"))
-    freeze(store, "1.0.0-candidate")
-    with pytest.raises(UserError, match="waits for a quality sample"):
-        run("split", "release", "documented", "-s", store)
-    judged(store, tmp_path / "first")
-    assert json.loads(run("split", "release", "documented", "-s", store, "--json"))["version"] == "1.0.0"
-
-    question = CASES[0].questions[0]  # a rewritten question passes for no patch
-    with Store.open(store, write=True) as db:
-        db.put([question.model_copy(update={"text": "How else can it be done?"})])
-    with pytest.raises(UserError, match=f"made from content that has changed .*scedit store confirm {question.key}"):
-        freeze(store, "1.0.1-candidate")
-    run("store", "confirm", question.key, "--store", store)
-    freeze(store, "1.0.1-candidate")
-    with pytest.raises(UserError, match=r"documented 1.0.1 after 1.0.0 hides a major change"):
-        run("split", "release", "documented", "-s", store, "--version", "1.0.1", "--without-sample", "a patch")
-    with Store.open(store, write=True) as db:
-        db.put([question])
-    run("store", "confirm", question.key, "--store", store)
-
-    import_split(make_split("second", CASES[4:7]), store, origin="tests")
-    bad = CASES[6].fact.key
-    run("split", "errata", "add", bad, "wrong capital", "--file", errata, "--store", store)
-    candidate = freeze(store, "1.1.0-candidate", "--errata", errata)
-    assert candidate["cases"] == 6 and candidate["counts"]["fact: dropped by erratum"] == 1
-    assert "a minor change, version 1.1.0 or later after 1.0.0" in run(
-        "split", "diff", "documented@1.0.0", "documented@1.1.0-candidate", "-s", store
-    )
-    judged(store, tmp_path / "second")
-    header = json.loads(run("split", "release", "documented", "-s", store, "--out", out, "--json"))
-    assert (header["version"], header["release"]["level"]) == ("1.1.0", "minor")
-    assert header["release"]["before"]["version"] == "1.0.0" and header["errata"][0]["item"] == bad
-    assert header["quality"]["samples"] and load_split(out).header["header_digest"] == header["header_digest"]
-    assert "OUT, erratum drops the fact" in run("split", "explain", bad, "-s", store, "--split", "documented")
 
 
 def test_the_commands_of_the_page_word_by_word(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

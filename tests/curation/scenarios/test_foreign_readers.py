@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
-from typing import Any
 
 import pytest
 
@@ -16,12 +15,10 @@ from schemas.cases import Case
 from tests.support.curation.easyedit_readers import (
     FLAT_BATCH,
     KNOWEDIT_LISTS,
-    LONG_TEXT_PATHS,
     answers,
     flat_batch,
     knowedit_batch,
     knowedit_items,
-    long_text_items,
 )
 from tests.support.facts import peru_fact
 
@@ -76,17 +73,6 @@ def test_a_case_without_neighbours_has_no_batch_and_the_export_counts_it(tmp_pat
     assert all(f"{name} (2 of 3 cases)" in fields for name in FLAT_BATCH[3:])
 
 
-def test_no_record_lacks_what_knowedit_dataset_cannot_do_without(tmp_path: Path) -> None:
-    """The reader fails as the class does: on a record without the field under any name, or without ``locality``."""
-    path = written(tmp_path, make_split("bare", [BARE]), "easyedit")
-    (record,) = json.loads(path.read_text())
-    assert knowedit_items(path, earlier=True)[0]["locality_rs"] is None
-    for name in ("subject", "prompt", "target_new", "locality"):
-        path.write_text(json.dumps([{k: v for k, v in record.items() if k != name}]))
-        with pytest.raises(KeyError):
-            knowedit_items(path, earlier=True)
-
-
 def test_the_flat_counterfact_dataset_gets_batches_from_the_easyedit_export(tmp_path: Path) -> None:
     cases = mini_split().cases
     batch = flat_batch(written(tmp_path, mini_split(), "easyedit"))
@@ -105,31 +91,6 @@ def test_shapes_that_the_flat_counterfact_dataset_cannot_batch_say_so(tmp_path: 
     with pytest.raises(KeyError):
         flat_batch(written(tmp_path, mini_split(), format))
     assert "export as easyedit" in chosen_exporter(format).gaps(mini_split())[0]
-
-
-@pytest.mark.parametrize("lists", [True, False])
-@pytest.mark.parametrize("format", ["easyedit", "counterfact"])
-def test_the_counterfact_dataset_of_long_texts_is_told_what_no_case_holds(
-    tmp_path: Path, format: str, lists: bool
-) -> None:
-    if lists and format == "counterfact":
-        return
-    path = written(tmp_path, mini_split(), format, lists=lists)
-    with pytest.raises(KeyError):
-        long_text_items(path)
-    gaps = " ".join(chosen_exporter(format, lists).gaps(mini_split()))
-    for steps in LONG_TEXT_PATHS.values():
-        if not all(_holds(record, steps) for record in json.loads(path.read_text())):
-            assert steps[-1] in gaps or steps[0] in gaps
-
-
-def _holds(record: dict[str, Any], steps: tuple[str, ...]) -> bool:
-    value: Any = record
-    for step in steps:
-        if not isinstance(value, dict) or step not in value:
-            return False
-        value = value[step]
-    return True
 
 
 # What memit's evaluation on CounterFact reads of a record (kmeng01/memit, experiments/py/eval_utils_counterfact.py).

@@ -4,11 +4,9 @@ from __future__ import annotations
 
 import json
 import os
-import random
 import shutil
 import signal
 import tempfile
-import time
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -40,16 +38,6 @@ def many(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return path
 
 
-def killed(args: list[object], delay: float) -> bool:
-    """Start a command and kill it after a delay; whether it was still alive then."""
-    process = programs.start(*args)
-    time.sleep(delay)
-    alive = process.poll() is None
-    process.kill()
-    process.wait(60)
-    return alive
-
-
 def count(path: Path) -> int:
     """Facts in a store; 0 where it was killed before it was one."""
     if not path.exists():
@@ -59,18 +47,6 @@ def count(path: Path) -> int:
             return store.stats()["records"].get("fact", {"current": 0})["current"]
     except StoreError as error:
         pytest.fail(f"the store does not open after kill -9: {error}")
-
-
-def test_import_is_whole_or_not_at_all(many: Path, tmp_path: Path) -> None:
-    rng = random.Random(7)
-    hits = 0
-    for trial in range(3):
-        path = tmp_path / f"s{trial}.duckdb"
-        hits += killed(command("data", "import", many, "--store", path), rng.uniform(0.05, 0.8))
-        assert count(path) in (0, FACTS)
-        programs.run(*command("data", "import", many, "--store", path)).check_returncode()
-        assert count(path) == FACTS, "the same command goes on"
-    assert hits, "no command was killed in time: the test says nothing"
 
 
 DYING = """
@@ -262,17 +238,3 @@ def test_an_unwritable_folder_as_an_ordinary_user(ordinary: tuple[Path, Path]) -
         )
         assert not list(target.iterdir()), words
     assert store.read_bytes() == before
-
-
-def test_a_line_of_a_hundred_megabytes_is_one_sentence(tmp_path: Path) -> None:
-    path = tmp_path / "long.jsonl"
-    with open(path, "w") as file:
-        file.write('{"subject": "')
-        for _ in range(100):
-            file.write("x" * 1_000_000)
-        file.write('", "relation": "P36"}\n')
-    process = programs.run(*command("data", "import", path, "--store", tmp_path / "s.duckdb"))
-    assert process.returncode == 1 and len(process.stderr) < 1000
-    assert "not a known shape of facts" in process.stderr
-    with pytest.raises(UserError):
-        Store.open(tmp_path / "s.duckdb")

@@ -155,14 +155,6 @@ def test_errata_are_the_reason_and_stand_in_the_changelog() -> None:
 ENTRY = Erratum(item=P0.key, what="cut in a word", date="2026-11-21")
 
 
-def test_add_once_and_read_again(tmp_path: Path) -> None:
-    path = tmp_path / "new" / "errata.jsonl"
-    assert add_erratum(path, ENTRY)
-    assert not add_erratum(path, ENTRY.model_copy(update={"date": "2026-12-01"})), "the same fault is told once"
-    assert add_erratum(path, ENTRY.model_copy(update={"action": "note"}))
-    assert [e.action for e in read_errata(path).entries] == ["drop", "note"]
-
-
 @pytest.mark.parametrize(
     ("line", "message"),
     [
@@ -177,12 +169,6 @@ def test_lines_that_are_no_errata(tmp_path: Path, line: str, message: str) -> No
     path.write_text(ENTRY.model_dump_json() + "\n" + line + "\n")
     with pytest.raises(DataError, match=message):
         read_errata(path)
-
-
-def test_drop_before_hold_before_note() -> None:
-    entries = [ENTRY.model_copy(update={"action": a}) for a in ("note", "hold", "drop")]
-    merged_errata = merge_errata({"errata": [e.model_dump() for e in entries]}).of(P0.key, P0.id)
-    assert merged_errata is not None and merged_errata.action == "drop"
 
 
 def test_errata_carry_over_until_corrected(tmp_path: Path) -> None:

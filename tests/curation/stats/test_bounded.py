@@ -16,7 +16,6 @@ from curation.stats.bounded import (
     beta_ends,
     bounded_interval,
     clustered_interval,
-    crossed_spread,
     difference_interval,
     difference_p,
     difference_reach,
@@ -40,14 +39,6 @@ def test_one_yes_or_no_a_case_gives_the_exact_interval(hits: int, n: int) -> Non
     exact = stats.binomtest(hits, n).proportion_ci()
     assert (interval.low, interval.high) == pytest.approx((exact.low, exact.high), abs=1e-9)
     assert interval.kind == BY_CASE and interval.mean == pytest.approx(hits / n)
-
-
-def test_the_published_width_is_still_there_and_can_leave_the_scale() -> None:
-    values = [1.0, 0.0, 1.0, 1.0, 1.0, 1.0]
-    interval = bounded_interval(values)
-    assert interval.half == pytest.approx(1.96 * np.std(values, ddof=1) / math.sqrt(6))
-    assert interval.published.high > 1 >= interval.high and interval.published.half == interval.half
-    assert interval.published.ends is None
 
 
 @pytest.mark.parametrize("value", [0.0, 0.4, 1.0, 1 / 3])
@@ -100,14 +91,6 @@ def test_recurring_neighbours_decide_the_kind() -> None:
     assert clustered_interval(values, cases, ["x", None] * 4).kind == BY_CASE
     assert clustered_interval(values, cases).kind == BY_CASE
     assert not recurs(["a", "a"], ["x", "x"])
-
-
-def test_two_way_variance_is_no_less_than_either_alone() -> None:
-    """By hand: means .5; by neighbour x: +.25 twice, y: -.25 twice: V = 2 * (.5)^2 * 2; by case: nothing."""
-    spread = crossed_spread([1.0, 0.0, 1.0, 0.0], ["a", "a", "b", "b"], ["x", "y", "x", "y"])
-    assert (spread.mean, spread.units, spread.crossed) == (0.5, 2, True)
-    one = 2 * 0.25**2 * 2
-    assert spread.variance == pytest.approx(max(one, one + 0 - 4 * (0.125**2) * 4 / 3))
 
 
 def test_differences_stay_inside_and_are_never_certain() -> None:

@@ -118,14 +118,6 @@ def counts(groups, resampling, stream=0):
     return np.concatenate(list(draw_counts(groups, resampling, stream=stream)))
 
 
-def test_a_resample_draws_as_many_cases_as_there_are():
-    tally = counts(7, Resampling(500, seed=3))
-    assert tally.shape == (500, 7)
-    assert (tally.sum(axis=1) == 7).all()
-    assert tally.mean() == 1
-    assert tally.var() == pytest.approx(6 / 7, abs=0.05)  # binomial(7, 1/7)
-
-
 def test_draws_depend_on_the_seed_and_not_on_the_chunk():
     one = np.concatenate(list(draw_counts(50, Resampling(300, seed=1))))
     small = np.concatenate(list(draw_counts(50, Resampling(300, seed=1), width=1_000_000)))

@@ -50,16 +50,6 @@ def test_the_variance_is_that_of_the_plain_formula() -> None:
     assert variance(contributions(everything, fixed=0.0)) == pytest.approx(np.var(judges, ddof=1) / len(judges))
 
 
-def test_the_weight_is_the_best_on_a_grid() -> None:
-    for number, noise in ((3, 0.4), (4, 1.2), (5, 3.0)):
-        units = draw(np.random.default_rng(number), noise=noise)
-        choice = contributions(units, cross=False)
-        grid = {w: variance(contributions(units, fixed=w)) for w in np.linspace(0, 1, 101)}
-        best = min(grid, key=lambda w: grid[w])
-        assert choice.weight == pytest.approx(best, abs=0.011), noise
-        assert contributions(units).weight == pytest.approx(choice.weight, abs=0.15), "cross-fitted, nearly the same"
-
-
 def test_case_means_count_once() -> None:
     """A case with nine scripts weighs as much as one with a single script."""
     units = [Unit("a", 1.0, 1.0) for _ in range(9)] + [Unit("b", 5.0, 5.0)]

@@ -18,7 +18,7 @@ from curation.loaders.importer import import_split
 from curation.shipped import mini_split
 from curation.splits.split_file import make_split
 from curation.store import connection
-from curation.store.backup import dump, query, rebuild, restore, snapshot
+from curation.store.backup import dump, query, rebuild, snapshot
 from curation.store.connection import connect, examine, limits
 from curation.store.store import Store
 from schemas.answers import Answer, TargetScore
@@ -254,20 +254,6 @@ def test_splits_by_name_and_version(path: Path) -> None:
             store.put_split(split)
 
 
-def test_results(path: Path) -> None:
-    manifest = RunManifest(
-        key="run1", editor="none", editor_version=1, params={}, model="m", model_revision="r", dtype="float32",
-        split="s", split_digest="d", regime="single", components={},
-    )  # fmt: skip
-    answer = Answer(probe="p", targets=(TargetScore(text="a", logprob=-1.5, tokens=2),))
-    row = CaseResult(run="run1", case="c", answers=(answer,))
-    with Store.open(path, create=True) as store:
-        store.put_results(manifest, [row])
-        store.put_results(manifest, [row])
-        assert list(store.results("run1")) == [row]
-        assert store.get("run1") == manifest
-
-
 def test_reading_through_a_closed_store_is_refused_in_a_sentence(path: Path) -> None:
     with Store.open(path, create=True) as store:
         store.put([peru_fact()])
@@ -346,19 +332,6 @@ def test_a_snapshot_is_made_while_the_writer_works(filled: Path, tmp_path: Path)
         assert locked.returncode != 0, "copying must not give the writer's lock away"
         snapshot(store, copy)
     assert content(copy) == content(filled) != before
-
-
-def test_restore(filled: Path, tmp_path: Path) -> None:
-    with Store.open(filled) as store:
-        snapshot(store, tmp_path / "b.duckdb")
-    restore(tmp_path / "b.duckdb", tmp_path / "new.duckdb")
-    assert content(tmp_path / "new.duckdb") == content(filled)
-    with pytest.raises(StoreError, match="exists already"):
-        restore(tmp_path / "b.duckdb", filled)
-    (tmp_path / "bad").write_text("no store")
-    with pytest.raises(StoreError, match="not a DuckDB file"):
-        restore(tmp_path / "bad", tmp_path / "other.duckdb")
-    assert not (tmp_path / "other.duckdb").exists()
 
 
 FACT = '"kind":"fact"'

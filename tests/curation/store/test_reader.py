@@ -15,7 +15,7 @@ from schemas.core.errors import DataError, StoreError, UserError
 from schemas.extras import Extra
 from schemas.facts import Fact, Object, Relation
 from schemas.lineage import Lineage
-from tests.support.curation.rule_records import BESIDE, CHAINS, EDIT, LINK, OTHER, P0, said
+from tests.support.curation.rule_records import CHAINS, EDIT, OTHER, P0, said
 from tests.support.facts import make_fact, peru_fact
 
 
@@ -83,16 +83,6 @@ def test_verdicts_of_some_items_and_by_whom(path: Path) -> None:
         assert store.known([custom_verdict.id, "nothing"]) == {custom_verdict.id}
 
 
-def test_sizes_of_a_split_with_neighbours(path: Path) -> None:
-    record = {"link": LINK, "fact": OTHER, "questions": (BESIDE[0],), "prompts": (BESIDE[2],)}
-    fields = {"fact": EDIT, "questions": (CHAINS[0][0],), "prompts": (P0,), "neighbours": [record]}
-    case = Case.model_validate({"key": "case/f/peru", **fields})
-    with Store.open(path, create=True) as store:
-        store.put_split(make_split("s", [case, Case(key="case/b", fact=peru_fact("b"))]))
-        assert store.split_sizes("s@1.0.0") == (1, 1)
-        assert store.split_sizes("absent@1.0.0") == (0, 0)
-
-
 def test_cases_that_are_no_longer_those_frozen(path: Path) -> None:
     split = make_split("s", [Case(key="case/a", fact=peru_fact("a")), Case(key="case/b", fact=peru_fact("b"))])
     with Store.open(path, create=True) as store:
@@ -115,18 +105,6 @@ def test_extras_follow_the_facts_of_a_split(path: Path) -> None:
         store.put([extra, Extra.holding("z/x", 1, subject_key="z", name="x")])
         store.put_split(make_split("s", [Case(key="case/a", fact=peru_fact("a"))]))
         assert list(store.open_split("s").extras) == [extra]
-
-
-@pytest.mark.parametrize("write", [True, False])
-def test_a_copy_of_a_path_with_quotes(tmp_path: Path, write: bool) -> None:
-    path, copy = tmp_path / 'it\'s a "store".duckdb', tmp_path / "it's a copy.duckdb"
-    with Store.open(path, create=True) as store:
-        store.put([peru_fact()])
-    with Store.open(path, write=write) as store:
-        store.copy_to(copy)
-        assert store.get("f/peru") == peru_fact(), "the store goes on"
-    with Store.open(copy) as store:
-        assert store.get("f/peru") == peru_fact()
 
 
 LIMA = make_fact(key="f/1")

@@ -10,7 +10,6 @@ from scipy.special import expit
 from benchmarks.rating.more_ratings import coverage
 from benchmarks.rating.panels import Panel, Scripts
 from curation.stats.estimates import Floats
-from curation.stats.facets import fit as module
 from curation.stats.facets.fit import FacetDesign, FacetFit, FacetItem, FacetRating, facet_design, fit_facets
 from curation.stats.facets.means import (
     PossibleRating,
@@ -83,13 +82,6 @@ def test_a_method_that_always_gets_the_highest_point_stays_finite(made_ratings: 
     assert np.isfinite(fit.outer).all() and np.isfinite(fit.covariance).all()
 
 
-def test_the_order_of_thresholds_is_never_lost(made_ratings: list[FacetRating]) -> None:
-    fit = fit_facets(facet_design(made_ratings))
-    assert (np.diff(fit.outer[: fit.cuts]) > 0).all()
-    parts = module._Parts(fit.design)
-    assert parts.value(np.flip(fit.outer), fit.unit, fit.variance) == -np.inf
-
-
 def rating(item: str, person: str, value: int, *, aspect: str = "a", method: str | None = None) -> FacetRating:
     return FacetRating(item, f"c{item[0]}", method or item[1], person, aspect, value)
 
@@ -126,15 +118,6 @@ def test_scale_points_that_nobody_used_have_no_threshold() -> None:
     assert [v.tolist() for v in design.values] == [[1.0, 4.0, 7.0]]
     assert design.cuts.tolist() == [0, 2]
     assert {(int(u), int(low)) for u, low in zip(design.upper, design.lower, strict=True)} == {(0, -1), (1, 0), (-1, 1)}
-
-
-def test_each_rating_has_its_method_less_its_person_and_its_case() -> None:
-    design = facet_design(CROSSED)
-    row = design.effects.toarray()[CROSSED.index(rating("3y", "bob", CROSSED[11].value))]
-    case = next(b for b in design.blocks if b.name == "case")
-    target = np.zeros(design.effects.shape[1])
-    target[design.method_column[0, 1]], target[design.person_column[1]], target[case.start + 2] = 1, -1, 1
-    assert row.tolist() == target.tolist()
 
 
 def test_waiting_items_get_columns_and_no_rating() -> None:
@@ -178,18 +161,6 @@ def test_where_everybody_rated_everything_the_means_are_the_raw_ones() -> None:
     means = [e.value for e in facets.means.values()]
     assert means[0] is not None and means[1] is not None
     assert differences.difference.value == pytest.approx(means[0] - means[1])
-
-
-def test_names_and_order_of_what_comes_in_change_nothing() -> None:
-    rows = unfair(np.random.default_rng(3), 20)
-    other = {"p0": "zoe", "p1": "ann", "p2": "bob", "m0": "z", "m1": "a"}
-    reversed_data = facet_report([r._replace(person=other[r.person], method=other[r.method]) for r in reversed(rows)])
-    plain = facet_report(rows)
-    for method in ("m0", "m1"):
-        assert reversed_data.means["a0", other[method]].value == pytest.approx(
-            plain.means["a0", method].value, abs=2e-3
-        )
-        assert reversed_data.means["a0", other[method]].low == pytest.approx(plain.means["a0", method].low, abs=4e-3)
 
 
 def test_more_ratings_make_intervals_narrower_and_the_stop_rule_knows() -> None:
