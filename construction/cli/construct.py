@@ -248,7 +248,7 @@ def import_scripts(cases: Path, store_path: Path, source: str, licence: str, ide
 
     One case a line, in the shape of the shipped mini/source.jsonl: key, kind, relation, subject, prompt, paraphrases,
     old, new, changed_on, questions ({question, steps}) and neighbours ({subject, prompt, object, question, steps}).
-    A file that ends in .toml has them in a form to type, one relation a file (docs/construct.md).
+    A file that ends in .toml has them in a form to type, one relation a file (docs/prompts.md).
 
     A key that another file uses for other content is a conflict, as in data import: nothing is imported. A corrected
     file under the same --known-as replaces all that it brought; --replace takes keys over, --as NAME keeps both.

@@ -15,7 +15,7 @@ from evaluation.runs.frame import Scores
 from evaluation.runs.results import Run
 
 
-class SampleSize(NamedTuple):
+class CasesNeeded(NamedTuple):
     """Cases that one metric needs.
 
     Attributes:
@@ -35,7 +35,7 @@ class SampleSize(NamedTuple):
 
 def sample_sizes(
     run: Run, scores: Scores, metrics: Sequence[Metric], *, differences: Sequence[float], power: float, family: int
-) -> list[SampleSize]:
+) -> list[CasesNeeded]:
     """For every metric whose values vary: the cases that a paired test needs (t, two-sided, 5 %).
 
     Args:
@@ -69,5 +69,5 @@ def sample_sizes(
             )
             for gap in differences
         }
-        out.append(SampleSize(metric.name, min(n for _, n in found), len(spreads), (middle, widest), needed))
+        out.append(CasesNeeded(metric.name, min(n for _, n in found), len(spreads), (middle, widest), needed))
     return out
