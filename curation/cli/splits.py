@@ -24,7 +24,6 @@ from curation.cli.options import (
 from curation.export.formats import EXPORTERS, chosen_exporter
 from curation.export.formats import export as write
 from curation.export.metadata import PublisherDetails
-from curation.export.publish import PublishResult
 from curation.export.publish import publish as write_release
 from curation.loaders.importer import Identity, import_split
 from curation.rules.explain import explain as ask
@@ -239,7 +238,9 @@ def publish(
 
     Example: scedit split publish mini release --store my.duckdb
     """  # noqa: D301 - click wants the character
-    _refuse_missing_store(name, store_path)
+    if store_path and not store_path.exists():
+        fix = f"name the store that holds the split '{name}', or its file with --split-file"
+        raise UserError("there is no such store", where=str(store_path), fix=fix)
     details = PublisherDetails(creator=creator, url=url, cite=cite, date=_date_or_today(date))
     chosen = _names(formats) if formats is not None else None
     with ExitStack() as stack:
@@ -257,17 +258,6 @@ def publish(
         return
     size = counted(len(split.all_cases), "case")
     click.echo(f"{out_dir}: {split.name}@{split.version} ({split.digest[:12]}), {size}")
-    _list_formats(done)
-
-
-def _refuse_missing_store(name: str, path: Path | None) -> None:
-    if path and not path.exists():
-        fix = f"name the store that holds the split '{name}', or its file with --split-file"
-        raise UserError("there is no such store", where=str(path), fix=fix)
-
-
-def _list_formats(done: PublishResult) -> None:
-    """Say how many cases each format holds."""
     for format_name, cases in done.cases.items():
         click.echo(f"{cases:>7}  {format_name}")
     if done.skipped:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import math
 from collections.abc import Iterable, Mapping, Sequence
+from functools import partial
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -54,7 +55,12 @@ def card(
     header, cases = split.header, len(split.all_cases)
     loader = FileSystemLoader(Path(__file__).parent)
     page = Environment(loader=loader, trim_blocks=True, lstrip_blocks=True, undefined=StrictUndefined)
-    page.filters |= {"cell": _cell, "words": _plain_text, "counted": counted, "quote": _quote}
+    page.filters |= {
+        "cell": _cell,
+        "words": _plain_text,
+        "counted": counted,
+        "quote": partial(json.dumps, ensure_ascii=False),
+    }
     text = page.get_template("card.md.jinja").render(
         split=split,
         header={"written_by": None, "judged_by": None, "rule": None, **header},
@@ -68,7 +74,7 @@ def card(
         size=next((name for limit, name in _SIZES if cases < limit), "n>1M"),
         half=100 * 1.96 * math.sqrt(0.25 / cases),
         file_name=split.name.replace("/", "-") + ".jsonl",
-        first=_first,
+        first=lambda counts: list(counts.items())[:8],
     )
     return text.rstrip() + "\n"
 
@@ -81,14 +87,6 @@ def hub_licence(licences: Sequence[str]) -> str:
         ('mit', 'other')
     """
     return _LICENCES[licences[0]][0] if len(licences) == 1 and licences[0] in _LICENCES else "other"
-
-
-def _first(counts: Mapping[str, int]) -> list[tuple[str, int]]:
-    return list(counts.items())[:8]
-
-
-def _quote(text: str) -> str:
-    return json.dumps(text, ensure_ascii=False)
 
 
 def _cell(value: object) -> str:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter, defaultdict
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
@@ -11,9 +11,9 @@ from curation.splits.split_file import Split
 from curation.splits.visible_texts import case_records
 from curation.store.store import Store
 from schemas.cases import FACT, Case, EventCase
-from schemas.core.records import Record
+from schemas.facts import Neighbour
 from schemas.ratings import SCALES, Rating
-from schemas.scripts import Script
+from schemas.scripts import Script, ScriptPrompt
 from schemas.verdicts import Verdict
 
 if TYPE_CHECKING:
@@ -151,8 +151,10 @@ def survey(split: Split, store: Store | None = None) -> SplitSummary | EventSumm
     checks: dict[str, Counter[str]] = defaultdict(Counter)
     people: dict[str, list[Verdict]] = defaultdict(list)
     for verdict in store.verdicts():
-        if verdict.item_id not in items or _is_about_unlinked_neighbour(verdict, links, items):
+        if verdict.item_id not in items:
             continue
+        if verdict.item_id in links and any(r not in items for r in verdict.related):
+            continue  # about a neighbour beside a prompt that is not in the split
         if verdict.judged_by is not None:
             people[verdict.by.rsplit("/", 1)[-1]].append(verdict)
         else:
@@ -181,19 +183,14 @@ def survey(split: Split, store: Store | None = None) -> SplitSummary | EventSumm
 def _items(split: Split, store: Store) -> tuple[dict[str, str], dict[str, str]]:
     """The (first) case of every item of a split by its id, scripts included; and that of every neighbour's link."""
     items, links, scripts = dict[str, str](), dict[str, str](), dict[str, str]()
-    if split.type != FACT:
-        for event_case in split.all_cases:
-            for record in case_records(event_case):
-                items.setdefault(record.id, event_case.key)
-        return items, links
-    for case in split.cases:
-        for record in _records(case):
+    for case in split.all_cases:
+        for record in case_records(case):
             items.setdefault(record.id, case.key)
-        for neighbour in case.neighbours:
-            links.setdefault(neighbour.link.id, case.key)
-        for key in _script_keys(case):
-            scripts.setdefault(key, case.key)
-    for script in store.all(Script):
+            if isinstance(record, Neighbour):
+                links.setdefault(record.id, case.key)
+            elif isinstance(record, ScriptPrompt) and record.script:
+                scripts.setdefault(record.script, case.key)
+    for script in store.all(Script) if scripts else ():
         if script.key in scripts:
             items.setdefault(script.id, scripts[script.key])
     return items, links
@@ -230,23 +227,6 @@ def _numbers(cases: Iterable[Case]) -> SplitSummary:
         repeated=prompts - len(texts),
         sources=dict(sources.most_common()),
     )
-
-
-def _records(case: Case) -> Iterator[Record]:
-    yield from (case.fact, *case.questions, *case.prompts)
-    for n in case.neighbours:
-        yield from (n.link, n.fact, *n.questions, *n.prompts)
-
-
-def _is_about_unlinked_neighbour(verdict: Verdict, links: dict[str, str], items: dict[str, str]) -> bool:
-    """Whether a verdict is about a neighbour beside a prompt that is not in the split."""
-    return verdict.item_id in links and any(r not in items for r in verdict.related)
-
-
-def _script_keys(case: Case) -> Iterator[str]:
-    for prompt in (*case.prompts, *(p for n in case.neighbours for p in n.prompts)):
-        if prompt.script:
-            yield prompt.script
 
 
 def _item_origins(store: Store, items: dict[str, str]) -> tuple[ItemOrigin, ...]:
@@ -295,16 +275,15 @@ def _verdicts(task: str, verdicts: list[Verdict], items: dict[str, str]) -> Huma
     """Agreement on labels (names, so nominal); a judgement of an item beside another is a unit of its own."""
     from curation.stats.intervals import binomial_interval
 
-    rows = [("~".join((v.item_id, *v.related)), v.by.rsplit("/", 1)[0], _label(v)) for v in verdicts]
+    rows: list[tuple[str, str, str | None]] = [
+        ("~".join((v.item_id, *v.related)), v.by.rsplit("/", 1)[0], None if v.label == "unscored" else v.label)
+        for v in verdicts
+    ]
     cases = {unit: items[v.item_id] for (unit, _, _), v in zip(rows, verdicts, strict=True)}
     labels = Counter(label for _, _, label in rows if label is not None)
     accepted, judged = labels["keep"], sum(labels.values())
     share = binomial_interval(accepted, judged).text() if judged else "undefined, because nothing was judged"
     return _people(task, rows, cases, labels=labels, level="nominal", acceptance=share)
-
-
-def _label(verdict: Verdict) -> str | None:
-    return None if verdict.label == "unscored" else verdict.label
 
 
 def _ratings(task: str, ratings: list[Rating], items: dict[str, str]) -> HumanJudgements:

@@ -238,7 +238,10 @@ class _ProblemLog:
         """The records; raises at the first one that cannot be used, and at the end where there was no fact."""
         for item in items:
             if isinstance(item, Problem):
-                self._problem(item)
+                if item.lost and not self._skip_bad:
+                    fix = "mend the file, or leave bad records out with --skip-bad; all of them: scedit data audit FILE"
+                    raise DataError(f"{item.kind} record: {item.what}", where=item.where, fix=fix)
+                self.note(item)
             elif item.main or self._limit is None:
                 self.facts += item.main
                 if item.main:
@@ -248,15 +251,6 @@ class _ProblemLog:
                     return
         if not self.facts:
             raise nothing_usable(self.lost)
-
-    def _problem(self, problem: Problem) -> None:
-        if problem.lost and not self._skip_bad:
-            raise DataError(
-                f"{problem.kind} record: {problem.what}",
-                where=problem.where,
-                fix="mend the file, or leave bad records out with --skip-bad; all of them: scedit data audit FILE",
-            )
-        self.note(problem)
 
     def note(self, problem: Problem) -> None:
         """Count a problem, and keep it where it is one of the first."""

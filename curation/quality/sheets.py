@@ -190,24 +190,21 @@ def import_sheets(store: Store, paths: Sequence[Path], *, partial: bool = False)
 
 def _rows(path: Path) -> list[tuple[int, dict[str, str]]]:
     """The rows to fill in, each with its line."""
-    return [(line, row) for line, row in _all_rows(path) if row.get("n") not in _GUIDES]
-
-
-def _all_rows(path: Path) -> list[tuple[int, dict[str, str]]]:
     text = read_text(path, "sheet")
     if path.suffix == ".csv":
         reader = csv.DictReader(io.StringIO(text, newline=""), strict=True)
         try:
             check_divider(reader.fieldnames or (), path)
-            return [(reader.line_num, {str(k): (v or "").strip() for k, v in row.items()}) for row in reader]
+            rows = [(reader.line_num, {str(k): (v or "").strip() for k, v in row.items()}) for row in reader]
         except (csv.Error, AttributeError) as error:
             raise DataError(f"not readable as CSV: {error}", where=f"{path}, line {reader.line_num}") from None
-    out = []
-    for number, where, row in json_lines(path, text):
-        if not isinstance(row, dict):
-            raise DataError("not a JSON object", where=where)
-        out.append((number, {k: "" if v is None else str(v).strip() for k, v in row.items()}))
-    return out
+    else:
+        rows = []
+        for number, where, row in json_lines(path, text):
+            if not isinstance(row, dict):
+                raise DataError("not a JSON object", where=where)
+            rows.append((number, {k: "" if v is None else str(v).strip() for k, v in row.items()}))
+    return [(line, row) for line, row in rows if row.get("n") not in _GUIDES]
 
 
 def _fault(row: Mapping[str, str]) -> str:

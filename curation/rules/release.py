@@ -152,7 +152,9 @@ def release(store: Store, name: str, *, version: str | None = None, without_samp
     version = _checked_version(candidate, changes, version)
     changes = changes._replace(new=candidate._replace(version=version)) if changes else None
     date = today()
-    text = changelog(changes, date=date) if changes else _first_entry(candidate._replace(version=version), date)
+    number = counted(len(candidate.all_cases), "case")
+    first = f"## {candidate.name} {version} ({date})\n\n{number}, digest {candidate.digest[:12]}. First release.\n"
+    text = changelog(changes, date=date) if changes else first
     header = _header(candidate, before) | {
         "quality": quality,
         "release": {
@@ -295,9 +297,3 @@ def _predecessor(store: Store, candidate: Split) -> Split | None:
         ):
             return split
     return None
-
-
-def _first_entry(split: Split, date: str) -> str:
-    lines = [f"## {split.name} {split.version} ({date})", ""]
-    number = counted(len(split.all_cases), "case")
-    return "\n".join([*lines, f"{number}, digest {split.digest[:12]}. First release."]) + "\n"

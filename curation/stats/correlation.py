@@ -309,7 +309,8 @@ def ceiling(table: RatingTable, *, k: int | None = None, resampling: Resampling 
     if low is not None:
         scale = FISHER._replace(lowest=0.0)
         low, high, note = student_ends_of_draws(value, np.array(ceilings), scale, resampling, cases=cases)
-    if low is not None and _share_of_commonest(values) >= MOSTLY_EQUAL:
+    numbers = np.unique(values[~np.isnan(values)], return_counts=True)[1]
+    if low is not None and numbers.max() / numbers.sum() >= MOSTLY_EQUAL:
         low, high, note = None, None, FEW_DIFFER
     return Estimate(
         name,
@@ -340,12 +341,6 @@ def _resampled_correlations(values: Floats, weights: Floats) -> Floats:
         total += np.where(known, (w @ (x * y) / size - mean_x * mean_y) / product, 0.0)
         pairs += known
     return np.where(pairs > 0, total / np.maximum(pairs, 1), math.nan)
-
-
-def _share_of_commonest(values: Floats) -> float:
-    """Of all ratings, the share of the commonest value."""
-    numbers = np.unique(values[~np.isnan(values)], return_counts=True)[1]
-    return float(numbers.max() / numbers.sum())
 
 
 def width_with_more(estimate: Estimate, more: int) -> float | None:

@@ -181,7 +181,7 @@ def contributions(units: Sequence[Unit], *, fixed: float | None = None, cross: b
     """
     cases = number_groups([u.case for u in units])
     n = len(cases.names)
-    judge = _case_means(cases.of, np.array([u.judge for u in units]), n)
+    judge = np.bincount(cases.of, weights=[u.judge for u in units], minlength=n) / np.bincount(cases.of, minlength=n)
     center = float(judge.mean())
     mass, human, judged = _weigh_sample(units, cases.of, n, center)
     if not mass.any():
@@ -263,15 +263,6 @@ def _weigh_sample(units: Sequence[Unit], of: Ints, n: int, center: float) -> tup
     return mass, human, judged
 
 
-def _case_means(of: Ints, values: Floats, n: int) -> Floats:
-    return np.asarray(np.bincount(of, weights=values, minlength=n) / np.bincount(of, minlength=n))
-
-
-def _as_labels(units: Sequence[Unit]) -> list[Unit]:
-    """The judge in the place of people, on everything: the plain mean with its interval over cases."""
-    return [Unit(u.case, u.judge, u.judge, 1.0) for u in units]
-
-
 def _estimate(name: str, contributions: Contributions, confidence: float) -> Estimate:
     value, units, cases = contributions.value, contributions.units, len(contributions.cases)
     if cases < LEAST_CASES:
@@ -292,7 +283,8 @@ def _estimate(name: str, contributions: Contributions, confidence: float) -> Est
 
 def _judge_alone(units: Sequence[Unit], confidence: float, scale: Scale | None) -> Estimate:
     """The mean of the judge's case means, with the interval that tables of ratings print for it."""
-    plain = contributions(_as_labels(units), cross=False, fixed=0.0)
+    everything = [Unit(u.case, u.judge, u.judge, 1.0) for u in units]  # the judge in the place of people
+    plain = contributions(everything, cross=False, fixed=0.0)
     estimate = _estimate("judge alone", plain, confidence)
     if scale is None or confidence != 0.95 or agree(plain):
         return _within(estimate, scale)

@@ -82,6 +82,7 @@ class ConflictError(StoreError):
         """``part``: the file holds only a part of what the other source brought; by its name the rest would be lost."""
         self.conflicts, self.number = conflicts, number
         first = conflicts[0]
+        holder = first.holder if first.holder in (EARLIER, MADE_HERE) else f"'{first.holder}'"
         if part:
             fix = "say --replace to correct these records alone, or --as NAME to keep both"
         elif first.holder in (EARLIER, MADE_HERE):
@@ -91,7 +92,7 @@ class ConflictError(StoreError):
             fix = f"say {whole}, --replace to replace these, or --as NAME to keep both"
         super().__init__(
             f"{counted(number, 'record')} of '{source.name}' would take the place of others with the same key and "
-            f"other content (first: {first.kind} {first.key}, held by {_quote_holder(first.holder)}); "
+            f"other content (first: {first.kind} {first.key}, held by {holder}); "
             "nothing was imported",
             where=where,
             fix=fix,
@@ -305,7 +306,3 @@ def _remember(db: Connection, source: ImportSource, *, whole: bool, kind: str | 
     of_kind = "source = $1 AND kind = coalesce($2, kind)"
     db.execute(f"DELETE FROM source_items i WHERE {of_kind}{unless}", [source.name, kind])
     db.execute("INSERT INTO source_items SELECT DISTINCT ?, kind, key, id FROM arrived", [source.name])
-
-
-def _quote_holder(holder: str) -> str:
-    return holder if holder in (EARLIER, MADE_HERE) else f"'{holder}'"
