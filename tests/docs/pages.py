@@ -7,6 +7,7 @@ import os
 import re
 import subprocess
 import sys
+from collections.abc import Sequence
 from pathlib import Path
 from typing import NamedTuple
 
@@ -22,9 +23,10 @@ class Block(NamedTuple):
     text: str
 
 
-def blocks(page: Path, info: str | None = None) -> list[Block]:
-    """The fenced blocks of a page in order; only those of one kind where ``info`` is given."""
-    matches = re.findall(r"^```([^\n`]*)\n(.*?)^```$", page.read_text(encoding="utf-8"), re.MULTILINE | re.DOTALL)
+def blocks(page: Path | Sequence[Path], info: str | None = None) -> list[Block]:
+    """The fenced blocks of a page, or of several, in order; only those of one kind where ``info`` is given."""
+    text = "".join(one.read_text(encoding="utf-8") for one in ([page] if isinstance(page, Path) else page))
+    matches = re.findall(r"^```([^\n`]*)\n(.*?)^```$", text, re.MULTILINE | re.DOTALL)
     return [Block(a.strip(), b) for a, b in matches if info is None or a.strip() == info]
 
 

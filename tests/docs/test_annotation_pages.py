@@ -35,9 +35,9 @@ def outside(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return tmp_path
 
 
-def lines(page: str) -> list[str]:
-    """Every command of a page that a test can run, in its order."""
-    texts = [block.text for block in blocks(DOCS / page) if block.info in ("", "bash")]
+def lines(*pages: str) -> list[str]:
+    """Every command of pages that a test can run, in its order."""
+    texts = [block.text for block in blocks([DOCS / page for page in pages]) if block.info in ("", "bash")]
     commands = [line.strip() for text in texts for line in text.splitlines() if line.strip()]
     return [line for line in commands if not any(word in line for word in ELSEWHERE)]
 

@@ -29,9 +29,9 @@ CHANGES = ("counterfactual", "temporal")
 PEER = {"subject": "Peru", "relation": "P36", "prompt": "The capital of {} is", "old": "Lima", "new": "Oslo"}
 
 
-def lines(page: str) -> list[str]:
-    """Every command of a page, in its order."""
-    texts = [block.text for block in blocks(DOCS / page) if block.info in ("", "sh", "bash")]
+def lines(*pages: str) -> list[str]:
+    """Every command of pages, in its order."""
+    texts = [block.text for block in blocks([DOCS / page for page in pages]) if block.info in ("", "sh", "bash")]
     return [line for text in texts for line in text.splitlines() if line.startswith("scedit ")]
 
 
@@ -61,7 +61,7 @@ def test_store(outside: Path) -> None:
     for name, place, subject in (("counterfact", 0, "Zola"), ("edits", 1, "Sand"), ("others", 0, "Hugo")):
         (outside / f"{name}.json").write_text(json.dumps([counterfact(place, subject)]))
     outputs = []
-    for line in (commands := lines("store.md")):
+    for line in (commands := lines("store.md", "store-sql.md")):
         if "corrected" in line:
             (outside / "edits.json").write_text(json.dumps([counterfact(1, "Proust")]))
         outputs.append(run(line))
@@ -141,7 +141,7 @@ def test_leakage(outside: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Every command; the embedded model stands in for those whose weights are to be fetched."""
     monkeypatch.delenv("OPENAI_API_KEY", raising=False)
     import_split(make_split("mini", mini_split().cases[:2]), outside / "my.duckdb", origin="tests")
-    verify, ask, predict, known, boundary = lines("leakage.md")
+    verify, ask, predict, known, boundary = lines("leakage.md", "model-checks.md")
     assert "calls" in (text := run(verify)) and "verify_prompt" in text and "verify_next" in text
     with ScriptedServer(readings) as server:
         text = run(ask.replace("http://127.0.0.1:8000/v1", server.url))

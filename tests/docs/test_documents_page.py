@@ -12,7 +12,7 @@ from click.testing import CliRunner
 from scedit.commands import cli
 from tests.docs.pages import DOCS, blocks
 
-PAGE = DOCS / "documents.md"
+PAGE = tuple(DOCS / name for name in ("documents.md", "documents-run.md", "documents-methods.md"))
 
 
 @pytest.fixture

@@ -13,7 +13,7 @@ from scedit.commands import cli
 from tests.docs.pages import DOCS, blocks
 from tests.support.construction.event_templates import facts
 
-PAGE = DOCS / "events.md"
+PAGE = (DOCS / "events.md", DOCS / "events-run.md")
 
 
 @pytest.fixture

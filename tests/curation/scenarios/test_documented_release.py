@@ -17,6 +17,8 @@ from curation.splits.split_file import load_split
 from schemas.core.errors import UserError
 from tests.docs.pages import DOCS, blocks
 
+PAGES = (DOCS / "deciding.md", DOCS / "releases.md")
+
 
 def run(*words: object) -> str:
     call = [str(word) for word in words]
@@ -36,7 +38,7 @@ def fill(folder: Path) -> None:
 def test_the_commands_of_the_page_word_by_word(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """In an empty folder outside the clone; people fill in what ``sample draw`` wrote, and one release is refused."""
     monkeypatch.chdir(tmp_path)
-    first, answered, patch, more, last = [block.text.splitlines() for block in blocks(DOCS / "deciding.md", "bash")]
+    first, answered, patch, more, last = [block.text.splitlines() for block in blocks(PAGES, "bash")]
     run_lines(first)
     with pytest.raises(UserError, match="have no answer"):
         run_lines(answered[:1])
@@ -61,9 +63,7 @@ def test_the_commands_of_the_page_word_by_word(tmp_path: Path, monkeypatch: pyte
 
 def test_the_other_commands_of_the_page_run_in_their_order(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
-    freeze_, sample, errata, withdrawal, release = [
-        block.text.splitlines() for block in blocks(DOCS / "deciding.md", "")
-    ]
+    freeze_, sample, errata, withdrawal, release = [block.text.splitlines() for block in blocks(PAGES, "")]
     assert "IN" in run_lines(freeze_)
     run_lines(sample[:1])
     fill(Path("sheets"))

@@ -383,7 +383,7 @@ def test_every_view_can_be_read(filled: Path) -> None:
 
 
 def test_the_page_names_all_columns_of_tables_and_views(filled: Path) -> None:
-    page = (ROOT / "docs" / "store.md").read_text(encoding="utf-8")
+    page = (ROOT / "docs" / "store-sql.md").read_text(encoding="utf-8")
     fields = {m[1]: m[2].strip().split(", ") for m in re.finditer(r"^\| `(\w+)` \| ([\w, ]+) \|$", page, re.MULTILINE)}
     query_result = query(
         filled, "SELECT table_name, column_name FROM information_schema.columns ORDER BY ordinal_position"
