@@ -8,6 +8,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from curation.stats.intervals import LEAST_CASES
 from curation.stats.paired import cases_needed
 from evaluation.editors.baselines import NULL_METHODS
 from evaluation.metrics.base import Metric
@@ -23,7 +24,7 @@ class CasesNeeded(NamedTuple):
         cases: Of the run: the fewest that a pair of methods has in common.
         pairs: Pairs of methods whose values differ in some case.
         sd: Standard deviation of the paired differences over cases: of the median pair, and of the widest.
-        needed: Cases by true difference, for the median pair and for the widest.
+        needed: Cases by true difference, for the median pair and for the widest; at least as many as an interval needs.
     """
 
     metric: str
@@ -62,12 +63,9 @@ def sample_sizes(
         if not spreads:
             continue
         middle, widest = spreads[(len(spreads) - 1) // 2], spreads[-1]
-        needed = {
-            gap: (
-                cases_needed(gap, sd=middle, power=power, family=family),
-                cases_needed(gap, sd=widest, power=power, family=family),
-            )
-            for gap in differences
-        }
+        needed = {}
+        for gap in differences:
+            few, many = (cases_needed(gap, sd=sd, power=power, family=family) for sd in (middle, widest))
+            needed[gap] = max(few, LEAST_CASES), max(many, LEAST_CASES)
         out.append(CasesNeeded(metric.name, min(n for _, n in found), len(spreads), (middle, widest), needed))
     return out

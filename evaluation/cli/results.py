@@ -354,7 +354,12 @@ def cases(
     titles = {m.name: m.title for m in wanted}
     heads = ("metric", "cases here", "pairs", *(f"{p:g} points" for p in points))
     rows = [
-        (titles[one.metric], f"{one.cases:,}", str(one.pairs), *(f"{a:,} to {b:,}" for a, b in one.needed.values()))
+        (
+            titles[one.metric],
+            f"{one.cases:,}",
+            str(one.pairs),
+            *(f"{a:,}" if a == b else f"{a:,} to {b:,}" for a, b in one.needed.values()),
+        )
         for one in found
     ]
     click.echo("\n".join(aligned([heads, *rows])))
