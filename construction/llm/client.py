@@ -230,7 +230,7 @@ class Client:
         if self.endpoint.replay:
             raise ModelError(
                 f"the journal holds no reply of {self.endpoint.model} to a request of this run",
-                fix="give facts, models, options and prompts (the release) of the run that wrote it, or leave --replay out",
+                fix="give facts, models, options and prompts of the run that wrote it, or leave --replay out",
             )
         failed = limited = 0
         while True:
