@@ -186,12 +186,10 @@ def open_support(choice: SupportChoice | None, split: Split | None) -> Support:
     refuse_reserved(named, where=choice.label)
     facts, left = _free_facts(facts, choice, evaluated)
     cases, more = _drop_overlap(named, choice, evaluated)
-    if choice.name == "documents_from_facts":
-        cases += documents_from_facts(facts)
-    else:
-        cases += cases_from_facts(facts)
+    cases += documents_from_facts(facts) if choice.name == "documents_from_facts" else cases_from_facts(facts)
     left += more
-    cases = [c for c in cases if c.key.startswith(choice.prefix) and _teaches(c)]
+    cases = [c for c in cases if c.key.startswith(choice.prefix)]
+    cases = [c for c in cases if not isinstance(c, Case) or c.fact.new is not None]  # there is something to learn
     if not cases:
         raise UserError("no case of the support is left", where=choice.label, fix="name other cases, or fewer limits")
     cases.sort(key=lambda c: (seed(str(choice.seed), c.key, "support"), c.key))
@@ -233,11 +231,6 @@ def _neighbours(fact: Fact, group: Sequence[Fact]) -> Iterable[CaseNeighbour]:
             link=Neighbour(key=f"{fact.key}~{unedited.key}", edit=fact.key, fact=unedited.key, how=relation_to_edit),
             fact=unedited,
         )
-
-
-def _teaches(case: AnyCase) -> bool:
-    """Whether there is something to learn: an event, or a fact with a new object."""
-    return not isinstance(case, Case) or case.fact.new is not None
 
 
 def _open(choice: SupportChoice) -> tuple[Sequence[Fact], Sequence[AnyCase]]:

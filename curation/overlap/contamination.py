@@ -123,11 +123,6 @@ def _relation_names(fact: Fact) -> set[str]:
     return names | ({"label:" + plain_text(fact.relation.label)} if fact.relation.label else set())
 
 
-def _told_apart(one: Fact, two: Fact) -> bool:
-    """Whether two relations without a common name are known to be different: both have Wikidata's ids."""
-    return has_property_id(one) and has_property_id(two)
-
-
 def has_property_id(fact: Fact) -> bool:
     """Whether a fact's relation is a Wikidata property; a name or a wording does not tell relations apart.
 
@@ -152,7 +147,8 @@ def _facts(a: TextCollection, b: TextCollection, tally: dict[str, _Tally]) -> No
             other, twin = b.facts[n]
             tally["same_subject"].add(owner, other, fact.subject.text)
             same_old = bool(fact.old.compared_names & twin.old.compared_names)
-            if not relation & _relation_names(twin) and (not same_old or _told_apart(fact, twin)):
+            told_apart = has_property_id(fact) and has_property_id(twin)  # both have Wikidata's ids
+            if not relation & _relation_names(twin) and (told_apart or not same_old):
                 continue
             tally["same_subject_relation"].add(owner, other, fact.fact_prompt)
             if not same_old:

@@ -184,7 +184,8 @@ class _Trace:
         current = self._store.by_keys(type(record), [record.key])
         if [r.id for r in current] == [record.id]:
             ruling = self._ruling.over(r.id for r in self._path)
-            steps = [self._step(r, ruling.decide(r, beside=self._is_beside(r))) for r in self._path]
+            beside = [isinstance(r, Fact) and bool(ruling.out_of_scope(r)) for r in self._path]
+            steps = [self._step(r, ruling.decide(r, beside=b)) for r, b in zip(self._path, beside, strict=True)]
             status, why = self._status(steps[0])
         else:
             status, why = "out", "this version was replaced by another"
@@ -193,10 +194,6 @@ class _Trace:
         against = tuple(f"{key}: {c.text}" for key in facts for c in self._store.contradictions(key))
         thresholds = tuple(threshold_text(t) for t in self._rule.thresholds)
         return Explanation(record.key, record.kind, status, why, tuple(steps), thresholds, against)
-
-    def _is_beside(self, record: Record) -> bool:
-        """Whether a record is a fact that the rule does not look at as an edit."""
-        return isinstance(record, Fact) and bool(self._ruling.out_of_scope(record))
 
     def _step(self, record: Record, decision: Decision) -> ExplanationStep:
         verdicts = tuple(self._store.verdicts([record.id]))

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from functools import cache, partial
+from functools import partial
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -99,17 +99,12 @@ class NativeJsonl(FormatReader):
         return fact.model_copy(update={"key": f"{fact.key}~{objects_digest[:6]}"})
 
 
-@cache
-def _kinds() -> dict[str, type[Record]]:
+def _read_record(kind: Any, data: dict[str, Any]) -> Record:
     from curation.store.reader import KINDS  # here: needs DuckDB, which plain facts do not
 
-    return KINDS
-
-
-def _read_record(kind: Any, data: dict[str, Any]) -> Record:
-    if kind not in _kinds():
-        raise ValueError(f"unknown kind {kind!r}; known: {', '.join(_kinds())}")
-    return _kinds()[kind].model_validate({k: v for k, v in data.items() if k not in ("kind", "id")})
+    if kind not in KINDS:
+        raise ValueError(f"unknown kind {kind!r}; known: {', '.join(KINDS)}")
+    return KINDS[kind].model_validate({k: v for k, v in data.items() if k not in ("kind", "id")})
 
 
 def slug_id(text: str) -> str:
