@@ -35,6 +35,7 @@ _FILE = click.Path(path_type=Path)
 @store_option("store", required=False, also="The split is read from it and the results are written to it.")
 @click.option("--split", metavar="NAME", help="Shipped split (mini, open:test ...), a split file, or one in --store.")
 @editors_option(also="Only these methods of CONFIG.")
+@click.option("--metrics", metavar="A,B", help="These metrics, or a set: teacher-forced, free-text (scripts, too).")
 @click.option("--validity", metavar="A,B", help="Add rows that test the metrics: masked, shuffled, random_object.")
 @click.option("--chat", is_flag=True, help="Add rows in which every probe is asked in the model's chat template.")
 @limit_option(also="cases.")
@@ -55,6 +56,7 @@ def run(
     store: Path | None,
     split: str | None,
     editors: tuple[str, ...],
+    metrics: str | None,
     validity: str | None,
     chat: bool,
     limit: int | None,
@@ -78,7 +80,7 @@ def run(
     from evaluation.runs.dry_run import size
 
     base: dict[str, Any] = {"model": model, "limit": limit, "out": None if out is None else str(out)}
-    base |= {"chat": "auto" if chat else None}
+    base |= {"chat": "auto" if chat else None, "metrics": metrics}
     base |= {"answers_from": None if answers_from is None else str(answers_from)}
     named = {"name": engine, "address": address, "workers": workers}
     base["engine"] = {name: value for name, value in named.items() if value is not None} or None

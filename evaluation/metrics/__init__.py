@@ -16,6 +16,7 @@ METRICS = Registry(
         "s_bo",
         "s_es_gen",
         "s_es_gen_question",
+        "s_ns_gen_question",
         "script_format",
         "old_object_rate",
         "repetition_rate",

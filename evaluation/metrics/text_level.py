@@ -19,7 +19,7 @@ from evaluation.metrics.script_parser import (
     parse,
 )
 from schemas.answers import Answer, CaseScores, GeneratedText, ItemScore
-from schemas.cases import Case
+from schemas.cases import Case, CaseNeighbour
 from schemas.facts import Object
 from schemas.probes import GenerateProbe
 from schemas.scripts import ScriptPrompt
@@ -56,8 +56,8 @@ def _with_names(entity: Object, names: Sequence[str]) -> Object:
     return entity.model_copy(update={"aliases": (*entity.aliases, *more)}) if more else entity
 
 
-def questions(case: Case) -> list[tuple[str, str]]:
-    """Script questions of a case, as (key, text); of published prompts without a question record their first line."""
+def questions(case: Case | CaseNeighbour) -> list[tuple[str, str]]:
+    """Script questions of a case or a neighbour, as (key, text); of prompts without a question record the first line."""
     if case.questions:
         return [(q.key, q.text) for q in case.questions]
     heads = {p.text.split("\n", 1)[0]: p.question or p.key for p in reversed(case.prompts) if "\n" in p.text}
@@ -222,6 +222,35 @@ SESGenQuestion = row(
     better="higher",
     measure=lambda case, written: float(names(written.text, *objects(case)).first == "new"),
 )
+
+
+class SNSGenQuestion(WrittenMetric):
+    """Does the script written for a neighbour's question name its own object, and before the edit's new one?
+
+    The twin of ``s_es_gen_question`` for what the edit should leave alone, whatever kind of neighbour it is.
+    """
+
+    name: ClassVar[str] = "s_ns_gen_question"
+    version: ClassVar[int] = 1
+    title: ClassVar[str] = "S-NS-gen (question)"
+    about: ClassVar[str] = (
+        "The script written for a neighbour's question alone names the neighbour's object, and before the new one"
+    )
+    better: ClassVar[Literal["higher", "lower"]] = "higher"
+
+    def probes(self, case: Case) -> Sequence[GenerateProbe]:
+        """A script for every question of every neighbour; the neighbour is a second cluster."""
+        return [
+            script_for(case, key, text, self.generation, n).model_copy(update={"cluster": neighbour.fact.key})
+            for neighbour in case.neighbours
+            for key, text in questions(neighbour)
+            for n in range(self.generation.choice.samples)
+        ]
+
+    def value(self, case: Case, probe: GenerateProbe, written: GeneratedText) -> float:
+        """1 where the neighbour's own object is named first."""
+        own = next(n.fact.old for n in case.neighbours if n.fact.key == probe.cluster)
+        return float(names(written.text, case.fact.new_object, own).first == "old")
 
 
 FormatCompliance = row(

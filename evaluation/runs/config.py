@@ -22,6 +22,11 @@ from schemas.core.errors import UserError
 from schemas.core.ids import slug
 
 DEFAULT_METRICS = ("es", "ps", "ns", "s_es", "s_ns", "s_bo")
+METRIC_SETS = {
+    "teacher-forced": DEFAULT_METRICS,
+    "free-text": (*DEFAULT_METRICS, "s_es_gen_question", "s_ns_gen_question", "script_format"),
+}
+"""Metrics by the name of a set: probabilities alone, or with scripts that the model writes from the question."""
 ENDPOINT = "endpoint:"
 """How the name of a model behind an endpoint begins in a run's configuration."""
 _Positive = Annotated[float, Field(gt=0)]
@@ -133,7 +138,8 @@ class RunConfig(Options):
         deterministic: Have a CUDA device add in a fixed order, so that the same command repeats its results there, at a
             cost in time; an operation that cannot is named by a warning.
         editors: Methods by label, the name the tables show. In TOML a list of names or of tables also serves.
-        metrics: Names of metrics; a metric may be added to a finished run, only what it asks anew is computed.
+        metrics: Names of metrics, or of a set: ``teacher-forced`` (the default) or ``free-text``. A metric may be added
+            to a finished run, only what it asks anew is computed.
         generation: How texts are written, for metrics that ask for them.
         events: How questions about events are asked and read.
         documents: How probes of documents are asked.
@@ -325,7 +331,7 @@ def variant_rows(editors: Mapping[str, Any], names: Sequence[str]) -> dict[str, 
 
 
 def expand_short_forms(data: dict[str, Any]) -> dict[str, Any]:
-    """Short forms written out: a split, regime or engine as a string, editors as a list of names or tables.
+    """Short forms written out: a split, regime or engine as a string, metrics by a set, editors as a list.
 
     Example:
         >>> editors = ["ft", {"name": "ft", "label": "long", "params": {"steps": 9}}]
@@ -336,6 +342,9 @@ def expand_short_forms(data: dict[str, Any]) -> dict[str, Any]:
     for name in ("split", "regime", "engine"):
         if isinstance(out.get(name), str):
             out[name] = {"name": out[name]}
+    if isinstance(metrics := out.get("metrics"), str):
+        named = [name.strip() for name in metrics.split(",") if name.strip()]
+        out["metrics"] = [metric for name in named for metric in METRIC_SETS.get(name, (name,))]
     editors = out.get("editors")
     if isinstance(editors, str):
         editors = [editors]

@@ -257,3 +257,17 @@ def test_by_hand_s_es_gen(texts: list[str | None], values: list[float | None]) -
 )
 def test_by_hand_s_es_gen_question(texts: list[str | None], values: list[float | None]) -> None:
     assert [i.value for i in scored("s_es_gen_question", texts).items] == values
+
+
+@pytest.mark.parametrize("change", ["counterfactual", "temporal"])
+def test_a_neighbours_script_names_its_own_object(change: str) -> None:
+    case = make_case("Peru", change=change)
+    metric = METRICS.get("s_ns_gen_question")()
+    (probe,) = metric.probes(case)
+    own = case.neighbours[0].fact.old.text
+    assert (probe.prompt, probe.cluster) == ("How to see Peruville (0)?", case.neighbours[0].fact.key)
+    texts = {SCRIPT.format(own, "Oslo"): 1.0, SCRIPT.format("Oslo", own): 0.0, SCRIPT.format("Bonn", "Kyiv"): 0.0}
+    for text, value in texts.items():
+        answer = Answer(probe=probe.id, written=GeneratedText(text=text, tokens=9, ended="eos"))
+        (item,) = metric.score(case, {probe.id: answer}, {}, "mean").items
+        assert (item.value, item.cluster) == (value, probe.cluster)

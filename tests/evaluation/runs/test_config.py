@@ -142,3 +142,15 @@ def test_a_bad_engine_is_one_sentence(tmp_path, engine, settings, message):
     with pytest.raises(UserError) as error:
         load_config(written(tmp_path, engine), settings)
     assert message in str(error.value) and "\n" not in str(error.value)
+
+
+def test_metrics_by_the_name_of_a_set(tmp_path: Path) -> None:
+    base = {"split": "mini", "editors": ["none"], "out": str(tmp_path)}
+    assert (
+        RunConfig.model_validate({**base, "metrics": "teacher-forced"}).metrics
+        == RunConfig.model_validate(base).metrics
+    )
+    texts = RunConfig.model_validate({**base, "metrics": "free-text, es_gen"}).metrics
+    assert texts[-4:] == ("s_es_gen_question", "s_ns_gen_question", "script_format", "es_gen")
+    with pytest.raises(ValueError, match="unknown metric 'free-texts'"):
+        RunConfig.model_validate({**base, "metrics": "free-texts"})
