@@ -57,7 +57,7 @@ def _with_names(entity: Object, names: Sequence[str]) -> Object:
 
 
 def questions(case: Case | CaseNeighbour) -> list[tuple[str, str]]:
-    """Script questions of a case or a neighbour, as (key, text); of prompts without a question record the first line."""
+    """Script questions of a case or a neighbour, as (key, text); of prompts without a record the first line."""
     if case.questions:
         return [(q.key, q.text) for q in case.questions]
     heads = {p.text.split("\n", 1)[0]: p.question or p.key for p in reversed(case.prompts) if "\n" in p.text}
