@@ -31,15 +31,6 @@ KNOWEDIT_LISTS = {
 FLAT_BATCH = ("prompt", "target_new", "ground_truth", "rephrase_prompt", "locality_prompt", "locality_ground_truth")
 """What a batch of the flat ``CounterFactDataset`` needs of each record; its constructor takes any list."""
 
-LONG_TEXT_PATHS = {
-    "subject": ("requested_rewrite", "subject"),
-    "prompt": ("requested_rewrite", "prompt_full"),
-    "target_new": ("requested_rewrite", "target_new", "str"),
-    "ground_truth": ("requested_rewrite", "target_true", "str"),
-    "descriptive_target": ("requested_rewrite", "fact_new_uns"),
-}
-"""What the later ``CounterFactDataset`` needs; ``paraphrase_prompts`` and ``unsfact_triplets_GPT`` may be absent."""
-
 
 def knowedit_items(path: Path, *, earlier: bool = False) -> list[dict[str, Any]]:
     """The items of ``KnowEditDataset``: the lists are None where a record has none."""
@@ -86,22 +77,3 @@ def flat_batch(path: Path) -> list[tuple[str, ...]]:
         KeyError: a record lacks a field.
     """
     return [tuple(record[name] for name in FLAT_BATCH) for record in json.loads(path.read_text("utf-8"))]
-
-
-def long_text_items(path: Path) -> list[dict[str, Any]]:
-    """The items of the later ``CounterFactDataset``.
-
-    Raises:
-        KeyError: a record lacks a field that is needed.
-    """
-    items = []
-    for record in json.loads(path.read_text("utf-8")):
-        item = {}
-        for name, steps in LONG_TEXT_PATHS.items():
-            item[name] = record
-            for step in steps:
-                item[name] = item[name][step]
-        item["portability_data"] = record.get("paraphrase_prompts", [])
-        item["locality_data"] = record["requested_rewrite"].get("unsfact_triplets_GPT", [])
-        items.append(item)
-    return items
