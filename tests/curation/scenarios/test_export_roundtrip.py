@@ -40,14 +40,17 @@ def made_facts(draw: st.DrawFn, key: str = "made/1", *, edit: bool = True) -> Fa
     change = draw(st.sampled_from(["counterfactual", "temporal"])) if edit else "none"
     old = draw(texts)
     new = draw(texts.filter(lambda t: t.casefold() != old.casefold()))
+    others = lists.map(lambda names: tuple(t for t in names if t.casefold() not in (old.casefold(), new.casefold())))
     source = Source(name=draw(texts), licence=draw(texts), url=draw(st.none() | texts), item=draw(st.none() | texts))
     return Fact(
         key=key,
         subject=Entity(text=draw(texts), aliases=draw(lists), wikidata=draw(qids)),
         relation=Relation(id=draw(st.sampled_from(["P36", "template:x", "größe"])), label=draw(st.just("") | texts)),
         prompt=draw(st.builds("{} {{}} {}".format, texts, texts)),
-        old=Object(text=old, aliases=draw(lists), wikidata=draw(qids), datatype=draw(st.sampled_from(["entity", "x"]))),
-        new=Object(text=new, aliases=draw(lists), wikidata=draw(qids)) if edit else None,
+        old=Object(
+            text=old, aliases=draw(others), wikidata=draw(qids), datatype=draw(st.sampled_from(["entity", "x"]))
+        ),
+        new=Object(text=new, aliases=draw(others), wikidata=draw(qids)) if edit else None,
         paraphrases=draw(lists),
         neighbour_prompts=draw(lists),
         change=change,
