@@ -421,7 +421,7 @@ def no_case(name: str, counts: Mapping[str, int] | None = None) -> UserError:
         counts: Edits looked at (``facts``, ``events`` or ``documents``), and how many items were left out for which
             reason, where that is known.
     """
-    what = f"the split '{name}' would have no case"
+    what, fix = f"the split '{name}' would have no case", "loosen its rule, or see why: scedit store stats"
     if counts is not None:
         kind = next((one for one in ("event", "document") if f"{one}s" in counts), "fact")
         reasons = sorted(
@@ -430,4 +430,6 @@ def no_case(name: str, counts: Mapping[str, int] | None = None) -> UserError:
         reason_text = "; ".join(f"{why}: {n:,}" for n, why in reasons[:_REASONS])
         edits = f"{counted(counts.get(f'{kind}s', 0), kind)}{' to edit' if kind == 'fact' else ''} in the rule's scope"
         what += f" ({edits}{f'; {reason_text}' if reason_text else ''})"
-    return UserError(what, fix="loosen its rule, or see why: scedit store stats")
+        if any(": held by " in why for why in counts):
+            fix = "have people or a model decide on what is held, or take it as it is: --set unsure=keep"
+    return UserError(what, fix=fix)

@@ -260,3 +260,15 @@ def test_freezing_nothing_says_what_was_left_out_for_which_reason(tmp_path: Path
         with pytest.raises(UserError) as error:
             freeze(store, "t", SplitRule())
     assert "1 fact to edit" in str(error.value) and "held by fact_dates: 1" in str(error.value)
+
+
+@pytest.mark.parametrize(
+    ("counts", "advice"),
+    [
+        ({"facts": 2, "prompt: held by read": 3, "fact: too few prompts": 2}, "--set unsure=keep"),
+        ({"facts": 2, "question: dropped by script_format": 3}, "loosen its rule, or see why"),
+    ],
+)
+def test_a_split_without_a_case_says_what_to_do(counts: dict[str, int], advice: str) -> None:
+    with pytest.raises(UserError, match=f"2 facts to edit in the rule's scope.*{advice}"):
+        raise no_case("s", counts)
