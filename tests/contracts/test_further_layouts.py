@@ -124,6 +124,7 @@ def test_every_method_says_whether_it_needs_the_projection(tmp_path: Path) -> No
         "script_ike",
         "bm25",
         "dense",
+        "scr",
         "placebo",
         "serac",
         "swapped",
