@@ -67,9 +67,10 @@ class Drawn(NamedTuple):
 
 
 def drawn(split: Split, *, edits: int, neighbours: int, seed: int) -> list[Drawn]:
-    """Script prompts by a seed, at most one a question; of a neighbour that serves several cases once."""
+    """Script prompts by a seed, each once, also where a neighbour serves several cases or is edited itself."""
     own = {p.id: Drawn("edit", case.fact, p) for case in split.cases for p in case.prompts}
-    beside = {p.id: Drawn("neighbour", n.fact, p) for case in split.cases for n in case.neighbours for p in n.prompts}
+    served = {p.id: Drawn("neighbour", n.fact, p) for case in split.cases for n in case.neighbours for p in n.prompts}
+    beside = {key: one for key, one in served.items() if key not in own}  # an edited fact may serve another edit
     out = []
     for pool, count in ((own, edits), (beside, neighbours)):
         keys = sorted(pool, key=lambda key: seed_of("reading", str(seed), key))
