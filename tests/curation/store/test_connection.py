@@ -392,3 +392,35 @@ def test_the_page_names_all_columns_of_tables_and_views(filled: Path) -> None:
     for table, column in query_result.rows:
         results.setdefault(table, []).append(column)
     assert fields == results
+
+
+DAMAGE = [(12288 + 9000, 64, 3000), (12288 + 200_000, 64, 3000), (-5000, 64, 3000)]
+FLIPS = [(place + 9, 1, 1) for place in range(0, 12288, 1024)]  # DuckDB keeps two headers with checksums
+
+
+@pytest.mark.parametrize(("place", "length", "facts"), DAMAGE + FLIPS)
+def test_damage_is_one_sentence_or_none_and_the_file_stays(path: Path, place: int, length: int, facts: int) -> None:
+    with Store.open(path, create=True) as store:
+        store.put(peru_fact(f"f/{n}") for n in range(facts))
+    data = bytearray(path.read_bytes())
+    for n in range(length):
+        data[place + n] ^= 0xFF
+    path.write_bytes(data)
+    try:
+        with Store.open(path) as store:
+            assert len(list(store.all(Fact))) == facts
+    except StoreError as error:
+        assert str(path) in str(error) and "\n" not in str(error)
+    assert path.read_bytes() == bytes(data)
+
+
+def test_two_readers_at_once_and_no_writer_beside_them(path: Path) -> None:
+    Store.open(path, create=True).close()
+    code = (
+        "import sys; from curation.store.store import Store; from schemas.core.errors import StoreError\n"
+        f"Store.open({str(path)!r}).close(); print('read')\n"
+        f"try: Store.open({str(path)!r}, write=True)\nexcept StoreError as e: print(e)"
+    )
+    with Store.open(path):
+        process = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout
+    assert process.startswith("read\n") and "in use by process" in process
