@@ -27,6 +27,7 @@ TEXTS = {
     "--editors": "Editing methods, by label or name; divided by commas or given again.",
     "--heldout": "Split that will be evaluated (mini, open:test, or a split file); nothing may be shared with it.",
     "--seed": "Seed of the random draw.",
+    "--metrics": "Only these metrics, by name.",
     "--limit": "Take at most this many:",
     "--json": "Print one JSON value instead of text.",
     "--jsonl": "Print JSON lines instead of text.",

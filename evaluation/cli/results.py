@@ -25,11 +25,10 @@ F = TypeVar("F")
 
 def metrics_option(command: F) -> F:
     """``--metrics``: the parameter ``metrics``, a tuple of names; empty where none is given."""
-    option = click.option(
+    option = shared_option(
         "--metrics",
         metavar="A,B",
         default="",
-        help="Only these metrics of the run.",
         callback=lambda context, option, value: tuple(n.strip() for n in value.split(",") if n.strip()),
     )
     return option(command)  # type: ignore[type-var]
