@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 from functools import cached_property
 from typing import Annotated, Literal, NamedTuple, Self
@@ -178,13 +179,15 @@ class ChatTurns(NamedTuple):
 
 
 COMPLETE = "Complete this sentence: "
+_STEPS = re.compile(r"(Step \d+:[^\n]*(\n|$))+")
 
 
 def chat_turns(probe: ScoreProbe, rewrite: Callable[[str], str] | None) -> ChatTurns:
     r"""A scored probe as it is asked in a chat; what an edit puts before a prompt is said by the user.
 
-    The question of a script is the user's, its steps begin the reply. A question is the user's, and the reply begins
-    with the target. Any other prompt is to be completed: the reply begins with it.
+    The question of a script is the user's, its steps begin the reply. A question, and any other text of several lines,
+    is the user's, and the reply begins with the target. A prompt of one line is to be completed: the reply begins with
+    it.
 
     Example:
         >>> probe = ScoreProbe(purpose="script", item="s", prompt="How do I fly?\nStep 1: Go to", targets=("Oslo",))
@@ -195,11 +198,11 @@ def chat_turns(probe: ScoreProbe, rewrite: Callable[[str], str] | None) -> ChatT
         'New: Oslo. Complete this sentence: The capital of Peru is'
     """
     asked = instructed(probe, rewrite)
-    if probe.prompt.rstrip().endswith("?"):
-        return ChatTurns(asked, "", "" if probe.separator.isspace() else probe.separator)
     _, newline, steps = probe.prompt.partition("\n")
-    if newline and asked.endswith(newline + steps):
+    if _STEPS.fullmatch(steps) and asked.endswith(newline + steps):
         return ChatTurns(asked.removesuffix(newline + steps), steps, probe.separator)
+    if newline or probe.prompt.rstrip().endswith("?"):
+        return ChatTurns(asked, "", "" if probe.separator.isspace() else probe.separator)
     if asked.endswith(probe.prompt):
         asked = f"{asked.removesuffix(probe.prompt)}{COMPLETE}{probe.prompt}"
     return ChatTurns(asked, probe.prompt, probe.separator)

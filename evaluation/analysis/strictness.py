@@ -30,10 +30,12 @@ def unmoved_prompts(run: Run, normalisation: Normalisation = "mean") -> list[dic
 
     The first criterion is None where there are no two targets (unrelated prompts), or the run did not ask for them.
     """
+    unedited = {editor.label: unedited_run(run, editor) for editor in run.editors[1:]}
+    answers = {one.label: {case.key: a for case, a in finished_cases(run, one)} for one in unedited.values()}
     rows = []
     for region in REGIONS:
         for editor in run.editors[1:]:
-            before = {case.key: answers for case, answers in finished_cases(run, unedited_run(run, editor))}
+            before = answers[unedited[editor.label].label]
             for case, after in finished_cases(run, editor):
                 found = _of_case(case, region, after, before[case.key], normalisation) if case.key in before else []
                 rows += [{"region": region, "method": editor.label, "case": case.key, **values} for values in found]

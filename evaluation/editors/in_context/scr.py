@@ -48,7 +48,7 @@ class SelectiveReasoning(DenseRetrieval):
     @property
     def components(self) -> Mapping[str, str]:
         """The embedding model, and how the model is asked."""
-        return {**super().components, "asked": "scr@1", "form": "chat" if self.lm.has_chat else "raw"}
+        return {**super().components, "asked": "scr@2", "form": "chat" if self.lm.has_chat else "raw"}
 
     def matter(self, found: Sequence[tuple[EditRequest, str]]) -> list[bool]:
         """Whether the model says of each edit that it is needed for a prompt."""

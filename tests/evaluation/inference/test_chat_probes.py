@@ -39,6 +39,8 @@ PROBES = [probe(SCRIPT), probe("The capital of Peru is"), probe("What is the cap
         (SCRIPT, "New: Oslo.\n", ("New: Oslo.\nHow do I fly to Peru?", "Step 1: Pack\nStep 2: Go to", " ")),
         ("Peru lies in", "", ("Complete this sentence: Peru lies in", "Peru lies in", " ")),
         ("Peru lies in", "New. ", ("New. Complete this sentence: Peru lies in", "Peru lies in", " ")),
+        (f"{SCRIPT}\n\nA. Lima\nB. Oslo\nAnswer:", "", (f"{SCRIPT}\n\nA. Lima\nB. Oslo\nAnswer:", "", "")),
+        ("Fact: Oslo.\nText: Go\n\nyes or no?\nAnswer:", "", ("Fact: Oslo.\nText: Go\n\nyes or no?\nAnswer:", "", "")),
         ("Where is Lima?", "New. ", ("New. Where is Lima?", "", "")),
     ],
 )
