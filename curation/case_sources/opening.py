@@ -8,12 +8,11 @@ from typing import Any
 
 from pydantic import model_validator
 
-from curation.files.json_files import read_json
 from curation.loaders import load
 from curation.shipped import SHIPPED_NAMES, SPLITS, shipped_split
 from curation.splits.split_file import Split, load_split
 from schemas.cases import FACT, AnyCase, Case
-from schemas.core.config import Options, validate
+from schemas.core.config import Options
 from schemas.core.errors import UserError
 from schemas.core.ids import seed
 from schemas.core.registry import suggest
@@ -183,18 +182,12 @@ def scripts_first(cases: Sequence[AnyCase]) -> list[AnyCase]:
 
 
 def open_specificity(path: Path | str) -> SpecificitySet:
-    """A specificity set from a file: one record of ours as JSON, or MULFE's released shape.
+    """The specificity set in a file, as ``data specificity`` writes it or in MULFE's released shape.
 
     Raises:
         UserError: no such file, or not one set in it.
     """
-    path = Path(path)
-    if not path.is_file():
-        raise UserError("there is no such specificity set", where=f"specificity.file: {path}")
-    record = read_json(path) if path.suffix == ".json" else None
-    if not isinstance(record, dict) or "questions" not in record:
-        sets = load(path).sets
-        if len(sets) != 1:
-            raise UserError(f"the file holds {len(sets)} specificity sets, not one", where=f"specificity.file: {path}")
-        return sets[0]
-    return validate(SpecificitySet, {k: v for k, v in record.items() if k != "kind"}, where=str(path))
+    sets = load(path).sets
+    if len(sets) != 1:
+        raise UserError(f"the file holds {len(sets)} specificity sets, not one", where=f"specificity.file: {path}")
+    return sets[0]

@@ -12,14 +12,13 @@ import csv
 import io
 import json
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any, BinaryIO, NamedTuple, TextIO
 
 from schemas.core.decoding import wide_encoding
 from schemas.core.errors import DataError, UserError
 from schemas.text.counting import counted
-from schemas.text.spreadsheet_cells import check_divider
 
 NOT_UTF8 = "not UTF-8 text (Latin-1 or Windows-1252, perhaps): save the file as UTF-8"
 _FORMATS = "see the formats: scedit data formats"
@@ -94,6 +93,24 @@ def table_header(path: Path) -> list[str]:
         header: list[str] = next(_cells_of(_text_of(file), path), [])
     check_divider(header, path)
     return [name.strip() for name in header]
+
+
+def check_divider(header: Sequence[str], path: Path) -> None:
+    """Refuse a sheet whose one column is several, divided by something else.
+
+    Raises:
+        DataError: the columns are divided by semicolons, tabs or commas where another divider belongs.
+    """
+    expected = "tabs" if path.suffix.lower() == ".tsv" else "commas"
+    dividers = {"semicolons": ";", "tabs": "\t", "commas": ","}
+    divider = next((name for name, sign in dividers.items() if len(header) == 1 and sign in header[0]), None)
+    if divider is not None and divider != expected:
+        other = "; a sheet with tabs is called .tsv" if divider == "tabs" else ""
+        raise DataError(
+            f"the columns are divided by {divider}, a {path.suffix.lower()} file needs {expected}",
+            where=f"{path}, line 1",
+            fix=f"save the sheet again with {expected}{other}",
+        )
 
 
 @contextlib.contextmanager

@@ -13,6 +13,7 @@ from typing import Any, NamedTuple
 
 from curation.files.atomic import atomic_path
 from curation.files.json_files import json_lines, read_text
+from curation.loaders.reading import check_divider
 from curation.quality.sample import CRITERIA, Sample, sample_named
 from curation.store.store import Store
 from schemas.core.clock import now
@@ -22,7 +23,7 @@ from schemas.lineage import Lineage
 from schemas.raters import ADJUDICATED, Rater
 from schemas.text.counting import counted
 from schemas.text.escaping import escape_line
-from schemas.text.spreadsheet_cells import check_divider, safe_cell
+from schemas.text.spreadsheet_cells import safe_cell
 from schemas.verdicts import Verdict, verdict_key
 
 TASK = "quality@1"

@@ -13,6 +13,7 @@ from curation.cli.options import json_option, options_record, seed_option, share
 
 if TYPE_CHECKING:
     from evaluation.runs.specificity_building import BuiltSet, Candidates, Pool
+    from schemas.documents.specificity import SpecificitySet
 
 _MODEL = "Model whose answers count, as in a run; given again: a core that all of them answer."
 _OUT = "File of the set (JSON); of several models a folder, a file for each."
@@ -60,7 +61,7 @@ def specificity(options: SpecificityCommandOptions, *, as_json: bool) -> None:
     names = tuple(dict.fromkeys(options.models))
     candidates, built = _built(pool, names, options, quiet=as_json)
     paths = [options.out] if len(names) == 1 else [options.out / f"{_file_of(name)}.json" for name in names]
-    _write([one.set.model_dump_json() for one in built], paths)
+    _write([one.set for one in built], paths)
     if options.store is not None:
         from curation.store.store import Store
 
@@ -108,14 +109,14 @@ def _file_of(name: str) -> str:
     return file_name(Path(name).name if Path(name).exists() else name).removesuffix(".json").replace("/", "_")
 
 
-def _write(texts: list[str], paths: list[Path]) -> None:
-    from curation.files.atomic import write_text
+def _write(sets: list[SpecificitySet], paths: list[Path]) -> None:
+    from curation.loaders.formats.native import write_records
     from schemas.core.errors import UserError
 
     if len(set(paths)) != len(paths):
         raise UserError("two models have one file name", where="--model", fix="build their sets one by one")
-    for text, path in zip(texts, paths, strict=True):
-        write_text(path, text + "\n", "the set")
+    for one, path in zip(sets, paths, strict=True):
+        write_records([one], path)
 
 
 def _row(found: Candidates, built: BuiltSet, path: Path, pool: Pool) -> dict[str, Any]:

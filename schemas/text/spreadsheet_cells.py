@@ -2,11 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from pathlib import Path
 from typing import Any
 
-from schemas.core.errors import DataError
 from schemas.text.escaping import escape
 
 _FORMULA = ("=", "+", "-", "@", "\t", "\r")
@@ -26,21 +23,3 @@ def safe_cell(value: Any) -> Any:
         return value
     formula = value.lstrip(" ")[:1] in _FORMULA and value.strip()
     return f"'{escape(value)}" if formula else escape(value)
-
-
-def check_divider(header: Sequence[str], path: Path) -> None:
-    """Refuse a sheet whose one column is several, divided by something else.
-
-    Raises:
-        DataError: the columns are divided by semicolons, tabs or commas where another divider belongs.
-    """
-    expected = "tabs" if path.suffix.lower() == ".tsv" else "commas"
-    dividers = {"semicolons": ";", "tabs": "\t", "commas": ","}
-    divider = next((name for name, sign in dividers.items() if len(header) == 1 and sign in header[0]), None)
-    if divider is not None and divider != expected:
-        other = "; a sheet with tabs is called .tsv" if divider == "tabs" else ""
-        raise DataError(
-            f"the columns are divided by {divider}, a {path.suffix.lower()} file needs {expected}",
-            where=f"{path}, line 1",
-            fix=f"save the sheet again with {expected}{other}",
-        )

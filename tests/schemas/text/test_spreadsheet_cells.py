@@ -2,13 +2,9 @@
 
 from __future__ import annotations
 
-import re
-from pathlib import Path
-
 import pytest
 
-from schemas.core.errors import DataError
-from schemas.text.spreadsheet_cells import check_divider, safe_cell
+from schemas.text.spreadsheet_cells import safe_cell
 
 
 @pytest.mark.parametrize("text", ["=cmd|'/c calc'!A0", "+1", "-1+2", "@SUM(A1)", "\t=1", "\r\n=1", "  =1"])
@@ -38,25 +34,3 @@ def test_what_a_terminal_obeys_is_written_out(text: str, cell: str) -> None:
 )
 def test_the_rest_stays(value: object) -> None:
     assert safe_cell(value) == value
-
-
-@pytest.mark.parametrize(
-    ("name", "header", "message"),
-    [
-        ("f.csv", ["a;b"], "divided by semicolons, a .csv file needs commas; save the sheet again with commas"),
-        (
-            "f.csv",
-            ["a\tb"],
-            "divided by tabs, a .csv file needs commas; save the sheet again with commas; a sheet with",
-        ),
-        ("f.tsv", ["a,b"], "divided by commas, a .tsv file needs tabs"),
-    ],
-)
-def test_another_divider_is_named(name: str, header: list[str], message: str) -> None:
-    with pytest.raises(DataError, match=re.escape(message)):
-        check_divider(header, Path(name))
-
-
-@pytest.mark.parametrize("header", [["a", "b;c"], ["a"], [], ["a", "b"]])
-def test_a_sheet_as_it_should_be(header: list[str]) -> None:
-    check_divider(header, Path("f.csv"))

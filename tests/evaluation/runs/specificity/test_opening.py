@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from curation.case_sources.opening import open_specificity
+from curation.loaders.formats.native import write_records
 from curation.splits.split_file import make_split
 from evaluation.runs.config import RunConfig
 from evaluation.runs.plan import plan_of
@@ -40,7 +41,7 @@ def test_a_set_of_the_models_name_is_opened_whatever_stands_before_it(tmp_path: 
 
 def test_a_record_as_json_is_the_same_set(tmp_path: Path) -> None:
     path = tmp_path / "set.json"
-    path.write_text(make_set(revision="abc").model_dump_json(), encoding="utf-8")
+    write_records([make_set(revision="abc")], path)
     assert open_specificity(path) == make_set(revision="abc")
     assert len(open_specificity(write_set(tmp_path)).questions) == 6
 
@@ -52,7 +53,7 @@ def test_no_set_and_no_metric_that_needs_one() -> None:
 def test_refusals(tmp_path: Path) -> None:
     with pytest.raises(UserError, match="'em_spec' asks what the unedited model answers, and no set"):
         asked(named(["em", "em_spec"]), model="m")
-    with pytest.raises(UserError, match="no such specificity set"):
+    with pytest.raises(UserError, match="there is no such file"):
         opened(tmp_path / "none.json")
     with pytest.raises(UserError, match="holds what 'arithmetic' answers, and this run edits 'gpt2'"):
         opened(write_set(tmp_path), model="gpt2")
