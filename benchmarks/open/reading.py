@@ -4,7 +4,7 @@
 prompts and paraphrases, shuffles them, adds a damaged control to every four, and writes one file a test,
 ``TEST.jsonl``. A reader writes ``TEST.answers.jsonl`` beside it: ``{"n": 1, "answer": "..."}``. ``score FOLDER`` prints
 the table. The truth is in ``truth.jsonl``, which the reader must not open. A reader is a person or a language model;
-say which.
+say which. ``verdicts FOLDER OUT --reader NAME`` writes the answers as verdicts for ``scedit data import``.
 
 | test | what the reader sees | what it writes | passes if |
 | --- | --- | --- | --- |
@@ -21,6 +21,7 @@ from __future__ import annotations
 import argparse
 import json
 import random
+from collections import defaultdict
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -28,6 +29,7 @@ from typing import Any, NamedTuple
 from construction.verifier.steps import names_first
 from curation.files.atomic import write_text
 from curation.files.json_files import json_lines
+from curation.loaders.formats.native import write_records
 from curation.splits.split_file import Split, load_split
 from curation.stats.intervals import wilson_interval
 from schemas.core.ids import seed as seed_of
@@ -35,6 +37,7 @@ from schemas.facts import Fact, Object
 from schemas.scripts import ScriptPrompt
 from schemas.text.masking import mask
 from schemas.text.mentions import find
+from schemas.verdicts import Verdict, verdict_key
 
 TESTS = ("continuation", "after_edit", "hidden", "asked", "needed", "paraphrase")
 CONTROLS = 4  # items for each control
@@ -141,7 +144,8 @@ def _paraphrases(prompts: Sequence[Drawn]) -> Iterator[dict[str, Any]]:
 
 def _item(one: Drawn, text: str, *, control: bool) -> dict[str, Any]:
     fact = one.fact.model_dump(mode="json", include={"old", "new", "change"})
-    return {"kind": one.kind, "control": control, "text": text, "prompt": one.prompt.key, **fact}
+    ids = {"fact": one.fact.id, "prompt": one.prompt.id}
+    return {"kind": one.kind, "control": control, "text": text, **ids, **fact}
 
 
 def passes(test: str, item: dict[str, Any], answer: str) -> bool:
@@ -171,16 +175,54 @@ def _lines(rows: Sequence[dict[str, Any]]) -> str:
     return "".join(json.dumps(row, ensure_ascii=False) + "\n" for row in rows)
 
 
-def score(folder: Path) -> str:
-    """Rows of a Markdown table: what passes by kind, and how many controls the reader noticed."""
+class Answered(NamedTuple):
+    """An item with what a reader wrote about it."""
+
+    item: dict[str, Any]
+    answer: str
+
+    @property
+    def good(self) -> bool:
+        """Whether the answer passes the item's test."""
+        return passes(self.item["test"], self.item, self.answer)
+
+
+def answered(folder: Path) -> dict[str, list[Answered]]:
+    """What a reader wrote, by test; a test without a file of answers is left out."""
     truth = [data for _, _, data in json_lines(folder / "truth.jsonl")]
-    lines = ["| test | edits | neighbours | controls noticed |", "| --- " * 4 + "|"]
+    read = {}
     for test in TESTS:
         path = folder / f"{test}.answers.jsonl"
-        if not path.is_file():
-            continue
-        answers = {int(data["n"]): str(data["answer"]) for _, _, data in json_lines(path)}
-        read = [(item, passes(test, item, answers[item["n"]])) for item in truth if item["test"] == test]
+        if path.is_file():
+            answers = {int(data["n"]): str(data["answer"]) for _, _, data in json_lines(path)}
+            read[test] = [Answered(item, answers[item["n"]]) for item in truth if item["test"] == test]
+    return read
+
+
+def verdicts(folder: Path, reader: str) -> Iterator[Verdict]:
+    """A verdict of ``blind_TEST`` on every prompt that was read, and on every fact whose paraphrases were."""
+    for test, read in answered(folder).items():
+        by = f"blind_{test}@1"
+        of_item: dict[str, list[Answered]] = defaultdict(list)
+        for one in read:
+            if not one.item["control"]:
+                of_item[one.item["fact" if test == "paraphrase" else "prompt"]].append(one)
+        for item_id, some in of_item.items():
+            yield Verdict(
+                key=verdict_key(item_id=item_id, by=by, model=reader),
+                item_id=item_id,
+                by=by,
+                label="keep" if all(one.good for one in some) else "drop",
+                reason=f"a reader wrote: {' / '.join(one.answer for one in some)}",
+                model=reader,
+            )
+
+
+def score(folder: Path) -> str:
+    """Rows of a Markdown table: what passes by kind, and how many controls the reader noticed."""
+    lines = ["| test | edits | neighbours | controls noticed |", "| --- " * 4 + "|"]
+    for test, said in answered(folder).items():
+        read = [(one.item, one.good) for one in said]
         groups: tuple[Callable[[dict[str, Any]], bool], ...] = (
             lambda item: item["kind"] == "edit" and not item["control"],
             lambda item: item["kind"] == "neighbour" and not item["control"],
@@ -208,9 +250,16 @@ def main(arguments: Sequence[str] | None = None) -> None:
     for name, count in (("edits", 150), ("neighbours", 100), ("seed", 7)):
         write.add_argument(f"--{name}", type=int, default=count)
     commands.add_parser("score").add_argument("folder", type=Path)
+    tell = commands.add_parser("verdicts")
+    tell.add_argument("folder", type=Path)
+    tell.add_argument("out", type=Path)
+    tell.add_argument("--reader", required=True)
     options = parser.parse_args(arguments)
     if options.command == "score":
         print(score(options.folder))
+        return
+    if options.command == "verdicts":
+        print(write_records(verdicts(options.folder, options.reader), options.out))
         return
     draw = {name: getattr(options, name) for name in ("edits", "neighbours", "seed")}
     write_sheets(load_split(options.split), options.folder, **draw)

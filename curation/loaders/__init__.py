@@ -81,7 +81,7 @@ _SIGNS: tuple[tuple[str, frozenset[str]], ...] = (
     ("mulfe", frozenset({"doc", "generated_probes"})),
     ("mulfe-specificity", frozenset({"query", "answer", "metrics"})),
     ("jsonl", frozenset({"subject", "prompt", "old"})),
-    ("jsonl", frozenset({"kind", "key", "source"})),
+    ("jsonl", frozenset({"kind", "key"})),
 )
 """Fields that tell a shape, the more telling ones first."""
 LOOKED_AT = 100

@@ -113,7 +113,7 @@ def import_file(
         identity: As what the file is known to the store.
 
     Raises:
-        DataError: a record that cannot be used (unless ``skip_bad``), or no fact at all.
+        DataError: a record that cannot be used (unless ``skip_bad``), or no record at all.
         ConflictError: keys that another source uses for other content.
     """
     path = Path(path)
@@ -235,7 +235,8 @@ class _ProblemLog:
         self.noun = "fact"
 
     def records(self, items: Iterator[LocatedRecord | Problem]) -> Iterator[Record]:
-        """The records; raises at the first one that cannot be used, and at the end where there was no fact."""
+        """The records; raises at the first one that cannot be used, and at the end where none came."""
+        came = 0
         for item in items:
             if isinstance(item, Problem):
                 if item.lost and not self._skip_bad:
@@ -243,13 +244,14 @@ class _ProblemLog:
                     raise DataError(f"{item.kind} record: {item.what}", where=item.where, fix=fix)
                 self.note(item)
             elif item.main or self._limit is None:
+                came += 1
                 self.facts += item.main
                 if item.main:
                     self.noun = item.record.kind.replace("_", " ")
                 yield item.record
                 if self.facts == self._limit:
                     return
-        if not self.facts:
+        if not came:
             raise nothing_usable(self.lost)
 
     def note(self, problem: Problem) -> None:

@@ -7,8 +7,15 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from click.testing import CliRunner
 
+from curation.loaders.formats.native import write_records
+from curation.loaders.importer import import_split
+from curation.rules.release import freeze
+from curation.rules.rule import SplitRule
 from curation.shipped import mini_split
+from curation.store.store import Store
+from scedit.commands import cli
 
 reading = pytest.importorskip("benchmarks.open.reading", reason="benchmarks are not shipped")
 DRAW = {"edits": 24, "neighbours": 12, "seed": 7}
@@ -36,11 +43,36 @@ def answer(item: dict[str, Any], *, blind: bool) -> str:
     return item["new"]["text"] if item["test"] == "after_edit" else f"the {item['old']['text']} office"
 
 
-@pytest.mark.parametrize("blind", [False, True])
-def test_what_readers_score(folder: Path, blind: bool) -> None:
+def read_all(folder: Path, *, blind: bool) -> None:
     for test in reading.TESTS:
         rows = [{"n": i["n"], "answer": answer(i, blind=blind)} for i in truth(folder) if i["test"] == test]
         (folder / f"{test}.answers.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows), "utf-8")
+
+
+@pytest.mark.parametrize("blind", [False, True])
+def test_answers_become_verdicts_that_a_store_takes(folder: Path, tmp_path: Path, blind: bool) -> None:
+    read_all(folder, blind=blind)
+    found = list(reading.verdicts(folder, "reader-x"))
+    labels = {(v.by, v.label) for v in found}
+    assert ("blind_continuation@1", "drop" if blind else "keep") in labels and ("blind_asked@1", "keep") in labels
+    prompts = {p.id for c in mini_split().cases for x in (c, *c.neighbours) for p in x.prompts}
+    facts = {c.fact.id for c in mini_split().cases}
+    assert {v.item_id for v in found} <= prompts | facts and len({v.key for v in found}) == len(found)
+    assert not [v for v in found if v.by == "blind_asked@1" and v.label == "drop"], "a damaged control judges nobody"
+    store = tmp_path / "s.duckdb"
+    import_split(mini_split(), store, origin="mini")
+    assert write_records(found, tmp_path / "reading.jsonl") == len(found)
+    result = CliRunner().invoke(cli, ["data", "import", str(tmp_path / "reading.jsonl"), "-s", str(store)])
+    assert result.exit_code == 0, result.output
+    with Store.open(store, write=True) as db:
+        kept = {p.id for case in freeze(db, "read", SplitRule()).cases for p in case.prompts}
+    dropped = {v.item_id for v in found if v.label == "drop"}
+    assert bool(dropped) == blind and not kept & dropped and kept
+
+
+@pytest.mark.parametrize("blind", [False, True])
+def test_what_readers_score(folder: Path, blind: bool) -> None:
+    read_all(folder, blind=blind)
     table = [[cell.strip() for cell in line.strip("| ").split("|")] for line in reading.score(folder).splitlines()[2:]]
     rows = {cells[0]: cells[1:] for cells in table}
     assert rows["continuation"][0].startswith("0 of 24: 0.00" if blind else "24 of 24: 1.00")

@@ -1,0 +1,99 @@
+"""The split ``open``, made again of its sources, without asking anybody: construct, blind reading, freeze, parts.
+
+``python -m benchmarks.open.build FOLDER`` runs the commands of ``open/sources/README.md`` in a folder and writes
+``open.jsonl``, ``dev.jsonl`` and ``test.jsonl``; the same sources make the same bytes. With ``--ship`` the split is
+packed into ``curation/shipped/open``, where ``split = "open"`` finds it.
+"""
+
+from __future__ import annotations
+
+import argparse
+import gzip
+import hashlib
+from collections.abc import Sequence
+from pathlib import Path
+
+from curation.shipped.open_cases import FOLDER, PARTS, part_of_split
+from curation.splits.partition import By, separate
+from curation.splits.split_file import Split, load_split, make_split, write_split
+from scedit.commands import cli
+
+SOURCES = Path(__file__).parent / "sources"
+VERSION = "1.0.0"
+DEV = 0.2
+"""Share of the cases in ``dev``, as near as whole relations allow."""
+SEED = "open"
+BY: tuple[By, ...] = ("subject", "relation")
+WRITTEN_BY = (
+    "large language models: facts from general knowledge by one, questions and scripts by two as authors of scedit "
+    "construct; no text of a published benchmark was copied"
+)
+JUDGED_BY = (
+    "large language models that wrote none of it: one verified questions and prompts, another read every prompt blind; "
+    "no person has judged it or looked a fact up"
+)
+
+
+def command(*words: str | Path) -> None:
+    """Run a command of ``scedit``."""
+    cli([str(word) for word in words], standalone_mode=False)
+
+
+def unpacked(name: str, folder: Path) -> Path:
+    """A packed source as a file in a folder."""
+    path = folder / name
+    path.write_bytes(gzip.decompress((SOURCES / f"{name}.gz").read_bytes()))
+    return path
+
+
+def made_again(folder: Path) -> Split:
+    """The whole split: facts and replies through ``construct``, the blind reading, ``freeze``, and its parts."""
+    folder.mkdir(parents=True, exist_ok=True)
+    facts, replies, reading = (unpacked(f"{name}.jsonl", folder) for name in ("facts", "replies", "reading"))
+    store, frozen = folder / "open.duckdb", folder / "frozen.jsonl"
+    asked = ("--model", "author-b", "--verify", "reader-b", "--questions", "4", "--candidates", "8")
+    command("construct", facts, "--store", store, *asked, "--journal", replies, "--replay")
+    command("data", "import", reading, "--store", store)
+    enough = ("--set", "min_prompts=3", "--set", "min_neighbours=2")
+    command("split", "freeze", "open", "--store", store, "--version", VERSION, *enough, "--out", frozen)
+    return divided(load_split(frozen))
+
+
+def divided(split: Split) -> Split:
+    """The split with its parts and its makers in the header."""
+    parts = separate(split.cases, by=BY, parts={"dev": DEV, "test": 1 - DEV}, seed=SEED, neighbours=True)
+    keys = {name: parts.keys(name) for name in PARTS}
+    details = {
+        **{name: split.header[name] for name in ("rule", "counts")},
+        "written_by": WRITTEN_BY,
+        "judged_by": JUDGED_BY,
+        "parts": {"divided_by": list(BY), "neighbours": True, "seed": SEED, **keys},
+    }
+    return make_split("open", split.cases, version=VERSION, details=details)._replace(extras=split.extras)
+
+
+def pack(split: Path, folder: Path) -> None:
+    """Put a split file into a folder, compressed, with the list of its checksum."""
+    data = split.read_bytes()
+    (folder / f"{split.name}.gz").write_bytes(gzip.compress(data, mtime=0))
+    (folder / "checksums.sha256").write_text(f"{hashlib.sha256(data).hexdigest()}  {split.name}\n", encoding="utf-8")
+
+
+def main(arguments: Sequence[str] | None = None) -> None:
+    """Make the split and its parts in a folder."""
+    parser = argparse.ArgumentParser(description=(__doc__ or "").partition("\n")[0])
+    parser.add_argument("folder", type=Path)
+    parser.add_argument("--ship", action="store_true", help="pack the split into the package")
+    options = parser.parse_args(arguments)
+    whole = made_again(options.folder)
+    for name, split in {"open": whole, **{name: part_of_split(whole, name) for name in PARTS}}.items():
+        path = options.folder / f"{name}.jsonl"
+        write_split(split, path)
+        relations = {case.fact.relation.id for case in split.cases}
+        print(f"{path}: {len(split.cases)} cases, {len(relations)} relations, {split.digest[:12]}")
+    if options.ship:
+        pack(options.folder / "open.jsonl", FOLDER)
+
+
+if __name__ == "__main__":
+    main()
