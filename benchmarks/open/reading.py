@@ -41,6 +41,7 @@ from schemas.verdicts import Verdict, verdict_key
 
 TESTS = ("continuation", "after_edit", "hidden", "asked", "needed", "paraphrase")
 CONTROLS = 4  # items for each control
+UNGUESSED = 2  # prompts of an edit at least whose object is not guessed, else it is the likeliest object of its kind
 TASKS = {
     "continuation": "Write the one to six words that come next and end the step. Name a thing by its name.",
     "after_edit": "Take the first sentence as true. Write the one to six words that come next and end the step.",
@@ -200,20 +201,29 @@ def answered(folder: Path) -> dict[str, list[Answered]]:
 
 
 def verdicts(folder: Path, reader: str) -> Iterator[Verdict]:
-    """A verdict of ``blind_TEST`` on every prompt that was read, and on every fact whose paraphrases were."""
+    """A verdict of ``blind_TEST`` on every prompt that was read, and on every fact whose paraphrases were.
+
+    Of an edit whose object is guessed with the subject hidden in all prompts but one, or in all, no prompt is dropped
+    for that: the object is the likeliest of its kind, and other words would not change it.
+    """
     for test, read in answered(folder).items():
-        by = f"blind_{test}@1"
         of_item: dict[str, list[Answered]] = defaultdict(list)
+        good: dict[str, set[str]] = defaultdict(set)  # prompts that pass, by fact
         for one in read:
             if not one.item["control"]:
                 of_item[one.item["fact" if test == "paraphrase" else "prompt"]].append(one)
+                good[one.item["fact"]] |= {one.item["prompt"]} if one.good else set()
         for item_id, some in of_item.items():
+            first = some[0].item
+            likely = test == "hidden" and first["kind"] == "edit" and len(good[first["fact"]]) < UNGUESSED
+            told = f"a reader wrote: {' / '.join(one.answer for one in some)}"
+            by = f"blind_{test}@1"
             yield Verdict(
                 key=verdict_key(item_id=item_id, by=by, model=reader),
                 item_id=item_id,
                 by=by,
-                label="keep" if all(one.good for one in some) else "drop",
-                reason=f"a reader wrote: {' / '.join(one.answer for one in some)}",
+                label="keep" if likely or all(one.good for one in some) else "drop",
+                reason=f"{told} (the fact's likely object)" if likely else told,
                 model=reader,
             )
 

@@ -85,6 +85,8 @@ class Author:
         reader: Reads what the checks let pass, where asked for.
         unread: Whether prompts that nobody read are ``unsure``.
         dropped: Verdicts of people on questions that get no scripts, by the question's content id.
+        refused: Verdicts that drop prompts of an earlier run, by the prompt's content id: another question takes the
+            place of the prompt's.
     """
 
     def __init__(
@@ -96,8 +98,9 @@ class Author:
         reader: Verifier | None = None,
         unread: bool = False,
         dropped: Mapping[str, Verdict] | None = None,
+        refused: Mapping[str, Verdict] | None = None,
     ) -> None:
-        self._dropped, self._unread = dropped or {}, unread
+        self._dropped, self._refused, self._unread = dropped or {}, refused or {}, unread
         self._client, self._questions, self._writers, self._reader = client, questions, tuple(writers), reader
         steps: list[PromptFileStep[Any, Any, WriterPrompt]] = [questions, *(w.step for w in writers)]
         self._foreign = {s.label: s.wording.digest for s in steps if not is_shipped(s.wording)}
@@ -288,15 +291,16 @@ class Author:
         return RejectedScript(outcome.script.steps, reason)
 
     async def _read(self, fact: Fact, slots: Sequence[Slot], trace: list[Lineage]) -> list[Slot]:
-        """The slots with what the verifier says of their prompts that stand."""
-        if self._reader is None and not self._unread:
-            return list(slots)
+        """The slots with what the verifier, and who read them since, says of their prompts that stand."""
         scripts = [script for slot in slots for author in slot.questions[-1].written for script in author.scripts]
         prompts = {s.prompt.id: s.prompt for s in scripts if s.prompt is not None and s.standing != "drop"}
-        if self._reader is None:
-            said = {key: [read_verdict(key)] for key in prompts}
-        else:
+        said: dict[str, list[Verdict]] = {key: [] for key in prompts}
+        if self._reader is not None:
             said = await self._reader.read(ON_PROMPTS, fact, list(prompts.values()), trace)
+        elif self._unread:
+            said = {key: [read_verdict(key)] for key in prompts}
+        for key in prompts:
+            said[key] += [self._refused[key]] if key in self._refused else []
 
         def with_verdicts(one: ScriptOutcome) -> ScriptOutcome:
             more = said.get(one.prompt.id, ()) if one.prompt is not None else ()

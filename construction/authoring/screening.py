@@ -1,10 +1,11 @@
-"""What people said of questions before scripts were written: those that they dropped get none."""
+"""What was dropped in the store: questions that people dropped get no scripts, and a dropped prompt is replaced."""
 
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 
+from curation.rules.rule import SplitRule, Verdicts
 from schemas.verdicts import Verdict
 
 SCREEN = "screen_question"
@@ -43,3 +44,19 @@ def dropped_by_people(verdicts: Iterable[Verdict]) -> dict[str, Verdict]:
         if counts:
             out[item] = min(counts, key=lambda v: v.key)
     return out
+
+
+def dropped_later(verdicts: Iterable[Verdict], own: Collection[str]) -> dict[str, Verdict]:
+    """What a default split leaves out for verdicts that construct did not make: of people, of readers, of other checks.
+
+    Args:
+        verdicts: Of a store.
+        own: Names of the checks that construct makes itself and judges anew.
+
+    Returns:
+        By content id, a verdict that drops the item.
+    """
+    others = [v for v in verdicts if v.check not in own]
+    dropping = {v.item_id: v for v in sorted(others, key=lambda v: v.key) if v.label == "drop" and not v.related}
+    said = Verdicts(others, SplitRule())
+    return {item: v for item, v in dropping.items() if said.judge("prompt", item).outcome == "drop"}

@@ -9,10 +9,12 @@ from typing import Any
 
 import pytest
 
-from construction.authoring.screening import dropped_by_people
+from construction.authoring.screening import dropped_by_people, dropped_later
 from construction.pipeline.pipeline import Construction, ConstructionPlan, plan_work
+from curation.rules.release import freeze
+from curation.rules.rule import SplitRule
 from curation.store.store import Store
-from schemas.scripts import Script, ScriptQuestion
+from schemas.scripts import Script, ScriptPrompt, ScriptQuestion
 from schemas.verdicts import Label, Verdict, verdict_key
 from tests.support.construction.scripted_client import client_of
 from tests.support.facts import make_fact
@@ -89,3 +91,50 @@ def test_questions_come_alone_and_what_people_drop_gets_no_script(tmp_path: Path
     assert any(r.check == "screen_question" and r.reason == "changes" for r in repeat.reasons)
     construct(path)
     assert stored(path)[1] == scripted, "once more changes nothing"
+
+
+def by_check(item: str, check: str, label: Label) -> Verdict:
+    by = f"{check}@1"
+    return Verdict(key=verdict_key(item_id=item, by=by), item_id=item, by=by, label=label, reason="guessed")
+
+
+@pytest.mark.parametrize(
+    ("verdicts", "drops"),
+    [
+        ([by_check("p", "blind_hidden", "drop")], True),
+        ([by_check("p", "blind_hidden", "keep")], False),
+        ([by_check("p", "blind_hidden", "unsure")], False),
+        ([by_check("p", "leak_in_prompt", "drop")], False),
+        ([by_check("p", "blind_hidden", "drop"), said("p", "ann", "keep", "filter_question@1")], False),
+        ([said("p", "ann", "drop", "filter_question@1")], True),
+        ([said("p", "ann", "drop", "f@1"), said("p", "lea", "keep", "f_adjudicated@1")], False),
+    ],
+)
+def test_what_is_replaced(verdicts: list[Verdict], drops: bool) -> None:
+    assert list(dropped_later(verdicts, {"leak_in_prompt"})) == (["p"] if drops else [])
+
+
+def test_a_prompt_that_was_dropped_since_is_replaced_by_the_next_question(tmp_path: Path) -> None:
+    path, asked = tmp_path / "s.duckdb", []
+
+    def reply(request: Any) -> str:
+        asked.append(request.messages[-1].content)
+        return answer(request)
+
+    construct(path, reply, candidates=4)
+    with Store.open(path, write=True) as store:
+        first = list(store.all(ScriptPrompt))
+        store.put([by_check(first[0].id, "blind_hidden", "drop")])
+    before = len(asked)
+    counts = construct(path, reply, candidates=4)
+    with Store.open(path, write=True) as store:
+        prompts = list(store.all(ScriptPrompt))
+        new = [p for p in prompts if p.id not in {one.id for one in first}]
+        chosen = {p.id for case in freeze(store, "s", SplitRule()).cases for p in case.prompts}
+    assert len(new) == 1 and new[0].fact == first[0].fact
+    assert counts.kept == 4 and counts.rejected == 1 and any(r.check == "blind_hidden" for r in counts.reasons)
+    assert chosen == {p.id for p in prompts} - {first[0].id}
+    assert [sum("Question: " in text for text in some) for some in (asked[:before], asked[before:])] == [4, 5]
+    construct(path, reply, candidates=4)
+    with Store.open(path) as store:
+        assert {p.id for p in store.all(ScriptPrompt)} == {p.id for p in prompts}, "once more changes nothing"
