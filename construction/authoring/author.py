@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, NamedTuple
 
 from construction.authoring.diversity import chosen_verdict, selection_order, surplus_verdict
 from construction.authoring.outcome import REPEATED, AuthorAttempts, FactOutcome, QuestionOutcome, ScriptOutcome, Slot
 from construction.authoring.rejection import reason_for_author
+from construction.authoring.screening import Dropped
 from construction.authoring.standing import overall_label
 from construction.checks import CheckInputs, judge
 from construction.checks.prompts import complaint
@@ -84,9 +85,7 @@ class Author:
         writers: Who writes the scripts; every one writes for every question.
         reader: Reads what the checks let pass, where asked for.
         unread: Whether prompts that nobody read are ``unsure``.
-        dropped: Verdicts of people on questions that get no scripts, by the question's content id.
-        refused: Verdicts that drop prompts of an earlier run, by the prompt's content id: another question takes the
-            place of the prompt's.
+        dropped: What was dropped in the store since an earlier run.
     """
 
     def __init__(
@@ -97,10 +96,9 @@ class Author:
         writers: Sequence[ScriptWriter],
         reader: Verifier | None = None,
         unread: bool = False,
-        dropped: Mapping[str, Verdict] | None = None,
-        refused: Mapping[str, Verdict] | None = None,
+        dropped: Dropped = Dropped(),  # noqa: B008 - holds nothing
     ) -> None:
-        self._dropped, self._refused, self._unread = dropped or {}, refused or {}, unread
+        self._dropped, self._unread = dropped, unread
         self._client, self._questions, self._writers, self._reader = client, questions, tuple(writers), reader
         steps: list[PromptFileStep[Any, Any, WriterPrompt]] = [questions, *(w.step for w in writers)]
         self._foreign = {s.label: s.wording.digest for s in steps if not is_shipped(s.wording)}
@@ -158,9 +156,9 @@ class Author:
 
     def _screened(self, slot: Slot) -> Slot:
         """The slot with what people said of its question, where they dropped it."""
-        if not slot.questions or slot.questions[-1].question.id not in self._dropped:
+        if not slot.questions or slot.questions[-1].question.id not in self._dropped.questions:
             return slot
-        return slot.with_verdicts([self._dropped[slot.questions[-1].question.id]])
+        return slot.with_verdicts([self._dropped.questions[slot.questions[-1].question.id]])
 
     async def _read_questions(self, fact: Fact, slots: list[Slot], trace: list[Lineage]) -> list[Slot]:
         """The slots with what the verifier says of their questions that stand, before scripts are paid for."""
@@ -300,7 +298,7 @@ class Author:
         elif self._unread:
             said = {key: [read_verdict(key)] for key in prompts}
         for key in prompts:
-            said[key] += [self._refused[key]] if key in self._refused else []
+            said[key] += [self._dropped.prompts[key]] if key in self._dropped.prompts else []
 
         def with_verdicts(one: ScriptOutcome) -> ScriptOutcome:
             more = said.get(one.prompt.id, ()) if one.prompt is not None else ()

@@ -3,13 +3,37 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Collection, Iterable
+from collections.abc import Collection, Iterable, Mapping
+from typing import NamedTuple
 
+from construction.checks import CHECKS
+from construction.verifier.prompt_verifier import READ
+from construction.verifier.steps import STEPS
 from curation.rules.rule import SplitRule, Verdicts
+from curation.store.store import Store
 from schemas.verdicts import Verdict
 
 SCREEN = "screen_question"
-"""The task of people whose verdicts count here."""
+"""The task of people whose verdicts on questions count here."""
+OWN_CHECKS = frozenset({*CHECKS.names(), *(step.check for step in STEPS.values()), READ.partition("@")[0]})
+"""Checks whose verdicts construct makes itself, and makes again in every run."""
+
+
+class Dropped(NamedTuple):
+    """What was dropped in a store, by content id, with a verdict that says why.
+
+    Attributes:
+        questions: Questions that get no script.
+        prompts: Prompts in whose place another question gets a script.
+    """
+
+    questions: Mapping[str, Verdict] = {}
+    prompts: Mapping[str, Verdict] = {}
+
+
+def dropped_in(store: Store) -> Dropped:
+    """What people, readers and other checks dropped in a store."""
+    return Dropped(dropped_by_people(store.verdicts()), dropped_later(store.verdicts(), OWN_CHECKS))
 
 
 def dropped_by_people(verdicts: Iterable[Verdict]) -> dict[str, Verdict]:

@@ -8,6 +8,7 @@ from datetime import date
 
 from pydantic import Field
 
+from construction.authoring.screening import Dropped
 from construction.llm.attempts import attempts_of
 from construction.llm.connection import Access
 from construction.llm.cost.budget import Amount
@@ -126,6 +127,7 @@ def estimate(
     reader: ScriptAuthor | None = None,
     cache: ReplyCache | None = None,
     limits: Access | None = None,
+    dropped: Dropped = Dropped(),  # noqa: B008 - holds nothing
 ) -> ConstructionEstimate:
     """Count the calls that a plan still needs and estimate their tokens at four characters a token.
 
@@ -138,13 +140,15 @@ def estimate(
         reader: Who reads the prompts, where somebody does.
         cache: The journal, where there is one: what is on record is not counted.
         limits: With the budget and the attempts at a call, where there are any.
+        dropped: What was dropped in the store.
     """
     wording = plan.wording()
     facts = [(fact, plan.quota(edited=True), True) for fact in work.edits]
     facts += [(fact, plan.quota(edited=False), False) for fact in work.others]
     models = models_of(plan, wording, model, authors=authors, reader=reader)
     record = cache or ReplyCache(None)
-    clients = rehearse(facts, models, record, attempts=attempts_of(record, limits.attempts if limits else None))
+    attempts = attempts_of(record, limits.attempts if limits else None)
+    clients = rehearse(facts, models, record, attempts=attempts, dropped=dropped)
     paid = [*authors, *([reader] if reader else [])]
     names = ["questions", *([f"scripts, {a.access.label}" for a in authors] or ["scripts"])]
     prices = [price, *([a.access.price() for a in authors] or [price])]

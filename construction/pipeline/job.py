@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from construction.authoring.replacement import Choice
+from construction.authoring.screening import Dropped, dropped_in
 from construction.authoring.tally import ConstructionCounts
 from construction.llm.client import Client
 from construction.llm.connection import Access
@@ -170,6 +171,7 @@ class PreparedJob(NamedTuple):
                 reader=self.reader,
                 cache=cache,
                 limits=access,
+                dropped=self._dropped(),
             )
             return expected.model_copy(update={"earlier": self._earlier_work(cache)})
 
@@ -178,6 +180,16 @@ class PreparedJob(NamedTuple):
         wording, label = self.plan.wording(), self.job.access.label
         models = models_of(self.plan, wording, label, authors=self.authors, reader=self.reader)
         return earlier_generations(store, self.work, self.plan, models, cache)
+
+    def _dropped(self) -> Dropped:
+        """What was dropped in the store; nothing where it cannot be read now."""
+        if not self.job.store.exists():
+            return Dropped()
+        try:
+            with Store.open(self.job.store) as store:
+                return dropped_in(store)
+        except UserError:
+            return Dropped()
 
     def _earlier_work(self, cache: ReplyCache | None) -> str:
         """The same in words; empty where the store cannot be read now."""

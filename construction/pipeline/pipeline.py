@@ -15,10 +15,10 @@ from construction.authoring.diversity import BY as CHOSEN
 from construction.authoring.diversity import chosen_verdict
 from construction.authoring.outcome import FactOutcome
 from construction.authoring.replacement import Choice, generation_verdicts
-from construction.authoring.screening import dropped_by_people, dropped_later
+from construction.authoring.screening import dropped_in
 from construction.authoring.standing import MARK, asked_as_edit, overall_label
 from construction.authoring.tally import ConstructionCounts, ConstructionTally
-from construction.checks import CHECKS, CheckInputs, judge
+from construction.checks import CheckInputs, judge
 from construction.llm.client import Client
 from construction.neighbours.near_subjects import nearest
 from construction.neighbours.own_prompts import own_neighbours
@@ -30,8 +30,7 @@ from construction.prompts.custom import load_prompts
 from construction.prompts.prompt_file import WriterPrompts
 from construction.scripts.question_step import QuestionStep
 from construction.scripts.script_step import ScriptStep
-from construction.verifier.prompt_verifier import READ, Verifier
-from construction.verifier.steps import STEPS
+from construction.verifier.prompt_verifier import Verifier
 from curation.store.store import Store
 from schemas.core.clock import now
 from schemas.core.config import Options
@@ -42,8 +41,6 @@ from schemas.scripts import ScriptPrompt
 
 logger = logging.getLogger(__name__)
 
-OWN_CHECKS = frozenset({*CHECKS.names(), *(step.check for step in STEPS.values()), READ.partition("@")[0]})
-"""Checks whose verdicts construct makes itself, and makes again in every run."""
 AHEAD = 3  # batches in the making beyond the one that is stored next, so that no place waits for a slow call
 
 
@@ -191,8 +188,7 @@ class Construction:
             writers=[ScriptWriter(who, ScriptStep(prompt)) for who, prompt in written],
             reader=Verifier(reader.client) if reader else None,
             unread=plan.unread,
-            dropped=dropped_by_people(store.verdicts()),
-            refused=dropped_later(store.verdicts(), OWN_CHECKS),
+            dropped=dropped_in(store),
         )
         clients = [client, *(c for c, _ in author_prompts), *([reader.client] if reader else [])]
         self._clients = list({id(c): c for c in clients}.values())

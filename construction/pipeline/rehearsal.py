@@ -9,6 +9,7 @@ from collections.abc import Callable, Coroutine, Iterable, Sequence
 from typing import Any, NamedTuple
 
 from construction.authoring.author import Author, QuestionQuota, ScriptWriter
+from construction.authoring.screening import Dropped
 from construction.llm import connection
 from construction.llm.attempts import attempts_of
 from construction.llm.calls.activity import Activity
@@ -133,7 +134,12 @@ class RehearsedModels(NamedTuple):
 
 
 def rehearse(
-    facts: Iterable[tuple[Fact, QuestionQuota, bool]], models: RehearsedModels, cache: ReplyCache, *, attempts: int
+    facts: Iterable[tuple[Fact, QuestionQuota, bool]],
+    models: RehearsedModels,
+    cache: ReplyCache,
+    *,
+    attempts: int,
+    dropped: Dropped = Dropped(),  # noqa: B008 - holds nothing
 ) -> list[RehearsalClient]:
     """Walk through the work on facts; each stage's client holds what it would ask.
 
@@ -142,6 +148,7 @@ def rehearse(
         models: Who would be asked.
         cache: The journal's replies.
         attempts: Times that a call is made whose reply cannot be used.
+        dropped: What was dropped in the store.
     """
     clients = [RehearsalClient(name, cache, attempts=attempts) for name in models.names]
     first, *others = clients
@@ -150,6 +157,7 @@ def rehearse(
         questions=QuestionStep(models.wording.questions),
         writers=[ScriptWriter(who, step) for who, (_, step) in zip(others, models.writers, strict=False)],
         reader=Verifier(others[-1]) if models.reader else None,
+        dropped=dropped,
     )
 
     async def walk() -> None:

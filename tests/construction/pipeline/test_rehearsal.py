@@ -15,6 +15,9 @@ from construction.prompts.prompt_file import load_prompt, profiles
 from construction.scripts.question_step import QuestionStep
 from construction.scripts.script_step import ScriptAsk, ScriptStep
 from construction.verifier.steps import STEPS, VerifyAsk
+from curation.store.store import Store
+from schemas.scripts import ScriptPrompt
+from schemas.verdicts import Verdict, verdict_key
 from tests.support.construction.authored import run
 from tests.support.construction.verified import FACT, PROMPT, readings
 from tests.support.facts import make_fact
@@ -69,6 +72,22 @@ def test_it_counts_what_the_next_run_asks_and_nothing_of_a_finished_one(tmp_path
     assert (results["tokens_in"], results["tokens_out"]) == (0, 0) and results["record"]["replies"] == len(
         server.requests
     )
+
+
+def test_what_was_dropped_since_is_counted(tmp_path, facts):
+    """People and readers drop prompts after a finished run: their replacements are what is left to ask."""
+    line, store = ("--questions", "2", *OPTIONS["candidates and a reader"]), tmp_path / "o" / "s.duckdb"
+    with ScriptedServer(answer) as server:
+        run(facts, tmp_path / "o", server, *line)
+        with Store.open(store, write=True) as db:
+            by, item = "blind_asked@1", next(iter(db.all(ScriptPrompt))).id
+            key = verdict_key(item_id=item, by=by)
+            db.put([Verdict(key=key, item_id=item, by=by, label="drop", reason="nobody asks this")])
+        output = run(facts, tmp_path / "o", server, *line, "--dry-run")
+        count = len(server.requests)
+        run(facts, tmp_path / "o", server, *line)
+    assert output["script_calls"] == 1 and sum(stage["calls"] for stage in output["stages"]) == 3
+    assert len(server.requests) - count == 3
 
 
 def test_scripts_that_are_missing_are_counted(tmp_path, facts):
