@@ -9,7 +9,7 @@ from annotation_ui.agreement.judgements import Judgement, live_judgements
 from annotation_ui.campaigns.campaign import campaign_task
 from annotation_ui.ratings.database import RatingsDB
 from annotation_ui.tasks.comparison.pairs import OUTCOMES, ComparisonTask, method_of
-from curation.stats.comparisons.bradley_terry import PairedComparison, Strengths, bradley_terry
+from curation.stats.bradley_terry import PairedComparison, Strengths, bradley_terry
 from schemas.core.errors import UserError
 from schemas.generated_scripts import GeneratedScript
 

@@ -9,8 +9,8 @@ from typing import NamedTuple
 from annotation_ui.agreement.judgements import Judgement
 from annotation_ui.ratings.database import RatingsDB
 from annotation_ui.tasks.base import RatingTask
-from curation.stats.facets.fit import FacetRating
-from curation.stats.facets.means import FacetReport, facet_report
+from curation.stats.facet_means import FacetReport, facet_report
+from curation.stats.facets import FacetRating
 from schemas.core.errors import UserError
 
 

@@ -13,8 +13,8 @@ from annotation_ui.ratings.database import RatingsDB
 from annotation_ui.ratings.open_items import skips_of_campaign
 from annotation_ui.ratings.raters import list_raters
 from annotation_ui.ratings.records import Assignment
-from curation.stats.facets.fit import FacetItem, facet_design, fit_facets
-from curation.stats.facets.means import PossibleRating, plan_ratings
+from curation.stats.facet_means import PossibleRating, plan_ratings
+from curation.stats.facets import FacetItem, facet_design, fit_facets
 from schemas.core.errors import UserError
 
 

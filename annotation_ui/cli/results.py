@@ -15,7 +15,7 @@ from schemas.text.counting import counted
 if TYPE_CHECKING:
     from annotation_ui.agreement.method_means import MethodMeans
     from annotation_ui.agreement.report import TaskReport
-    from curation.stats.comparisons.bradley_terry import Strengths
+    from curation.stats.bradley_terry import Strengths
 
 
 @click.command("import")

@@ -18,8 +18,8 @@ import numpy as np
 from scipy.stats import t as student
 
 from benchmarks.rating.panels import Scripts, panel
-from curation.stats.facets.fit import FacetItem, FacetRating, facet_design, fit_facets
-from curation.stats.facets.means import PossibleRating, facet_report, plan_ratings, report_of_fit
+from curation.stats.facet_means import PossibleRating, facet_report, plan_ratings, report_of_fit
+from curation.stats.facets import FacetItem, FacetRating, facet_design, fit_facets
 from schemas.core.errors import UserError
 
 PAGE = Path(__file__).resolve().parents[2] / "docs" / "more-ratings.md"

@@ -9,7 +9,7 @@ import numpy as np
 from scipy.special import expit
 
 from curation.stats.estimates import Floats
-from curation.stats.facets.fit import FacetRating
+from curation.stats.facets import FacetRating
 
 CUTS = np.array([-3.0, -2.0, -1.0, 0.0, 1.0, 2.2])
 """Thresholds of the seven points, in logits."""

@@ -10,7 +10,6 @@ import contextlib
 import dataclasses
 import functools
 import io
-import sys
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
@@ -266,8 +265,8 @@ def json_option(command: F) -> F:
 def json_options(command: F) -> F:
     """``--json`` and ``--jsonl``, for a command that prints a JSON line a row where ``as_json`` is true.
 
-    With ``--json`` the lines become one array. It is written row by row, and closed when the command fails later on; a
-    command that fails before its first row prints nothing.
+    With ``--json`` the lines become one array, printed at the end; a command that fails before its first row prints
+    nothing.
     """
 
     @functools.wraps(command)
@@ -284,40 +283,13 @@ def json_options(command: F) -> F:
 
 @contextlib.contextmanager
 def array_of_lines() -> Iterator[None]:
-    """What is printed inside, a JSON value a line, becomes one JSON array."""
-    rows = _Rows(sys.stdout)
-    failed = True
+    """What is printed inside, a JSON value a line, becomes one JSON array, also if the block fails later on."""
+    printed, failed = io.StringIO(), True
     try:
-        with contextlib.redirect_stdout(rows):
+        with contextlib.redirect_stdout(printed):
             yield
         failed = False
     finally:
-        rows.end(failed=failed)
-
-
-class _Rows(io.TextIOBase):
-    """A stream whose lines are written as the elements of an array."""
-
-    def __init__(self, out: Any) -> None:
-        self.out, self.begun, self.rest = out, False, ""
-
-    def writable(self) -> bool:
-        return True
-
-    def write(self, text: str) -> int:
-        *lines, self.rest = (self.rest + text).split("\n")
-        for line in lines:
-            self.out.write(("," if self.begun else "[") + "\n" + line)
-            self.begun = True
-        return len(text)
-
-    def flush(self) -> None:
-        self.out.flush()
-
-    def end(self, *, failed: bool) -> None:
-        """Close the array; a command that failed before its first row has none."""
-        if self.rest:
-            self.write("\n")
-        if self.begun or not failed:
-            self.out.write("\n]\n" if self.begun else "[]\n")
-        self.out.flush()
+        rows = [row for row in printed.getvalue().split("\n") if row]
+        if rows or not failed:
+            click.echo("[\n" + ",\n".join(rows) + "\n]" if rows else "[]")

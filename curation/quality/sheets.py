@@ -12,8 +12,7 @@ from types import MappingProxyType
 from typing import Any, NamedTuple
 
 from curation.files.atomic import atomic_path
-from curation.files.json_files import json_lines, read_text
-from curation.loaders.reading import check_divider
+from curation.loaders.reading import Problem, rows
 from curation.quality.sample import CRITERIA, Sample, sample_named
 from curation.store.store import Store
 from schemas.core.clock import now
@@ -161,10 +160,10 @@ def check_people(people: Sequence[str]) -> None:
 
 def sample_of(path: Path) -> str:
     """The name of the sample that a sheet belongs to, by its first row."""
-    rows = _rows(path)
-    if not rows or not rows[0][1].get("sample"):
+    _, first = next(iter(_rows(path)), ("", {}))
+    if not first.get("sample"):
         raise DataError("this is no sheet of a sample", where=str(path), fix="write one: scedit split sample draw")
-    return rows[0][1]["sample"]
+    return first["sample"]
 
 
 def sheet_path(folder: Path, person: str, form: str) -> Path:
@@ -189,23 +188,16 @@ def import_sheets(store: Store, paths: Sequence[Path], *, partial: bool = False)
     return filled
 
 
-def _rows(path: Path) -> list[tuple[int, dict[str, str]]]:
+def _rows(path: Path) -> list[tuple[str, dict[str, str]]]:
     """The rows to fill in, each with its line."""
-    text = read_text(path, "sheet")
-    if path.suffix == ".csv":
-        reader = csv.DictReader(io.StringIO(text, newline=""), strict=True)
-        try:
-            check_divider(reader.fieldnames or (), path)
-            rows = [(reader.line_num, {str(k): (v or "").strip() for k, v in row.items()}) for row in reader]
-        except (csv.Error, AttributeError) as error:
-            raise DataError(f"not readable as CSV: {error}", where=f"{path}, line {reader.line_num}") from None
-    else:
-        rows = []
-        for number, where, row in json_lines(path, text):
-            if not isinstance(row, dict):
-                raise DataError("not a JSON object", where=where)
-            rows.append((number, {k: "" if v is None else str(v).strip() for k, v in row.items()}))
-    return [(line, row) for line, row in rows if row.get("n") not in _GUIDES]
+    filled = []
+    for row in rows(path):
+        if isinstance(row, Problem):
+            raise DataError(row.what, where=row.where)
+        cells = {name: "" if value is None else str(value).strip() for name, value in row.data.items()}
+        if cells.get("n") not in _GUIDES:
+            filled.append((row.where.rpartition(" ")[2], cells))
+    return filled
 
 
 def _fault(row: Mapping[str, str]) -> str:

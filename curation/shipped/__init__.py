@@ -44,42 +44,44 @@ def read_config(path: Path) -> dict[str, Any]:
     return read_toml(config_path(path))
 
 
-@lru_cache(maxsize=1)
-def hops_split() -> Split:
-    """The hand-written split ``hops``: forty edits of one fact, each with a question and a script of one hop.
+_FILES = {
+    "mini": "mini/mini.jsonl",
+    "events": "events/events.jsonl",
+    "documents": "documents/documents.jsonl",
+    "hops": "hops/hops.jsonl",
+    "demonstrations": "demonstrations/demonstrations.jsonl",
+}
+"""Hand-written splits by name.
+
+Mini: counterfactual and temporal cases with four script questions each. Events: sixteen events of eight templates and
+eight tendency events. Documents: twelve documents about invented things, twelve that change known ones. Hops: forty
+edits of one fact, each with a question and a script of one hop. Demonstrations: twelve cases to learn from.
+"""
+
+
+@lru_cache(maxsize=len(_FILES))
+def _hand_written(name: str) -> Split:
+    """A hand-written split; where a list of checksums lies beside its file, the file is what was released.
 
     Raises:
         DataError: the shipped file was changed.
     """
     from curation.shipped.open_cases import verified_text
 
-    path = SHIPPED / "hops/hops.jsonl"
+    path = SHIPPED / _FILES[name]
+    if not path.with_name("checksums.sha256").is_file():
+        return load_split(path)
     return read_split(enumerate(verified_text(path).split("\n"), 1), path)
 
 
-@lru_cache(maxsize=1)
-def documents_split() -> Split:
-    """The hand-written split ``documents``: twelve documents about invented things, twelve that change known ones.
-
-    Raises:
-        DataError: the shipped file was changed.
-    """
-    from curation.shipped.open_cases import verified_text
-
-    path = SHIPPED / "documents/documents.jsonl"
-    return read_split(enumerate(verified_text(path).split("\n"), 1), path)
-
-
-@lru_cache(maxsize=1)
-def events_split() -> Split:
-    """The hand-written split ``events``: sixteen events of eight templates and eight tendency events."""
-    return load_split(SHIPPED / "events/events.jsonl")
-
-
-@lru_cache(maxsize=1)
 def mini_split() -> Split:
     """The hand-written split ``mini``: counterfactual and temporal cases with four script questions each."""
-    return load_split(SHIPPED / "mini/mini.jsonl")
+    return _hand_written("mini")
+
+
+def demonstrations_split() -> Split:
+    """Twelve hand-written cases with two scripts each, for demonstrations and as a part of ``support = "shipped"``."""
+    return _hand_written("demonstrations")
 
 
 def shipped_split(name: str) -> Split:
@@ -97,9 +99,8 @@ def shipped_split(name: str) -> Split:
 
     if name not in SPLITS:
         raise UserError(f"no split '{name}' comes with the program", allowed=SHIPPED_NAMES)
-    written = {"mini": mini_split, "events": events_split, "documents": documents_split, "hops": hops_split}
-    if name in written:
-        return written[name]()
+    if name in _FILES:
+        return _hand_written(name)
     part = name.partition(":")[2]
     return open_part(part) if part else open_release()
 
@@ -115,9 +116,3 @@ def named_split(name: str) -> Split:
         'mini'
     """
     return shipped_split(name) if name in SPLITS else load_split(name)
-
-
-@lru_cache(maxsize=1)
-def demonstrations_split() -> Split:
-    """Twelve hand-written cases with two scripts each, for demonstrations and as a part of ``support = "shipped"``."""
-    return load_split(SHIPPED / "demonstrations/demonstrations.jsonl")

@@ -224,12 +224,12 @@ def _write_document_inputs(out: str, limit: int) -> int:
 
     from curation.files.atomic import write_text
     from curation.loaders import load
-    from curation.shipped import documents_split
-    from curation.shipped.fact_documents import pool_from_facts
+    from curation.shipped import shipped_split
+    from curation.shipped.from_facts import pool_from_facts
     from evaluation.simplify.parsing import parser_is_there
     from schemas.cases import DocumentCase
 
-    cases = [case for case in documents_split().all_cases if isinstance(case, DocumentCase)]
+    cases = [case for case in shipped_split("documents").all_cases if isinstance(case, DocumentCase)]
     texts = [{"key": c.document.key, "text": c.document.text, "licence": "CC0-1.0"} for c in cases[-DOCUMENTS:]]
     pool = [question._asdict() for question in pool_from_facts(load("shipped").require())[::POOL_STEP]]
     parser = parser_is_there()

@@ -15,7 +15,7 @@ from curation.files.artifact_cache import Cache
 from curation.loaders import load
 from curation.loaders.base import Problem
 from curation.loaders.reading import rows
-from curation.shipped.fact_documents import PoolQuestion, pool_digest, pool_from_facts
+from curation.shipped.from_facts import PoolQuestion, pool_digest, pool_from_facts
 from curation.stats.estimates import Estimate
 from curation.stats.intervals import binomial_interval
 from evaluation.engines.protocols import Scorer

@@ -14,7 +14,7 @@ from annotation_ui.ratings import raters as people
 from annotation_ui.ratings.database import RatingsDB
 from annotation_ui.tasks.comparison.pairs import method_of
 from curation.stats.bootstrap import Resampling
-from curation.stats.comparisons.bradley_terry import Strengths
+from curation.stats.bradley_terry import Strengths
 from curation.store.store import Store
 from schemas.core.errors import UserError
 from schemas.generated_scripts import GeneratedScript

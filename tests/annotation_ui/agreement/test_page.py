@@ -16,7 +16,7 @@ from annotation_ui.tasks.filter_question import FilterQuestion
 from annotation_ui.tasks.rate_script import RateScript
 from curation.stats.bootstrap import Resampling
 from curation.stats.estimates import Estimate
-from curation.stats.facets.means import FacetReport, MethodDifference
+from curation.stats.facet_means import FacetReport, MethodDifference
 from schemas.core.errors import UserError
 from schemas.raters import Rater
 

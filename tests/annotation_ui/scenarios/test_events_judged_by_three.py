@@ -20,7 +20,7 @@ from annotation_ui.ratings.database import RatingsDB
 from curation.loaders.importer import import_split
 from curation.rules.release import freeze
 from curation.rules.rule import EventRule
-from curation.shipped import events_split
+from curation.shipped import shipped_split
 from curation.stats.bootstrap import Resampling
 from curation.store.store import Store
 from schemas.cases import EventCase
@@ -33,7 +33,7 @@ TWO_KEEP = EventRule(min_people=2)
 
 @pytest.fixture
 def files(tmp_path: Path) -> Iterator[tuple[RatingsDB, Store]]:
-    import_split(events_split(), tmp_path / "s.duckdb", origin="events")
+    import_split(shipped_split("events"), tmp_path / "s.duckdb", origin="events")
     with RatingsDB(tmp_path / "r.sqlite", create=True) as db, Store.open(tmp_path / "s.duckdb", write=True) as store:
         for person in PEOPLE:
             raters.invite(db, person, synthetic=True)
@@ -99,7 +99,7 @@ def _proposed(db: RatingsDB, item: str) -> str:
 def _agreement_apart(task_report: TaskReport, message: dict[str, list[str]]) -> None:
     """Exact agreement as counted here, for all and for each scope; nominal alpha and AC1 beside it."""
     questions_by_id = {
-        q.id: q for case in events_split().all_cases if isinstance(case, EventCase) for q in case.tendencies
+        q.id: q for case in shipped_split("events").all_cases if isinstance(case, EventCase) for q in case.tendencies
     }
     assert set(task_report.parts) == {"in scope", "out of scope"}
     for scope, report in (

@@ -20,7 +20,7 @@ from annotation_ui.tasks.documents.probe_items import level_of
 from curation.loaders.importer import import_split
 from curation.rules.release import freeze
 from curation.rules.rule import DocumentRule
-from curation.shipped import documents_split
+from curation.shipped import shipped_split
 from curation.stats.bootstrap import Resampling
 from curation.store.store import Store
 from schemas.cases import DocumentCase
@@ -30,13 +30,14 @@ from schemas.verdicts import Verdict
 
 CURATORS = ("synthetic-ann", "synthetic-bo")
 REVIEWER = "synthetic-cem"
-PROBES = {p.key: p for case in documents_split().all_cases if isinstance(case, DocumentCase) for p in case.probes}
+CASES = [case for case in shipped_split("documents").all_cases if isinstance(case, DocumentCase)]
+PROBES = {p.key: p for case in CASES for p in case.probes}
 Answer = Callable[[str, TaskItem], dict[str, Any]]
 
 
 @pytest.fixture
 def files(tmp_path: Path) -> Iterator[tuple[RatingsDB, Store]]:
-    import_split(documents_split(), tmp_path / "s.duckdb", origin="documents")
+    import_split(shipped_split("documents"), tmp_path / "s.duckdb", origin="documents")
     with RatingsDB(tmp_path / "r.sqlite", create=True) as db, Store.open(tmp_path / "s.duckdb", write=True) as store:
         for person in CURATORS:
             raters.invite(db, person, synthetic=True)

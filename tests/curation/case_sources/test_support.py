@@ -12,7 +12,7 @@ from click.testing import CliRunner
 from curation.case_sources.support import SupportChoice, TrainingData, cases_from_facts, open_support
 from curation.loaders import load
 from curation.shipped import demonstrations_split, mini_split, shipped_split
-from curation.shipped.fact_documents import documents_from_facts
+from curation.shipped.from_facts import documents_from_facts
 from curation.splits.split_file import make_split, write_split
 from evaluation.runs.dry_run import size
 from evaluation.runs.plan import make_manifest

@@ -13,7 +13,7 @@ from curation.export.publish import DEFAULT_OF_EVENTS, publish
 from curation.export.summary import SplitSummary, survey
 from curation.files.artifact_cache import sha256
 from curation.loaders.importer import import_split
-from curation.shipped import events_split, mini_split, shipped_split
+from curation.shipped import mini_split, shipped_split
 from curation.splits.split_file import Split, load_split, make_split
 from curation.store.store import Store
 from schemas.events.questions import TendencyQuestion
@@ -140,7 +140,7 @@ def test_who_wrote_and_judged_it_is_said_once_and_long_lists_are_counted() -> No
 
 
 def test_a_release_of_the_shipped_events(tmp_path: Path) -> None:
-    import_split(events_split(), tmp_path / "s.duckdb", origin="events")
+    import_split(shipped_split("events"), tmp_path / "s.duckdb", origin="events")
     with Store.open(tmp_path / "s.duckdb", write=True) as store:
         questions = list(store.all(TendencyQuestion))[:30]
         store.put(make_verdict(q.id, "keep" if n % 5 else "drop", f"person:{person}/judge_tendency@1")
@@ -148,7 +148,7 @@ def test_a_release_of_the_shipped_events(tmp_path: Path) -> None:
     with Store.open(tmp_path / "s.duckdb") as store:
         release = publish(store.split("events"), tmp_path / "r", store=store)
     assert set(release.cases) == set(DEFAULT_OF_EVENTS) and not release.skipped and set(release.cases.values()) == {24}
-    assert load_split(tmp_path / "r/events.jsonl").digest == events_split().digest
+    assert load_split(tmp_path / "r/events.jsonl").digest == shipped_split("events").digest
     text = (tmp_path / "r/README.md").read_text(encoding="utf-8")
     for words in ("license: cc0-1.0", "| factual questions in scope | 64 |", "becomes unknown | 16 |",
                   "event-level-editing",

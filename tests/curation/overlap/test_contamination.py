@@ -14,7 +14,7 @@ from curation.overlap.contamination import LEVELS, TextCollection, open_collecti
 from curation.overlap.near_duplicates import default_threshold, near_duplicates, store_items
 from curation.rules.rule import SplitRule
 from curation.rules.selection import choose
-from curation.shipped import events_split, mini_split
+from curation.shipped import mini_split, shipped_split
 from curation.similarity.texts import rouge1_f
 from curation.splits.split_file import write_split
 from curation.store.store import Store
@@ -183,10 +183,10 @@ def test_what_is_no_side(tmp_path: Path, name: str, content: bytes, error: type[
 
 
 def test_a_split_of_events_is_its_texts(tmp_path: Path) -> None:
-    write_split(events_split(), tmp_path / "e.jsonl")
+    write_split(shipped_split("events"), tmp_path / "e.jsonl")
     shipped, collection = open_collection("events"), open_collection(tmp_path / "e.jsonl")
     assert len(collection.owners) == 24 and collection.owners == shipped.owners and not collection.facts
-    case = events_split().all_cases[0]
+    case = shipped_split("events").all_cases[0]
     assert isinstance(case, EventCase)
     texts = [case.event.text, *(q.text for q in (*case.facts, *case.tendencies))]
     assert [t.text for t in collection.texts if t.owner == case.key] == texts and not any(

@@ -21,7 +21,7 @@ from construction.documents.checks import (
 )
 from construction.documents.hops import HopSource
 from construction.events.checks import EventInputs, judge_event
-from curation.shipped import SHIPPED, events_split, named_split
+from curation.shipped import SHIPPED, named_split, shipped_split
 from curation.splits.split_file import Split, write_split
 from schemas.cases import DocumentCase, EventCase
 from schemas.core.config import read_toml, validate
@@ -37,7 +37,7 @@ from tests.support.documents.shipped_hops import main as write_hops
 
 @pytest.fixture(scope="module")
 def cases() -> list[EventCase]:
-    return [case for case in events_split().all_cases if isinstance(case, EventCase)]
+    return [case for case in shipped_split("events").all_cases if isinstance(case, EventCase)]
 
 
 def facts(cases: list[EventCase]) -> list[FactQuestion]:
@@ -103,7 +103,7 @@ def test_every_check_keeps_every_question(cases: list[EventCase]) -> None:
 
 @pytest.fixture(scope="module")
 def documents() -> list[DocumentCase]:
-    return [case for case in shipped.documents_split().all_cases if isinstance(case, DocumentCase)]
+    return [case for case in shipped.shipped_split("documents").all_cases if isinstance(case, DocumentCase)]
 
 
 def probes(documents: list[DocumentCase], level: int) -> list[tuple[DocumentCase, DocumentProbe]]:
@@ -145,7 +145,7 @@ def test_every_check_keeps_every_probe_but_what_must_be_inferred(
 
 @pytest.fixture(scope="module")
 def split() -> Split:
-    return shipped.hops_split()
+    return shipped.shipped_split("hops")
 
 
 def test_hops_are_made_of_their_source(split: Split, tmp_path: Path) -> None:

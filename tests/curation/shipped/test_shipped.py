@@ -24,8 +24,7 @@ from curation.shipped import (
     read_config,
     shipped_split,
 )
-from curation.shipped.fact_documents import WORDINGS, documents_from_facts, pool_digest, pool_from_facts
-from curation.shipped.fact_events import events_from_facts
+from curation.shipped.from_facts import WORDINGS, documents_from_facts, events_from_facts, pool_digest, pool_from_facts
 from curation.shipped.open_cases import open_part, open_path, open_release, reserved_case, verified_text
 from curation.splits.split_file import Split
 from schemas.cases import Case

@@ -8,7 +8,7 @@ import pytest
 from click.testing import CliRunner
 
 from curation.cli import overlap as commands_dedup
-from curation.shipped import events_split, mini_split
+from curation.shipped import mini_split, shipped_split
 from curation.splits.partition import relation_groups, separate, shared_values
 from curation.splits.split_file import load_split
 from schemas.cases import EventCase
@@ -168,7 +168,7 @@ def test_relations_with_ids_promise_and_are_not_joined() -> None:
 
 @pytest.mark.parametrize("by", [("type",), ("type", "subject"), ("subject",), ("relation",), ("object",), ("fact",)])
 def test_events_share_nothing_across_parts(by: tuple[str, ...]) -> None:
-    cases = [case for case in events_split().all_cases if isinstance(case, EventCase)]
+    cases = [case for case in shipped_split("events").all_cases if isinstance(case, EventCase)]
     if by == ("relation",):
         cases = [case for case in cases if not case.facts]  # the others are all connected
     partition = separate(cases, by=by, parts={"train": 0.5, "test": 0.5})  # type: ignore[arg-type]

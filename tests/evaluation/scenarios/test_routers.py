@@ -12,7 +12,7 @@ from benchmarks.support.routing_counts import routings_by
 from curation.case_sources.support import Support
 from curation.files.artifact_cache import Cache
 from curation.loaders import load
-from curation.shipped import events_split
+from curation.shipped import shipped_split
 from curation.splits.split_file import make_split
 from evaluation.analysis.events import routing_values
 from evaluation.editors.presets import make_editor
@@ -67,7 +67,7 @@ def test_the_null_router_reaches_what_was_measured(shared: Path) -> None:
 def test_the_shipped_head_says_what_it_learnt_from_and_shares_nothing_with_the_shipped_events() -> None:
     data = Serac.training_data({"checkpoint": HEAD})
     assert data is not None and data.name == "events_from_facts" and len(data.texts) > 60
-    assert [shared for case in events_split().all_cases if (shared := data.shares(case))] == []
+    assert [shared for case in shipped_split("events").all_cases if (shared := data.shares(case))] == []
 
 
 def test_a_run_with_both_routers_and_its_routing_table(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -109,7 +109,7 @@ def test_the_shipped_head_routes_shipped_events_better_than_chance(tmp_path: Pat
         pytest.skip(str(error))
     editor = Serac(Serac.Params(checkpoint=HEAD), None, Cache(tmp_path))  # type: ignore[arg-type] - no model is needed
     editor.prepare([])
-    cases: list[Any] = list(events_split().all_cases)
+    cases: list[Any] = list(shipped_split("events").all_cases)
     router = editor.router([case.event.text for case in cases])
     found = routings_by(cases, lambda question, kind: router.route(question).item)
     for figures in found.values():

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import torch
 
-from curation.shipped.fact_documents import PoolQuestion
+from curation.shipped.from_facts import PoolQuestion
 from evaluation.models.language_model import LM
 from evaluation.runs.specificity_building import PROMPTS, ZeroShotPrompt
 from tests.support.tiny import make

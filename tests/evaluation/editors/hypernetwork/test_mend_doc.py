@@ -10,7 +10,7 @@ import torch
 from torch.func import functional_call
 
 from curation.files.artifact_cache import Cache
-from curation.shipped import documents_split
+from curation.shipped import shipped_split
 from curation.splits.split_file import make_split, write_split
 from evaluation.editors.checkpoints import read_tensors
 from evaluation.editors.hypernetwork.gradients import map_shapes
@@ -273,7 +273,7 @@ def test_the_shipped_network_learnt_nothing_of_the_shipped_documents(tmp_path: P
     assert DocumentMend.checkpoint_path(checkpoint).stat().st_size < 5_000_000
     data = DocumentMend.training_data({"checkpoint": checkpoint})
     assert data is not None and data.name == "documents_from_facts" and len(data.texts) == 413
-    refuse_overlap(data, documents_split(), where="mend_doc")  # no refusal
+    refuse_overlap(data, shipped_split("documents"), where="mend_doc")  # no refusal
     case = document_case(document=make_document(entity=sorted(data.subjects)[0]))
     with pytest.raises(UserError, match="it learnt from documents_from_facts, which shares the subject"):
         refuse_overlap(data, make_split("other", [case]), where="mend_doc")

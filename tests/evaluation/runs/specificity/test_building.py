@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from curation.files.artifact_cache import Cache
-from curation.shipped.fact_documents import PoolQuestion, pool_digest
+from curation.shipped.from_facts import PoolQuestion, pool_digest
 from evaluation.inference.answering import ModelScorer
 from evaluation.runs import specificity_building as building
 from evaluation.runs.specificity_building import (

@@ -10,14 +10,14 @@ from scipy.special import expit
 from benchmarks.rating.more_ratings import coverage
 from benchmarks.rating.panels import Panel, Scripts
 from curation.stats.estimates import Floats
-from curation.stats.facets.fit import FacetDesign, FacetFit, FacetItem, FacetRating, facet_design, fit_facets
-from curation.stats.facets.means import (
-    PossibleRating,
-    _Board,
-    _wanted,
-    facet_report,
-    information,
-    plan_ratings,
+from curation.stats.facet_means import PossibleRating, _Board, _wanted, facet_report, information, plan_ratings
+from curation.stats.facets import (
+    FacetDesign,
+    FacetFit,
+    FacetItem,
+    FacetRating,
+    facet_design,
+    fit_facets,
 )
 from schemas.core.errors import UserError
 

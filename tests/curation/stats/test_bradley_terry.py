@@ -8,7 +8,7 @@ from collections import Counter
 import numpy as np
 import pytest
 
-from curation.stats.comparisons.bradley_terry import PairedComparison, bradley_terry
+from curation.stats.bradley_terry import PairedComparison, bradley_terry
 from schemas.core.errors import UserError
 
 

@@ -11,7 +11,7 @@ from scipy.special import expit  # type: ignore[import-untyped]
 from scipy.stats import t as student  # type: ignore[import-untyped]
 
 from curation.stats.estimates import Estimate, Floats
-from curation.stats.facets.fit import FacetFit, FacetRating, facet_design, fit_facets
+from curation.stats.facets import FacetFit, FacetRating, facet_design, fit_facets
 
 _NODES, _WEIGHTS = np.polynomial.hermite_e.hermegauss(21)
 _WEIGHTS = _WEIGHTS / _WEIGHTS.sum()

@@ -1,1 +1,0 @@
-"""Paired comparisons: which of two is better, or neither, and the strengths that follow."""
