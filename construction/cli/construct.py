@@ -132,6 +132,8 @@ def construct(*, dry_run: bool, as_json: bool, **options: Any) -> None:
     if prepared is None:
         raise click.UsageError("none of the facts has a new object: there is nothing to edit")
     if dry_run:
+        for key in prepared.changed_facts():
+            click.echo(f"other content than in the store: {key}", err=True)
         expected = prepared.estimate()
         click.echo(expected.model_dump_json() if as_json else expected.sentence())
         return

@@ -158,6 +158,14 @@ class PreparedJob(NamedTuple):
         facts = [f for key, f in own.items() if whole or key in chosen]
         return import_facts(self.job.facts, self.job.store, facts, format=self.loaded.format, whole=whole)
 
+    def changed_facts(self) -> list[str]:
+        """Keys of the file's facts that the store has with other content."""
+        if not self.job.store.exists():
+            return []
+        own = _facts_of(self.loaded)
+        with Store.open(self.job.store) as store:
+            return [fact.key for fact in store.by_keys(Fact, own) if fact.id != own[fact.key].id]
+
     def estimate(self) -> ConstructionEstimate:
         """What it will ask and what that costs; replies on record are not counted."""
         access = self.job.access

@@ -8,25 +8,28 @@ from __future__ import annotations
 import itertools
 import tempfile
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, NamedTuple
 
 from curation.files.atomic import atomic_folder
 from curation.splits.split_file import Split
-from schemas.cases import FACT, Case, EventCase
+from schemas.cases import FACT
 from schemas.core.errors import UserError
-from schemas.events.questions import FactQuestion
 from schemas.extras import Extra
-from schemas.facts import Fact
-from schemas.scripts import ScriptPrompt, ScriptQuestion
+from schemas.facts import Neighbour
 
 
 class Column(NamedTuple):
-    """A column: its name, its DuckDB type (``[]``: a list), and what is in it."""
+    """A column: its name, its DuckDB type (``[]``: a list), what is in it, and where a row has it (``record.text``).
+
+    A path that leads nowhere is null; one through a list is the list of what its members have there.
+    """
 
     name: str
     type: str
     about: str
+    path: str = ""
 
 
 def source_columns(what: str) -> tuple[Column, ...]:
@@ -40,188 +43,222 @@ def source_columns(what: str) -> tuple[Column, ...]:
         'where the event comes from'
     """
     return (
-        text_column("source", f"where {what} comes from"),
-        text_column("licence", "licence that the source states"),
-        text_column("source_url", "address of the source, or null"),
-        text_column("source_item", "the record in the source, or null"),
-        text_column("source_date", "date of the source, or null"),
+        text_column("source", f"where {what} comes from", "record.source.name"),
+        text_column("licence", "licence that the source states", "record.source.licence"),
+        text_column("source_url", "address of the source, or null", "record.source.url"),
+        text_column("source_item", "the record in the source, or null", "record.source.item"),
+        text_column("source_date", "date of the source, or null", "record.source.date"),
     )
 
 
-def text_column(name: str, description: str) -> Column:
+def text_column(name: str, description: str, path: str = "") -> Column:
     """A column of texts.
 
     Example:
         >>> text_column("case", "key of the case").type
         'VARCHAR'
     """
-    return Column(name, "VARCHAR", description)
+    return Column(name, "VARCHAR", description, path)
 
 
 _CHUNK = 2000
 _MEMORY = "512MB"
 
 
-_CASE_KEY, _EVENT = text_column("case", "key of the case"), text_column("event", "key of the event")
-_SCOPE = text_column("scope", "in: the answer after the edit is the given one; out: the answer must stay what it was")
+_CASE = text_column("case", "key of the case", "case.key")
+_SCOPE = text_column(
+    "scope", "in: the answer after the edit is the given one; out: the answer must stay what it was", "record.scope"
+)
 
 EVENT_TABLES: Mapping[str, tuple[Column, ...]] = {
     "events": (
-        _CASE_KEY,
-        _EVENT,
-        text_column("text", "what happened: the edit"),
-        text_column("language", "language of the text"),
-        text_column("type", "event type or topic"),
-        text_column("origin", "template, generated, written or fact"),
-        text_column("template", "name of the template, or null"),
-        Column("roles", "VARCHAR[]", "roles of the template"),
-        Column("entities", "VARCHAR[]", "the entities that fill them, in the same order"),
+        _CASE,
+        text_column("event", "key of the event", "record.key"),
+        text_column("text", "what happened: the edit", "record.text"),
+        text_column("language", "language of the text", "record.language"),
+        text_column("type", "event type or topic", "record.type"),
+        text_column("origin", "template, generated, written or fact", "record.origin"),
+        text_column("template", "name of the template, or null", "record.template"),
+        Column("roles", "VARCHAR[]", "roles of the template", "record.roles.role"),
+        Column("entities", "VARCHAR[]", "the entities that fill them, in the same order", "record.roles.entity.text"),
         *source_columns("the event"),
     ),
     "fact_questions": (
-        _CASE_KEY,
-        text_column("question", "key of the question"),
-        _EVENT,
-        text_column("text", "the question"),
+        _CASE,
+        text_column("question", "key of the question", "record.key"),
+        text_column("event", "key of the event", "record.event"),
+        text_column("text", "the question", "record.text"),
         _SCOPE,
-        text_column("subject", "what it asks about, or null"),
-        Column("subject_aliases", "VARCHAR[]", "other names of it"),
-        text_column("relation", "Wikidata property id, or a name"),
-        text_column("relation_label", "the relation in words"),
-        text_column("answer", "the right answer; unknown: the old one is gone and no new one is given"),
-        Column("answer_aliases", "VARCHAR[]", "other names of the answer"),
-        text_column("answer_wikidata", "Wikidata id of the answer, or null"),
-        Column("background", "BOOLEAN", "whether world knowledge beside the event is needed"),
-        Column("path", "VARCHAR[]", "relations that lead from the event's entity to the answer"),
-        Column("background_questions", "VARCHAR[]", "questions for that knowledge, asked without the event"),
-        Column("background_answers", "VARCHAR[]", "their answers, in the same order"),
+        text_column("subject", "what it asks about, or null", "record.subject.text"),
+        Column("subject_aliases", "VARCHAR[]", "other names of it", "record.subject.aliases"),
+        text_column("relation", "Wikidata property id, or a name", "record.relation.id"),
+        text_column("relation_label", "the relation in words", "record.relation.label"),
+        text_column(
+            "answer", "the right answer; unknown: the old one is gone and no new one is given", "record.answer.text"
+        ),
+        Column("answer_aliases", "VARCHAR[]", "other names of the answer", "record.answer.aliases"),
+        text_column("answer_wikidata", "Wikidata id of the answer, or null", "record.answer.wikidata"),
+        Column("background", "BOOLEAN", "whether world knowledge beside the event is needed", "record.background"),
+        Column("path", "VARCHAR[]", "relations that lead from the event's entity to the answer", "record.path"),
+        Column(
+            "background_questions",
+            "VARCHAR[]",
+            "questions for that knowledge, asked without the event",
+            "record.background_questions.text",
+        ),
+        Column(
+            "background_answers",
+            "VARCHAR[]",
+            "their answers, in the same order",
+            "record.background_questions.answer.text",
+        ),
     ),
     "tendency_questions": (
-        _CASE_KEY,
-        text_column("question", "key of the question"),
-        _EVENT,
-        text_column("text", "the question"),
+        _CASE,
+        text_column("question", "key of the question", "record.key"),
+        text_column("event", "key of the event", "record.event"),
+        text_column("text", "the question", "record.text"),
         _SCOPE,
-        Column("options", "VARCHAR[]", "what stands behind (A), (B) and (C)"),
-        text_column("answer", "letter of the right option"),
-        Column("about_event_subject", "BOOLEAN", "whether it asks about the event's own subject, or null"),
+        Column("options", "VARCHAR[]", "what stands behind (A), (B) and (C)", "record.options"),
+        text_column("answer", "letter of the right option", "record.answer"),
+        Column(
+            "about_event_subject",
+            "BOOLEAN",
+            "whether it asks about the event's own subject, or null",
+            "record.about_event_subject",
+        ),
     ),
 }
 """Columns of every table, in order."""
 
 _FACT = (
-    text_column("fact", "key of the fact"),
-    text_column("subject", "subject"),
-    Column("subject_aliases", "VARCHAR[]", "other names of the subject"),
-    text_column("subject_wikidata", "Wikidata id of the subject, or null"),
-    text_column("relation", "Wikidata property id, or a name"),
-    text_column("relation_label", "the relation in words"),
-    text_column("prompt", "fact prompt with one {} for the subject; the object follows after one space"),
-    text_column("fact_prompt", "the same with the subject filled in"),
-    text_column("old", "old object: what the source says before the edit"),
-    Column("old_aliases", "VARCHAR[]", "other names of the old object"),
-    text_column("old_wikidata", "Wikidata id of the old object, or null"),
-    text_column("old_datatype", "entity, or the kind of literal"),
-    text_column("new", "new object; null for facts that are not to be edited"),
-    Column("new_aliases", "VARCHAR[]", "other names of the new object"),
-    text_column("new_wikidata", "Wikidata id of the new object, or null"),
-    text_column("new_datatype", "entity, or the kind of literal; null where there is no new object"),
-    text_column("change", "counterfactual, temporal or none"),
-    text_column("changed_on", "ISO date of a temporal change, as exact as it is known"),
-    Column("paraphrases", "VARCHAR[]", "other fact prompts, filled in"),
-    Column("neighbour_prompts", "VARCHAR[]", "plain prompts of other subjects that have the same old object"),
-    text_column("language", "language of the prompts, such as en"),
+    text_column("fact", "key of the fact", "record.key"),
+    text_column("subject", "subject", "record.subject.text"),
+    Column("subject_aliases", "VARCHAR[]", "other names of the subject", "record.subject.aliases"),
+    text_column("subject_wikidata", "Wikidata id of the subject, or null", "record.subject.wikidata"),
+    text_column("relation", "Wikidata property id, or a name", "record.relation.id"),
+    text_column("relation_label", "the relation in words", "record.relation.label"),
+    text_column(
+        "prompt", "fact prompt with one {} for the subject; the object follows after one space", "record.prompt"
+    ),
+    text_column("fact_prompt", "the same with the subject filled in", "record.fact_prompt"),
+    text_column("old", "old object: what the source says before the edit", "record.old.text"),
+    Column("old_aliases", "VARCHAR[]", "other names of the old object", "record.old.aliases"),
+    text_column("old_wikidata", "Wikidata id of the old object, or null", "record.old.wikidata"),
+    text_column("old_datatype", "entity, or the kind of literal", "record.old.datatype"),
+    text_column("new", "new object; null for facts that are not to be edited", "record.new.text"),
+    Column("new_aliases", "VARCHAR[]", "other names of the new object", "record.new.aliases"),
+    text_column("new_wikidata", "Wikidata id of the new object, or null", "record.new.wikidata"),
+    text_column(
+        "new_datatype", "entity, or the kind of literal; null where there is no new object", "record.new.datatype"
+    ),
+    text_column("change", "counterfactual, temporal or none", "record.change"),
+    text_column("changed_on", "ISO date of a temporal change, as exact as it is known", "record.changed_on"),
+    Column("paraphrases", "VARCHAR[]", "other fact prompts, filled in", "record.paraphrases"),
+    Column(
+        "neighbour_prompts",
+        "VARCHAR[]",
+        "plain prompts of other subjects that have the same old object",
+        "record.neighbour_prompts",
+    ),
+    text_column("language", "language of the prompts, such as en", "record.language"),
     *source_columns("the fact"),
 )
-_CASE = text_column("case", "key of the case")
-_LINK = text_column("neighbour", "key of the neighbour's link; null for what asks about the edited fact")
+_LINK = text_column("neighbour", "key of the neighbour's link; null for what asks about the edited fact", "link.key")
 
 TABLES: Mapping[str, tuple[Column, ...]] = {
     "cases": (_CASE, *_FACT),
     "questions": (
         _CASE,
         _LINK,
-        text_column("question", "key of the script question"),
-        text_column("fact", "key of the fact that it depends on"),
-        text_column("text", "the script question"),
-        text_column("language", "language of the question"),
+        text_column("question", "key of the script question", "record.key"),
+        text_column("fact", "key of the fact that it depends on", "record.fact"),
+        text_column("text", "the script question", "record.text"),
+        text_column("language", "language of the question", "record.language"),
     ),
     "prompts": (
         _CASE,
         _LINK,
-        text_column("prompt", "key of the script prompt"),
-        text_column("fact", "key of the fact that it asks about"),
-        text_column("question", "key of its script question, or null"),
-        text_column("script", "key of the script it was cut from, or null"),
-        text_column("text", "question and script up to the first mention of the object"),
-        text_column("separator", "what stands between text and object"),
-        Column("offset", "INTEGER", "characters before the object (text and separator)"),
-        Column("step", "INTEGER", "number of the step that was cut, from 1, or null"),
-        Column("targets", "VARCHAR[]", "the object as mentioned, then the objects it competes with"),
+        text_column("prompt", "key of the script prompt", "record.key"),
+        text_column("fact", "key of the fact that it asks about", "record.fact"),
+        text_column("question", "key of its script question, or null", "record.question"),
+        text_column("script", "key of the script it was cut from, or null", "record.script"),
+        text_column("text", "question and script up to the first mention of the object", "record.text"),
+        text_column("separator", "what stands between text and object", "record.separator"),
+        Column("offset", "INTEGER", "characters before the object (text and separator)", "record.offset"),
+        Column("step", "INTEGER", "number of the step that was cut, from 1, or null", "record.step"),
+        Column("targets", "VARCHAR[]", "the object as mentioned, then the objects it competes with", "record.targets"),
     ),
     "neighbours": (
         _CASE,
-        text_column("neighbour", "key of the link"),
-        text_column("how", "same_object (as the edit's old object) or near_subject (an object of its own)"),
-        Column("distance", "DOUBLE", "distance that chose a near subject, or null"),
-        text_column("measure", "what the distance measures, or null"),
+        text_column("neighbour", "key of the link", "link.key"),
+        text_column("how", "same_object (as the edit's old object) or near_subject (an object of its own)", "link.how"),
+        Column("distance", "DOUBLE", "distance that chose a near subject, or null", "link.distance"),
+        text_column("measure", "what the distance measures, or null", "link.measure"),
         *_FACT,
     ),
 }
 """Columns of every table, in order."""
 
 EXTRAS = (
-    text_column("extra", "key of the record"),
-    text_column("fact", "key of the fact that it belongs to"),
-    Column("also", "VARCHAR[]", "keys of further facts that it depends on"),
-    text_column("name", "what it is, in the source's words"),
-    text_column("content", "its values as JSON"),
+    text_column("extra", "key of the record", "key"),
+    text_column("fact", "key of the fact that it belongs to", "subject_key"),
+    Column("also", "VARCHAR[]", "keys of further facts that it depends on", "depends_on"),
+    text_column("name", "what it is, in the source's words", "name"),
+    text_column("content", "its values as JSON", "content"),
 )
 """Columns of the table ``extras``, which is there where the sources say something beside the facts."""
 
 
-def _events(case: EventCase) -> Iterator[tuple[Any, ...]]:
-    event, source = case.event, case.event.source
-    yield (
-        *(case.key, event.key, event.text, event.language, event.type, event.origin, event.template),
-        *([filled.role for filled in event.roles], [filled.entity.text for filled in event.roles]),
-        *(source.name, source.licence, source.url, source.item, source.date),
-    )
+@dataclass(frozen=True)
+class _Part:
+    """A row: a record of a case, and the link of the neighbour that it belongs to (None: to the edited fact)."""
+
+    case: Any
+    record: Any
+    link: Neighbour | None = None
 
 
-def _fact_questions(case: EventCase) -> Iterator[tuple[Any, ...]]:
-    for q in case.facts:
-        subject = (q.subject.text, list(q.subject.aliases)) if q.subject is not None else (None, [])
-        answer = (q.answer.text, list(q.answer.aliases), q.answer.wikidata)
-        where = (case.key, q.key, q.event, q.text, q.scope)
-        yield (*where, *subject, q.relation.id, q.relation.label, *answer, q.background, list(q.path), *_background(q))
+def _parts(name: str) -> Callable[[Any], Iterator[_Part]]:
+    """The records that a case has under a name, then those of its neighbours."""
+
+    def rows(case: Any) -> Iterator[_Part]:
+        yield from (_Part(case, record) for record in getattr(case, name))
+        for near in getattr(case, "neighbours", ()):
+            yield from (_Part(case, record, near.link) for record in getattr(near, name))
+
+    return rows
 
 
-def _background(question: FactQuestion) -> tuple[list[str], list[str]]:
-    questions = question.background_questions
-    return [b.text for b in questions], [b.answer.text for b in questions]
-
-
-def _tendencies(case: EventCase) -> Iterator[tuple[Any, ...]]:
-    for q in case.tendencies:
-        yield (case.key, q.key, q.event, q.text, q.scope, list(q.options), q.answer, q.about_event_subject)
-
-
-EVENT_ROWS: Mapping[str, Callable[[EventCase], Iterator[tuple[Any, ...]]]] = {
-    "events": _events,
-    "fact_questions": _fact_questions,
-    "tendency_questions": _tendencies,
+_ROWS: Mapping[str, Callable[[Any], Iterable[_Part]]] = {
+    "cases": lambda case: [_Part(case, case.fact)],
+    "questions": _parts("questions"),
+    "prompts": _parts("prompts"),
+    "neighbours": lambda case: [_Part(case, near.fact, near.link) for near in case.neighbours],
+    "events": lambda case: [_Part(case, case.event)],
+    "fact_questions": _parts("facts"),
+    "tendency_questions": _parts("tendencies"),
 }
 """The rows of a case, by table."""
+
+
+def values_of(row: Any, columns: Iterable[Column]) -> tuple[Any, ...]:
+    """What a row has in its columns."""
+    return tuple(_value_of(row, column) for column in columns)
+
+
+def _value_of(row: Any, column: Column) -> Any:
+    value = row
+    for name in column.path.split("."):
+        several = isinstance(value, tuple | list)
+        value = [getattr(one, name) for one in value] if several else getattr(value, name, None)
+    return list(value or ()) if column.type.endswith("[]") else value
 
 
 def write_parquet(split: Split, path: Path) -> int:
     """A folder with one Parquet file for each table; returns the number of cases written."""
     with atomic_folder(path) as folder:
-        if split.type == FACT:
-            write_tables(split.cases, folder, split.extras)
-        else:
-            write_tables(split.all_cases, folder, split.extras, tables=EVENT_TABLES, rows=EVENT_ROWS)
+        write_tables(split.all_cases, folder, split.extras, tables=tables_of_type(split.type))
     return len(split.all_cases)
 
 
@@ -245,8 +282,9 @@ def write_tables(
 ) -> dict[str, int]:
     """Write ``cases.parquet``, ``questions.parquet`` ... into a folder; returns the rows of each.
 
-    ``tables`` and ``rows`` are those of facts where they are not given. Memory is bounded: rows pass in chunks through
-    a DuckDB file in a temporary folder beside the result.
+    ``tables`` are those of facts where they are not given; ``rows`` make the values of a case, by table, where the
+    columns have no paths. Memory is bounded: rows pass in chunks through a DuckDB file in a temporary folder beside the
+    result.
 
     Raises:
         UserError: the folder is full or cannot be written.
@@ -254,8 +292,7 @@ def write_tables(
     import duckdb
 
     folder.mkdir(parents=True, exist_ok=True)
-    counts, makers = dict.fromkeys(tables, 0), _ROWS if rows is None else rows
-    beside = ((e.key, e.subject_key, list(e.depends_on), e.name, e.content) for e in extras)
+    counts, beside = dict.fromkeys(tables, 0), (values_of(extra, EXTRAS) for extra in extras)
     try:
         with (
             tempfile.TemporaryDirectory(dir=folder, prefix=".tables-") as scratch,
@@ -266,10 +303,13 @@ def write_tables(
                 db.execute(f"CREATE TABLE {name} ({described})")
             iterator = iter(cases)
             while chunk := list(itertools.islice(iterator, _CHUNK)):
-                for name, make in makers.items():
-                    chunk_rows = [row for case in chunk for row in make(case)]
+                for name, columns in tables.items():
+                    if rows is not None:
+                        chunk_rows = [row for case in chunk for row in rows[name](case)]
+                    else:
+                        chunk_rows = [values_of(part, columns) for case in chunk for part in _ROWS[name](case)]
                     counts[name] += len(chunk_rows)
-                    _insert(db, name, chunk_rows, tables[name])
+                    _insert(db, name, chunk_rows, columns)
             while portion := list(itertools.islice(beside, _CHUNK)):
                 counts["extras"] = counts.get("extras", 0) + len(portion)
                 _insert(db, "extras", portion, EXTRAS)
@@ -286,52 +326,3 @@ def _insert(db: Any, name: str, rows: Sequence[tuple[Any, ...]], columns: Sequen
     if rows:
         values = [list(column) for column in zip(*rows, strict=True)]
         db.execute(f"INSERT INTO {name} SELECT {', '.join(f'unnest(?::{c.type}[])' for c in columns)}", values)
-
-
-def _fact(fact: Fact) -> tuple[Any, ...]:
-    new, source = fact.new, fact.source
-    after = (new.text, list(new.aliases), new.wikidata, new.datatype) if new else (None, [], None, None)
-    return (
-        *(fact.key, fact.subject.text, list(fact.subject.aliases), fact.subject.wikidata),
-        *(fact.relation.id, fact.relation.label, fact.prompt, fact.fact_prompt),
-        *(fact.old.text, list(fact.old.aliases), fact.old.wikidata, fact.old.datatype, *after),
-        *(fact.change, fact.changed_on, list(fact.paraphrases), list(fact.neighbour_prompts), fact.language),
-        *(source.name, source.licence, source.url, source.item, source.date),
-    )
-
-
-def _cases(case: Case) -> Iterator[tuple[Any, ...]]:
-    yield (case.key, *_fact(case.fact))
-
-
-def _questions(case: Case) -> Iterator[tuple[Any, ...]]:
-    def of(link: str | None, questions: Iterable[ScriptQuestion]) -> Iterator[tuple[Any, ...]]:
-        return ((case.key, link, q.key, q.fact, q.text, q.language) for q in questions)
-
-    yield from of(None, case.questions)
-    for neighbour in case.neighbours:
-        yield from of(neighbour.link.key, neighbour.questions)
-
-
-def _prompts(case: Case) -> Iterator[tuple[Any, ...]]:
-    def of(link: str | None, prompts: Iterable[ScriptPrompt]) -> Iterator[tuple[Any, ...]]:
-        for p in prompts:
-            where = (case.key, link, p.key, p.fact, p.question, p.script)
-            yield (*where, p.text, p.separator, p.offset, p.step, list(p.targets))
-
-    yield from of(None, case.prompts)
-    for neighbour in case.neighbours:
-        yield from of(neighbour.link.key, neighbour.prompts)
-
-
-def _neighbours(case: Case) -> Iterator[tuple[Any, ...]]:
-    for n in case.neighbours:
-        yield (case.key, n.link.key, n.link.how, n.link.distance, n.link.measure, *_fact(n.fact))
-
-
-_ROWS: Mapping[str, Callable[[Case], Iterator[tuple[Any, ...]]]] = {
-    "cases": _cases,
-    "questions": _questions,
-    "prompts": _prompts,
-    "neighbours": _neighbours,
-}

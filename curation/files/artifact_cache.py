@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import contextlib
+import functools
 import hashlib
 import json
 import logging
@@ -10,8 +10,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from curation.files.atomic import write_bytes, write_json
-from curation.files.model_packages import cache_dir
+from curation.files.atomic import write_bytes
 from schemas.core.errors import UserError
 from schemas.core.ids import content_id, slug
 
@@ -126,27 +125,21 @@ def sha256(path: Path) -> str:
 
 
 def remembered_sha256(path: Path) -> str:
-    """As ``sha256``, read again only where the path, the size or a time of change is another one.
+    """As ``sha256``; a process reads the file again only where the path, the size or a time of change is another one.
 
     Archives and copies may set a file's time (``mtime``) to that of another; the file system's own (``ctime``) they
-    cannot. The memory is a file in the cache folder.
+    cannot.
 
     Raises:
         UserError: the file cannot be read.
     """
-    memory = cache_dir() / "digests.json"
-    try:
-        known = json.loads(memory.read_text(encoding="utf-8"))
-    except (OSError, ValueError):
-        known = {}
-    known = known if isinstance(known, dict) else {}
     try:
         stat = path.stat()
-        key = f"{path.resolve()}|{stat.st_size}|{stat.st_mtime_ns}|{stat.st_ctime_ns}"
-        if not isinstance(known.get(key), str):
-            known[key] = sha256(path)
-            with contextlib.suppress(UserError):  # without a memory it is read each time
-                write_json(memory, known, indent=None, fsync=False)
+        return _sha256_of(path.resolve(), stat.st_size, stat.st_mtime_ns, stat.st_ctime_ns)
     except OSError as error:
         raise UserError(f"the file cannot be read: {error.strerror}", where=str(path)) from None
-    return str(known[key])
+
+
+@functools.lru_cache(maxsize=256)
+def _sha256_of(path: Path, *_: int) -> str:
+    return sha256(path)

@@ -87,6 +87,10 @@ def test_no_case_is_made_of_two_facts(world: World) -> None:
     facts = world.write("facts.csv", ROWS)
     assert "3 facts, 3 of them new" in world.construct(facts).stderr and world.asked == {"Peru", "Chad", "Laos"}
     world.write("facts.csv", CORRECTED)
+    counted = world.construct(facts, "--dry-run")
+    assert [line for line in counted.stderr.splitlines() if "other content" in line] == [
+        f"other content than in the store: {key}" for key in ("f1", "f2")
+    ]
     refused = world.construct(facts)
     assert isinstance(refused.exception, ConflictError) and world.asked == set()
     assert refused.exception.number == 2, "only the two facts that changed"

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import hashlib
-import json
 import logging
 import os
 from pathlib import Path
@@ -60,12 +59,6 @@ def test_unwritable_folder(tmp_path: Path) -> None:
         Cache(tmp_path / "file").save_json("words", WHO, [])
 
 
-@pytest.fixture(autouse=True)
-def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    monkeypatch.setenv("SCEDIT_CACHE", str(tmp_path / "cache"))
-    return tmp_path / "cache"
-
-
 def expected(data: bytes) -> str:
     return hashlib.sha256(data).hexdigest()
 
@@ -85,21 +78,6 @@ def test_another_file_of_the_same_size_and_time_is_read(tmp_path: Path) -> None:
         path.write_bytes(data)
         os.utime(path, ns=(time, time))
         assert remembered_sha256(path) == expected(data)
-
-
-@pytest.mark.parametrize("memory", ["{", "[]", "null", '{"KEY": 5}', None])
-def test_a_memory_that_cannot_be_used_is_done_without(tmp_path: Path, home: Path, memory: str | None) -> None:
-    path = tmp_path / "x"
-    path.write_bytes(b"weights")
-    if memory is None:
-        home.write_text("a file where the folder should be")
-        assert remembered_sha256(path) == expected(b"weights")
-        return
-    remembered_sha256(path)
-    (key,) = json.loads((home / "digests.json").read_text())
-    (home / "digests.json").write_text(memory.replace('"KEY"', json.dumps(key)))
-    assert remembered_sha256(path) == expected(b"weights")
-    assert json.loads((home / "digests.json").read_text()) == {key: expected(b"weights")}
 
 
 def test_what_cannot_be_read_is_one_sentence(tmp_path: Path) -> None:
