@@ -9,7 +9,6 @@ from typing import Any, NamedTuple, Protocol
 from evaluation.engines.protocols import EditorLike
 from schemas.answers import Answer
 from schemas.cases import AnyCase
-from schemas.core.errors import one_line
 from schemas.probes import GenerateProbe, Probe
 
 REWRITTEN = "rewritten_prompts"
@@ -51,11 +50,6 @@ class Engine(Protocol):
     def ask(self, jobs: Sequence[Job], *, rewrite: Callable[[str], str] | None) -> list[JobResult]:
         """All jobs' probes asked of the model as it stands, in the order of the jobs."""
         ...
-
-
-def case_error(error: Exception) -> str:
-    """An exception as a result's error, with the file and line that it is from."""
-    return one_line(error)
 
 
 def plain(notes: Mapping[str, Any]) -> dict[str, Any]:

@@ -13,13 +13,14 @@ from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from evaluation.edits.edit import own_answers
-from evaluation.engines.base import Job, JobResult, case_error, plain, rewritten
+from evaluation.engines.base import Job, JobResult, plain, rewritten
 from evaluation.engines.peak_memory import PeakMemory
 from evaluation.engines.protocols import EditLike, EditorLike
 from evaluation.inference.answering import ModelScorer, answer, merge_answers, scored_probes, write_each, written_probes
 from evaluation.inference.passes import EditedProbes
 from evaluation.models.devices import device_fault, free_memory, least_free_bytes, out_of_memory
 from schemas.answers import Answer
+from schemas.core.errors import one_line
 
 if TYPE_CHECKING:
     from evaluation.inference.batched_scoring import EditScorer
@@ -99,9 +100,10 @@ class FastEngine:
             outcome = edit if isinstance(edit, Exception) else answers[job.key]
             if isinstance(outcome, Exception) or isinstance(edit, Exception):
                 problem = outcome if isinstance(outcome, Exception) else edit
-                log.warning("case %s failed: %s", job.case.key, problem)
                 assert isinstance(problem, Exception)
-                out.append(JobResult(job, error=case_error(problem), seconds_edit=edited, peak_bytes=top))
+                error = one_line(problem)
+                log.warning("case %s failed: %s", job.case.key, error)
+                out.append(JobResult(job, error=error, seconds_edit=edited, peak_bytes=top))
                 continue
             notes, made = plain(edit.notes) | rewritten(job.probes, edit.rewrite), edited + put_on.get(job.key, 0.0)
             out.append(JobResult(job, outcome, notes, None, made, share * len(job.probes), top))

@@ -8,11 +8,12 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Any
 
 from evaluation.edits.edit import own_answers
-from evaluation.engines.base import Job, JobResult, case_error, plain, rewritten
+from evaluation.engines.base import Job, JobResult, plain, rewritten
 from evaluation.engines.peak_memory import PeakMemory
 from evaluation.engines.protocols import EditorLike, Scorer
 from evaluation.inference.answering import answer
 from schemas.answers import Answer
+from schemas.core.errors import one_line
 
 log = logging.getLogger(__name__)
 
@@ -52,8 +53,8 @@ class SimpleEngine:
                 scored = time.perf_counter() - begun
             notes = plain(edit.notes) | rewritten(job.probes, edit.rewrite)
         except Exception as problem:  # one case's fault is that case's result; the others go on
-            log.warning("case %s failed: %s", job.case.key, problem, exc_info=log.isEnabledFor(logging.DEBUG))
-            answers, notes, error = (), {}, case_error(problem)
+            answers, notes, error = (), {}, one_line(problem)
+            log.warning("case %s failed: %s", job.case.key, error, exc_info=log.isEnabledFor(logging.DEBUG))
         top = peak.read()
         edited = time.perf_counter() - start - scored
         return JobResult(job, answers, notes, error, edited, scored, top)

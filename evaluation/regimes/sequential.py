@@ -10,7 +10,7 @@ from contextlib import ExitStack
 
 import torch
 
-from evaluation.engines.base import Job, JobResult, case_error, plain
+from evaluation.engines.base import Job, JobResult, plain
 from evaluation.engines.peak_memory import PeakMemory
 from evaluation.regimes.base import Missing, Regime, RegimeContext, WorkUnit, ask_under, edits_digests
 from evaluation.regimes.config import asked_positions, lengths_reached, sampled_positions
@@ -18,6 +18,7 @@ from evaluation.regimes.edit_chain import EditChain
 from evaluation.regimes.sequence_log import EditEntry, SequenceLog, described_state
 from evaluation.regimes.snapshots import SequenceStep, Snapshots
 from schemas.cases import AnyCase
+from schemas.core.errors import one_line
 
 log = logging.getLogger(__name__)
 
@@ -132,8 +133,8 @@ class _Sequence:
         try:
             noted, error = plain(self.chain.add(self.context.editor, case.request).notes), None
         except Exception as problem:  # noqa: BLE001 - the sequence goes on without this edit, and says so
-            log.warning("edit %d of the sequence (%s) failed: %s", n, case.key, problem)
-            noted, error = {}, case_error(problem)
+            noted, error = {}, one_line(problem)
+            log.warning("edit %d of the sequence (%s) failed: %s", n, case.key, error)
             self._snapshots.note_failure(n, error)
         worked, step = (
             time.process_time() - worked,

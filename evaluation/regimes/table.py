@@ -7,13 +7,13 @@ import time
 from collections.abc import Iterator, Sequence
 from contextlib import ExitStack
 
-from evaluation.engines.base import Job, JobResult, case_error, plain
+from evaluation.engines.base import Job, JobResult, plain
 from evaluation.regimes.base import Missing, Regime, RegimeContext, WorkUnit, ask_under, edits_digest
 from evaluation.regimes.config import RegimeChoice
 from evaluation.regimes.edit_chain import EditChain
 from evaluation.regimes.sequential import SequentialRegime
 from schemas.cases import AnyCase
-from schemas.core.errors import UserError
+from schemas.core.errors import UserError, one_line
 from schemas.core.ids import content_id
 from schemas.facts import Fact
 
@@ -61,8 +61,9 @@ class BatchRegime(Regime):
                     results = ask_under([edit], context.engine, jobs, edit.rewrite)
                 noted = plain(edit.notes)
             except Exception as problem:  # noqa: BLE001 - this batch's fault is its cases' result
-                log.warning("a batch of %d edits failed: %s", len(batch), problem)
-                results, noted, spent = [JobResult(job, error=case_error(problem)) for job in jobs], {}, 0.0
+                error = one_line(problem)
+                log.warning("a batch of %d edits failed: %s", len(batch), error)
+                results, noted, spent = [JobResult(job, error=error) for job in jobs], {}, 0.0
             for unit, done in zip(todo, results, strict=True):
                 yield unit, done._replace(notes={**noted, **done.notes}, seconds_edit=spent)
 
@@ -109,8 +110,9 @@ class RevertRegime(Regime):
                     (done,) = ask_under(chain.edits, context.engine, [job], chain.rewrite)
                 done = done._replace(notes={**noted[-1], **done.notes}, seconds_edit=spent)
             except Exception as problem:  # noqa: BLE001 - this case's fault is its own result
-                log.warning("the chain of edits of %s failed: %s", unit.case.key, problem)
-                done = JobResult(job, error=case_error(problem))
+                error = one_line(problem)
+                log.warning("the chain of edits of %s failed: %s", unit.case.key, error)
+                done = JobResult(job, error=error)
             yield unit, done
 
 

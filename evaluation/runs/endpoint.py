@@ -17,7 +17,7 @@ from curation.files.local_models import names_a_file
 from curation.files.model_packages import cache_dir
 from evaluation.editors import EDITORS
 from evaluation.edits.edit import Edit, own_answers
-from evaluation.engines.base import Job, JobResult, case_error, plain, rewritten
+from evaluation.engines.base import Job, JobResult, plain, rewritten
 from evaluation.engines.protocols import EditorLike
 from evaluation.inference.answering import scored_probes, written_probes
 from evaluation.metrics.base import Metric
@@ -26,7 +26,7 @@ from evaluation.runs.config import ENDPOINT, EndpointChoice, RunConfig
 from schemas.answers import Answer, GeneratedText
 from schemas.cases import AnyCase
 from schemas.core.config import validate
-from schemas.core.errors import DataError, ModelError, UserError
+from schemas.core.errors import DataError, ModelError, UserError, one_line
 from schemas.probes import GenerateProbe, Probe, ScoreProbe, ThoughtAsked, instructed
 from schemas.text.thoughts import split_thought
 
@@ -191,7 +191,7 @@ def _try_edit(editor: EditorLike, job: Job) -> Edit | str:
     try:
         return require_prompt_edit(editor.edit([job.case.request]), f"'{editor.name}'")  # type: ignore[arg-type]
     except Exception as problem:  # noqa: BLE001
-        return case_error(problem)
+        return one_line(problem)
 
 
 async def _text(client: Client, probe: GenerateProbe, rewrite: Rewrite) -> Answer:

@@ -7,12 +7,8 @@ from pathlib import Path
 
 import torch
 
-from evaluation.engines.base import REWRITTEN, case_error, plain, prompt_as_read, rewritten, with_earlier
+from evaluation.engines.base import REWRITTEN, plain, prompt_as_read, rewritten, with_earlier
 from schemas.probes import GenerateProbe, ScoreProbe
-
-
-def test_an_error_is_its_class_and_text() -> None:
-    assert case_error(RuntimeError("no room")) == "RuntimeError: no room"
 
 
 def test_notes_become_json_values() -> None:

@@ -222,7 +222,9 @@ class Weak(EditorLike):
 @pytest.mark.parametrize(
     "regime", [{"name": "batch", "size": 2}, {"name": "sequential", "size": [5], "score": "immediate"}]
 )
-def test_an_edit_that_fails_is_a_result_and_the_others_go_on(regime: dict[str, Any], tmp_path: Path) -> None:
+def test_an_edit_that_fails_is_a_result_and_the_others_go_on(
+    regime: dict[str, Any], tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
     lm = make("llama")
     digest = lm.weights_digest()
     inner, none = (make_editor(n, lm, Cache(tmp_path), OPTIONS[n]) for n in ("ft", "none"))
@@ -231,6 +233,7 @@ def test_an_edit_that_fails_is_a_result_and_the_others_go_on(regime: dict[str, A
     where = next(n for n, case in enumerate(CASES) if case.fact.subject.text == "France")
     keys = [CASES[where].key] if regime["name"] == "sequential" else [c.key for c in CASES[where // 2 * 2 :][:2]]
     assert failure == set(keys) and outcome.computed == 5
+    assert "failed: RuntimeError: cannot edit France (tests/evaluation/regimes/test_sequential.py, line " in caplog.text
     assert {r.error.partition(" (")[0] for r in outcome.folder.units().values() if r.error} == {
         "RuntimeError: cannot edit France"
     }

@@ -78,13 +78,16 @@ def test_batch_size_and_device_are_no_part_of_the_identity(tmp_path):
     assert answers(one["push"].folder) == answers(two["push"].folder)
 
 
-def test_failures_are_results(tmp_path):
+@pytest.mark.parametrize("engine", ["fast", "simple"])
+def test_failures_are_results(tmp_path, caplog, engine):
     records = [{"name": "push", "params": {"fail": ["Land01"]}}]
-    outcomes, _ = go(tmp_path, editors=records)
+    with caplog.at_level("WARNING"):
+        outcomes, _ = go(tmp_path, editors=records, engine=engine)
     assert (outcomes["push"].failed, outcomes["push"].computed, outcomes["push"].stopped) == (1, 6, None)
+    assert "failed: RuntimeError: cannot edit Land01 (tests/support/arithmetic.py, line " in caplog.text
     result = outcomes["push"].folder.results()["case/land01"]
     assert result.error.startswith("RuntimeError: cannot edit Land01 (tests/support/arithmetic.py, line ")
-    repeat, lm = go(tmp_path, editors=records)
+    repeat, lm = go(tmp_path, editors=records, engine=engine)
     assert lm.calls == [] and repeat["push"].failed == 1, "a failure is not tried again unasked"
 
 
