@@ -12,11 +12,11 @@ if TYPE_CHECKING:
     from evaluation.runs.progress import EditorProgress
 
 
-def bar(label: str, total: int, unit: str, *, shown: bool) -> Any:
-    """A bar of tqdm."""
+def bar(label: str, total: int, unit: str, *, shown: bool, begun: int = 0) -> Any:
+    """A bar of tqdm, of which ``begun`` was there before and counts for no rate."""
     from tqdm.auto import tqdm
 
-    return tqdm(desc=label, total=total, unit=f" {unit}", disable=not shown)
+    return tqdm(desc=label, total=total, unit=f" {unit}", disable=not shown, initial=begun)
 
 
 class ConstructionBar:
@@ -65,9 +65,11 @@ class RunBars:
         """A case was finished."""
         shown = self._bars.get(event.label)
         if shown is None:
-            shown = self._bars[event.label] = bar(event.label, event.total, "cases", shown=self._shown)
+            shown = bar(event.label, event.total, "cases", shown=self._shown, begun=event.resumed)
+            self._bars[event.label] = shown
         shown.update(event.done - shown.n)
-        notes = [f"{event.failed} failed"] if event.failed else []
+        notes = [f"{event.resumed} found finished"] if event.resumed else []
+        notes += [f"{event.failed} failed"] if event.failed else []
         shown.set_postfix_str(", ".join([*notes, *([event.note] if event.note else [])]))
         if event.done == event.total:
             shown.close()
