@@ -140,7 +140,8 @@ def _dots(plot: Plot, order: Sequence[str]) -> Any:
     base = alt.Chart(_data(rows)).encode(
         y=alt.Y("method:N", sort=[_name(p.label) for p in points], title=None, axis=names), color=style["color"]
     )
-    bars = base.mark_rule().encode(x=alt.X("low:Q", scale=scale, title=None), x2="high:Q")
+    across = alt.X("low:Q", scale=scale, title=None, axis=alt.Axis(tickCount=5))
+    bars = base.mark_rule().encode(x=across, x2="high:Q")
     dots = base.mark_point(filled=True, size=70, opacity=1).encode(x="mean:Q", shape=style["shape"])
     layers: list[Any] = [bars, dots]
     if plot.reference is not None:
