@@ -21,7 +21,9 @@ def class_of(key: str) -> str:
     return "st-key-" + "".join(c if c.isascii() and (c.isalnum() or c in "_-") else "-" for c in key.strip())
 
 
-def keyboard_shortcuts(form: Form, keys: Mapping[str, str], save: str, *, auto_save: bool = False) -> None:
+def keyboard_shortcuts(
+    form: Form, keys: Mapping[str, str], save: str, *, auto_save: bool = False, faults: bool = False
+) -> None:
     """Have keys fill in a form; keys pressed before it is on the screen are ignored.
 
     Args:
@@ -29,6 +31,7 @@ def keyboard_shortcuts(form: Form, keys: Mapping[str, str], save: str, *, auto_s
         keys: Keys of its widgets by field.
         save: Key of the button that saves.
         auto_save: Save once the last question is answered by a key, unless a no asks for more.
+        faults: A message says what is wrong with the answers: it is scrolled to.
     """
     st.session_state["runs"] = st.session_state.get("runs", 0) + 1  # so that every run of the page is noticed
     data = {
@@ -42,6 +45,7 @@ def keyboard_shortcuts(form: Form, keys: Mapping[str, str], save: str, *, auto_s
         ],
         "save": class_of(save),
         "auto": auto_save,
+        "faults": faults,
         "explains": bool(form.reasons or form.comment_on_no),
         "run": st.session_state["runs"],
     }

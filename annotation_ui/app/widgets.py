@@ -197,10 +197,11 @@ def readable_fault(form: Form, fault: str, language: str = ENGLISH) -> str:
     return fault
 
 
-def show_faults(place: DeltaGenerator, form: Form, faults: Sequence[str]) -> None:
-    """All faults of the answers in one box, a line each."""
+def show_faults(place: DeltaGenerator, faults: Sequence[str], language: str = ENGLISH) -> None:
+    """The first fault, and how many more there are: so a phone shows the message whole."""
     if faults:
-        place.error("  \n".join(readable_fault(form, fault) for fault in faults))
+        more = [interface_text(language, "more_faults", count=len(faults) - 1)] if len(faults) > 1 else []
+        place.error("  \n".join([faults[0], *more]))
 
 
 def campaign_page(context: PageContext, title: str, *, compact: bool = False) -> tuple[str, RatingTask] | None:

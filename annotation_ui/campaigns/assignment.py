@@ -14,6 +14,9 @@ from schemas.core.errors import UserError
 from schemas.core.ids import seed
 from schemas.text.counting import counted
 
+_TRIES, _MOST_TRIES = 60, 100_000
+"""Exchanges that are tried: for each assignment, and in all."""
+
 
 class AssignmentSettings(NamedTuple):
     """How work is shared out.
@@ -43,7 +46,7 @@ def assign(
     Every real item goes to ``overlap`` people, everybody gets as many items as the others, and every pair of people
     about as many items in common, so that agreement and severity can be computed for all of them. Strata are balanced
     as far as that goes; training and attention items go to everybody. A person's batch that has begun stays whole.
-    Later batches are given away, the last first, when somebody who joined has less to do.
+    Batches that have not begun are given anew when somebody has two items more than somebody else, as when people join.
 
     Args:
         items: All items of the campaign.
@@ -62,20 +65,21 @@ def assign(
             fix="invite more, or ask for less overlap",
         )
     real = {p.item.id: p.item for p in items if p.purpose == "real"}
-    assignments_to_keep = _keep_assignments(existing, started, people)
-    movable = [a for a in existing if a not in assignments_to_keep and a.item in real]
-    if planned:
-        shares = _Shares(list(assignments_to_keep), people, real)
-        for person, item in planned:
-            shares.give(person, item)
-        added = [*planned, *_fill(shares, people, settings, started)]
-        firm = list(assignments_to_keep)
-        return _place_items(items, added, firm, [], people, settings, len(planned)), movable
-    shares = _Shares([*assignments_to_keep, *movable], people, real)
-    added = _fill(shares, people, settings, started)
-    taken, moved = _level(movable, people, shares)
+    firm = _keep_assignments(existing, started, people)
+    open_ = [a for a in existing if a not in firm and a.item in real]
+    shares = _Shares([*firm, *(a for a in open_ if a.person in people and not planned)], people, real)
+    for person, item in planned:
+        shares.give(person, item)
+    added = [*planned, *_fill(shares, people, settings, started)]
+    taken = [a for a in open_ if planned or a.person not in people]
+    loads = [shares.load[person] for person in people]
+    if not planned and max(loads) - min(loads) > 1:
+        added, taken = _fill(_Shares([*firm], people, real), people, settings, started), open_
+    as_before = set() if planned else {(a.person, a.item) for a in taken} & set(added)
+    new = [pair for pair in added if pair not in as_before]
     extra = [p.item.id for p in items if p.purpose != "real"]
-    return _place_items(items, [*added, *moved], existing, extra, people, settings), taken
+    placed = _place_items(items, new, existing, extra, people, settings, len(planned))
+    return placed, [a for a in taken if (a.person, a.item) not in as_before]
 
 
 class _Shares:
@@ -115,37 +119,48 @@ class _Shares:
         self.load[person] -= 1
         self.of_stratum[person, self.real[item].stratum] -= 1
 
-    def in_common(self, person: str, item: str) -> int:
-        """Items that a person has in common with those who have an item, summed over them."""
-        return sum(self.common[frozenset((person, other))] for other in self.held[item] if other != person)
+    def cost(self, person: str, item: str) -> int:
+        """What an item adds to the squares of the person's items in common with others, and in the item's stratum."""
+        common = sum(self.common[frozenset((person, other))] for other in self.held[item] if other != person)
+        return common + self.of_stratum[person, self.real[item].stratum]
 
 
 def _fill(
     shares: _Shares, people: Sequence[str], settings: AssignmentSettings, started: Collection[tuple[str, str]]
 ) -> list[tuple[str, str]]:
-    """Give every item that lacks people to those who have least to do.
-
-    Of several, to the one who has fewest items in common with the people it has already, then to the one who has least
-    of its stratum, then by a seed.
-    """
+    """Give every item that lacks people to those who have least to do, where it costs least; then exchange items."""
     added: list[tuple[str, str]] = []
     for item in _order(shares.real, settings.name):
-        stratum = shares.real[item].stratum
         while sum(p in people or (p, item) in started for p in shares.held[item]) < settings.overlap:
-            rank = {
-                p: (
-                    shares.load[p],
-                    shares.in_common(p, item),
-                    shares.of_stratum[p, stratum],
-                    seed(settings.name, item, p),
-                )
-                for p in people
-                if p not in shares.held[item]
-            }
-            chosen = min(rank, key=lambda p: rank[p])
+            free = [p for p in people if p not in shares.held[item]]
+            chosen = min(free, key=lambda p: (shares.load[p], shares.cost(p, item), seed(settings.name, item, p)))
             shares.give(chosen, item)
             added.append((chosen, item))
+    _even_out(shares, added, people, random.Random(seed(settings.name, "exchange")))
     return added
+
+
+def _even_out(shares: _Shares, added: list[tuple[str, str]], people: Sequence[str], rng: random.Random) -> None:
+    """Move items to those who have less, and exchange them where that evens out what pairs of people have in common."""
+    for n, (person, item) in reversed(list(enumerate(added))):
+        free = [p for p in people if p not in shares.held[item]]
+        receiver = min(free, key=lambda p: (shares.load[p], shares.cost(p, item)), default=person)
+        if shares.load[person] - shares.load[receiver] > 1:
+            shares.take(person, item)
+            shares.give(receiver, item)
+            added[n] = (receiver, item)
+    for _ in range(min(_TRIES * len(added), _MOST_TRIES) if len(added) > 1 else 0):
+        m, n = rng.sample(range(len(added)), 2)
+        (one, item), (other, their_item) = added[m], added[n]
+        if one in shares.held[their_item] or other in shares.held[item]:
+            continue
+        shares.take(one, item)
+        shares.take(other, their_item)
+        before = shares.cost(one, item) + shares.cost(other, their_item)
+        if shares.cost(other, item) + shares.cost(one, their_item) <= before:
+            added[m], added[n] = (other, item), (one, their_item)
+        shares.give(*added[m])
+        shares.give(*added[n])
 
 
 def _keep_assignments(
@@ -170,36 +185,8 @@ def _order(real: Mapping[str, TaskItem], name: str) -> list[str]:
     return [item for _, _, item in sorted(turns)]
 
 
-def _level(
-    movable: Sequence[Assignment], people: Sequence[str], shares: _Shares
-) -> tuple[list[Assignment], list[tuple[str, str]]]:
-    """Move assignments of batches that have not begun from who has most to who has least.
-
-    Of the assignments that can be moved, the one whose other people have fewest items in common with the receiver; of
-    several, the last.
-    """
-    taken = [a for a in movable if a.person not in people]
-    left = sorted((a for a in movable if a.person in people), key=lambda a: (a.batch, a.position))
-    moves: list[tuple[str, str]] = []
-    while True:
-        receiver = min(people, key=lambda p: (shares.load[p], p))
-        candidates = [
-            a
-            for a in reversed(left)
-            if shares.load[a.person] - shares.load[receiver] >= 2 and receiver not in shares.held[a.item]
-        ]
-        if not candidates:
-            return taken, moves
-        chosen = min(candidates, key=lambda a: (-shares.load[a.person], shares.in_common(receiver, a.item), -a.batch))
-        left.remove(chosen)
-        taken.append(chosen)
-        moves.append((receiver, chosen.item))
-        shares.take(chosen.person, chosen.item)
-        shares.give(receiver, chosen.item)
-
-
 def pairs_in_words(assignments: Sequence[Assignment], items: Collection[str]) -> str:
-    """How many of some items every two people have in common, in a sentence; empty for fewer than two people.
+    """How many of some items every two people have in common, and what that means; empty for fewer than two people.
 
     Args:
         assignments: Of the campaign.
@@ -209,8 +196,10 @@ def pairs_in_words(assignments: Sequence[Assignment], items: Collection[str]) ->
         >>> both = [Assignment(p, "i", 1, 0) for p in ("ann", "bob")]
         >>> pairs_in_words(both, {"i"})
         'Every two raters have 1 item in common.'
-        >>> pairs_in_words([*both, Assignment("cho", "j", 1, 0)], {"i", "j"})
-        'Every two raters have 0 to 1 items in common; none: ann and cho, bob and cho.'
+        >>> pairs_in_words([*both, Assignment("cho", "j", 1, 0)], {"i", "j"}).partition(". ")[2]
+        'No chain of common items leads from ann to cho: severity cannot be compared between them.'
+        >>> pairs_in_words([both[0], Assignment("bob", "j", 1, 0)], {"i", "j"})
+        'No two raters have an item in common: neither agreement nor severity can be computed. Use --overlap 2 or more.'
     """
     of_item: dict[str, set[str]] = defaultdict(set)
     for a in assignments:
@@ -218,15 +207,28 @@ def pairs_in_words(assignments: Sequence[Assignment], items: Collection[str]) ->
             of_item[a.item].add(a.person)
     people = sorted(set().union(*of_item.values()))
     pairs = list(combinations(people, 2))
+    common = Counter(pair for held in of_item.values() for pair in combinations(sorted(held), 2))
     if not pairs:
         return ""
-    common = Counter(pair for held in of_item.values() for pair in combinations(sorted(held), 2))
+    if not common:
+        return (
+            "No two raters have an item in common: neither agreement nor severity can be computed. "
+            "Use --overlap 2 or more."
+        )
     counts = [common[pair] for pair in pairs]
     least, most = min(counts), max(counts)
     size = counted(least, "item") if least == most else f"{least} to {most} items"
     without = [f"{a} and {b}" for a, b in pairs if not common[a, b]]
-    rest = f"; none: {', '.join(without)}" if without and most else ""
-    return f"Every two raters have {size} in common{rest}."
+    rest = f"; none: {', '.join(without)}" if without else ""
+    reached = {people[0]}
+    while more := set().union(*(held for held in of_item.values() if held & reached)) - reached:
+        reached |= more
+    apart = [p for p in people if p not in reached]
+    line = f"Every two raters have {size} in common{rest}."
+    if not apart:
+        return line
+    chain = f"No chain of common items leads from {people[0]} to {', '.join(apart)}"
+    return f"{line} {chain}: severity cannot be compared between them."
 
 
 def _place_items(

@@ -218,16 +218,17 @@ def forget(person: str, db_path: Path, store_path: Path | None) -> None:
     Example: scedit annotate forget ann --ratings r.sqlite --store my.duckdb --yes
     """
     from annotation_ui.ratings.database import RatingsDB
-    from annotation_ui.ratings.raters import delete_rater, get_rater
+    from annotation_ui.ratings.raters import delete_rater, get_rater, list_raters
     from curation.store.backup import forget_person
 
     with RatingsDB(db_path) as db:
-        get_rater(db, person)
-        stored = forget_person(store_path, person) if store_path else None
-        click.echo(f"{counted(delete_rater(db, person), 'answer')} of '{person}' deleted from {db_path}.")
-    if stored is None:
-        click.echo(
-            "If answers were imported into a store, they are still there: run this with --store STORE.", err=True
-        )
-    else:
+        known = person in {p.name for p in list_raters(db)}
+        stored = forget_person(store_path, person) if store_path else 0
+        if not known and not stored:
+            get_rater(db, person)
+        deleted = delete_rater(db, person) if known else 0
+    click.echo(f"{counted(deleted, 'answer')} of '{person}' deleted from {db_path}.")
+    if store_path:
         click.echo(f"{counted(stored, 'verdict or rating', 'verdicts and ratings')} deleted from {store_path}.")
+    else:
+        click.echo("Answers that were imported into a store are still there: run this again with --store.", err=True)

@@ -1,5 +1,5 @@
 export default function (component) {
-  const {fields, save: savePlace, auto, explains} = JSON.parse(component.data);  // as text: Streamlit looks for tables in a list with pandas
+  const {fields, save: savePlace, auto, explains, faults} = JSON.parse(component.data);  // as text: Streamlit looks for tables in a list with pandas
   const boxes = (...kinds) =>
     fields.filter((f) => kinds.includes(f.kind)).map((f) => document.querySelector("." + f.place)).filter(Boolean);
   const groups = () => boxes("yes_no", "scale", "one").map((b) => b.querySelector('[role="radiogroup"]')).filter(Boolean);
@@ -7,7 +7,7 @@ export default function (component) {
   const explained = (g, n) => fields.some((f) => f.explained && f.explained.includes(n) && g.closest("." + f.place));
   const groupOf = (e) => (e.closest ? e.closest('[role="radiogroup"]') : null);
   const control = {yes_no: '[role="radiogroup"]', scale: '[role="radiogroup"]', one: '[role="radiogroup"]',
-    many: "button", text: "textarea", spans: "textarea"};
+    many: "button", set: "button", text: "textarea", spans: "textarea"};
   const whole = () => [...fields.map((f) => `.${f.place} ${control[f.kind]}`), `.${savePlace} button`]
     .every((selector) => document.querySelector(selector));
   const typing = (e) => e.isContentEditable || e.tagName === "TEXTAREA" || e.tagName === "SELECT" ||
@@ -123,6 +123,12 @@ export default function (component) {
   window.addEventListener("focusout", () => setTimeout(showKeys, 0), options);
   window.addEventListener("scroll", showMore, options);
   window.addEventListener("resize", showMore, options);
+  const showFaults = (end) => {  // what is wrong comes into view, once for each run of the page, however late it is drawn
+    if (listening.signal.aborted || !faults) return;
+    const alert = document.querySelector('[data-testid="stForm"] [data-testid="stAlert"]');
+    if (alert) setTimeout(() => alert.scrollIntoView({block: "nearest"}), 100);
+    else if (Date.now() < end) setTimeout(showFaults, 50, end);
+  };
   const begin = () => {  // once the form is on the screen: from the top, and listening
     if (listening.signal.aborted) return;
     if (!whole()) return setTimeout(begin, 30);
@@ -137,8 +143,7 @@ export default function (component) {
     }
     showMore();
     showKeys();
-    const alert = document.querySelector('[data-testid="stForm"] [data-testid="stAlert"]');
-    if (alert) alert.scrollIntoView({block: "nearest"});
+    showFaults(Date.now() + 2000);
     setTimeout(() => { if (!listening.signal.aborted) mark(savePlace); }, Math.max(0, form.ready - Date.now()));
   };
   begin();

@@ -114,8 +114,9 @@ def _remark(person: str, form: Form, answers: Mapping[str, Any]) -> str:
 
 def _answers_html(field: Field, answers_by_person: Mapping[str, Mapping[str, Any]]) -> str:
     """What everybody answered to one question, on a line."""
+    words = {c.value: c.text for c in field.choices}
     each = "".join(
-        f"<span>{html.escape(person)} <b>{html.escape(str(answers.get(field.name, '-')))}</b></span>"
+        f"<span>{html.escape(person)} <b>{html.escape(words.get(a := answers.get(field.name, '-'), str(a)))}</b></span>"
         for person, answers in sorted(answers_by_person.items())
     )
     return f'<div class="se-answers" data-answers="{html.escape(field.name)}">{each}</div>'
@@ -138,13 +139,13 @@ def _decide(context: PageContext, name: str, task: RatingTask, d: ItemDisagreeme
         saved = st.form_submit_button(
             "Save decision", type="primary", shortcut="Ctrl+Enter", width="stretch", key=save
         )  # fmt: skip
-    keyboard_shortcuts(task.form, keys, save)
+    keyboard_shortcuts(task.form, keys, save, faults=saved)
     _show_keys(task.form.fields)
     if not saved:
         return False
     answers = {k: v for k, v in values.items() if v not in (None, "", [])}
     faults = task.faults(context.db.item(name, d.item).item, answers)
-    widgets.show_faults(messages, task.form, faults)
+    widgets.show_faults(messages, [widgets.readable_fault(task.form, fault) for fault in faults])
     if faults:
         return False
     try:

@@ -45,15 +45,15 @@ def show_form(
         for f in form.fields:
             if f.kind != "text":
                 widgets.show_field(f, key=keys[f.name], value=before.get(f.name), language=context.language)
-        if faults:
-            st.error("  \n".join(faults))
+        widgets.show_faults(st.container(), faults, context.language)
         st.form_submit_button(context.say("save"), type="primary", shortcut="Ctrl+Enter", width="stretch", key=button)
         for f in form.fields:
             if f.kind == "text":
                 widgets.show_field(f, key=keys[f.name], value=before.get(f.name), language=context.language)
     if rule := reasons_style(form, keys):
         st.html(f"<style>{rule}</style>")
-    keyboard_shortcuts(form, keys, button, auto_save=bool(st.session_state.get("auto_save")))
+    auto_save = bool(st.session_state.get("auto_save"))
+    keyboard_shortcuts(form, keys, button, auto_save=auto_save, faults=bool(faults))
     place = DraftPlace(campaign, item, context.person.name, saves)
     keep_drafts(form, keys, place, language=context.language)
 

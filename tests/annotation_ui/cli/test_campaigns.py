@@ -49,7 +49,11 @@ def test_a_round_at_the_keyboard(files: tuple[Path, Path], tmp_path: Path) -> No
     with Store.open(store) as kept:
         assert {r.rater for r in kept.all(Rating)} == {"person:bob"}
     assert b"person:ann" not in store.read_bytes() and b"person:bob" in store.read_bytes()
-    assert "run this with --store" in call("forget", "bob", "-r", db, "--yes").output
+    assert "run this again with --store" in call("forget", "bob", "-r", db, "--yes").output
+    later = call("forget", "bob", "-r", db, "-s", store, "--yes").output
+    assert "0 answers of 'bob'" in later and "36 verdicts and ratings deleted" in later, "the advice works"
+    with pytest.raises(UserError, match="no person 'bob'"):
+        call("forget", "bob", "-r", db, "-s", store, "--yes")
 
 
 def test_tasks_are_listed() -> None:

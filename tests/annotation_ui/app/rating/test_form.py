@@ -6,6 +6,7 @@ And what people and their browsers do beside rating: double clicks, two windows,
 from __future__ import annotations
 
 import time
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -22,6 +23,7 @@ from curation.store.store import Store
 from tests.annotation_ui.app.conftest import pilot
 from tests.annotation_ui.app.test_keyboard import listening, ready, wait_until
 from tests.support.app import served_app as served
+from tests.support.documents.records import document_store
 
 SAVE = "Save and next"
 SCRIPTS = (
@@ -143,6 +145,43 @@ def test_the_filter_form_is_on_one_screen_with_its_reasons(db: RatingsDB, store:
         assert len(boxes) == 9 and max(b[1] for b in boxes) <= 768, "the reasons and the button are in sight"
         (item,) = page.evaluate(_BOXES, ".se-item")
         assert item[0] >= 0, "and so is the item"
+
+
+SIZES = ((390, 844), (320, 568), (740, 360), (1366, 768))
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("task", ["filter_question", "rate_script", "curate_probe"])
+def test_text_scale_and_message_are_seen_at_every_size(db: RatingsDB, store: Store, tmp_path: Path, task: str) -> None:
+    """A phone hid the end of the text and the message; a form with tags took no keys and showed no message either."""
+    served.need_browser()
+    if task == "curate_probe":
+        (tmp_path / "documents").mkdir()
+        documents = document_store(tmp_path / "documents")
+        store = next(documents)
+    pilot(db, store, "ann", task=task)
+    secret = people.invite(db, "ann")
+    with served.served(db.path) as app, served.browser() as browser:
+        for width, height in SIZES:
+            page = browser.new_context(viewport={"width": width, "height": height}, has_touch=width < 1000).new_page()
+            served.enter(page, app, secret)
+            listening(page)
+            cut = "(e) => e.scrollHeight > e.clientHeight + 1"
+            assert not page.locator(".se-item").evaluate(cut), "the text is whole"
+            header = page.get_by_test_id("stHeader").bounding_box()
+            count = page.get_by_text(" done").first.bounding_box()
+            assert count["y"] >= min(header["y"] + header["height"], 60) - 12, "the header does not lie over the count"
+            for group in page.get_by_role("radiogroup").all():
+                tops = {round(e.bounding_box()["y"]) for e in group.get_by_test_id("stRadioOption").all()}
+                assert len(tops) == 1 or width == 740, "a scale stands on one line"
+                assert len(tops) == 1 or len(group.get_by_test_id("stRadioOption").all()) < 3
+            page.keyboard.press("Enter")
+            page.get_by_text("Please answer").first.wait_for()
+            listening(page)
+            page.wait_for_timeout(400)
+            (alert,) = page.evaluate(_BOXES, "[data-testid=stForm] [data-testid=stAlert]")
+            assert alert[0] >= 0 and alert[1] <= height, (width, height, alert)
+            page.context.close()
 
 
 def _secret(db: RatingsDB) -> str:
