@@ -93,7 +93,7 @@ COMMANDS: dict[str, Command | Group] = {
     "annotate tasks": Command("annotation_ui.cli.campaigns:tasks", "List the tasks and their form versions."),
     "annotate new": Command("annotation_ui.cli.campaigns:new", "Create a campaign, or add new items to one."),
     "annotate invite": Command("annotation_ui.cli.campaigns:invite", "Invite raters and leads."),
-    "annotate share": Command("annotation_ui.cli.campaigns:share", "Assign a campaign's items to the raters."),
+    "annotate assign": Command("annotation_ui.cli.campaigns:assign", "Assign a campaign's items to the raters."),
     "annotate status": Command("annotation_ui.cli.campaigns:status", "Show each rater's progress."),
     "annotate serve": Command("annotation_ui.cli.serve:serve", "Serve the rating app on this machine."),
     "annotate label-studio": Group(

@@ -58,6 +58,10 @@ _CONFIG: dict[str, Any] = {
         "tickColor": "#808080", "domainColor": "#808080", "gridColor": "#80808050", "labelLimit": 200,
     },
 }  # fmt: skip
+_GLOSSARY = (
+    "Alpha and Gwet's AC: agreement beyond chance; 1 is perfect, 0 is chance. Alpha is low when nearly all answers are "
+    "the same, AC is not. Spearman and Kendall: whether two people order the items alike; 1 is the same order."
+)
 _LOWEST = -0.2  # where the axis of alpha begins
 
 
@@ -93,6 +97,7 @@ def page_body(
     people = f"{counted(len(report.people), 'person', 'people')} ({', '.join(report.people) or 'nobody yet'})"
     items = f"{counted(report.items, 'item')} in {counted(report.cases, 'case')}"
     parts = [_STYLE, '<div class="ag">', _paragraph(f"{report.task}: {items}, {people}. Intervals: 95 %, over cases.")]
+    parts.append(_paragraph(_GLOSSARY, "note"))
     if report.synthetic:
         names = ", ".join(report.synthetic)
         parts.append(_paragraph(f"Synthetic: {names} are programs. Nothing here says how people agree.", "warn"))

@@ -27,6 +27,7 @@ from curation.stats.correlation import ceiling, kendall, spearman, width_with_mo
 from curation.stats.correlation import severity as difference
 from curation.stats.estimates import Estimate, undefined
 from curation.stats.rating_table import RatingTable, rating_table
+from schemas.text.counting import counted
 
 _DRIFT = ("answers in order", "differences from the others")
 PUBLISHED = {"executability": 0.59, "coherence": 0.35, "consistency": -0.09, "completeness": 0.25}
@@ -193,9 +194,9 @@ def _correlate(
     a: str, b: str, x: list[float], y: list[float], cases: list[str], same: Estimate, resampling: Resampling
 ) -> RaterPair:
     if len(x) < 3:
-        few = undefined("correlation", f"they share {len(x)} items", n=len(x))
+        few = undefined("correlation", f"they have {counted(len(x), 'item')} in common", n=len(x))
         return RaterPair(a, b, few, few, same)
-    names = (f"answers of {a}", f"answers of {b}")
+    names = (f"answers of {a} to the {len(x)} items in common", f"answers of {b} to the {len(x)} items in common")
     rho, tau = (f(x, y, cases, resampling=resampling, names=names) for f in (spearman, kendall))
     return RaterPair(a, b, rho, tau, same)
 

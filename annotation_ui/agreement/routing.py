@@ -18,8 +18,8 @@ from curation.stats.facets import FacetItem, facet_design, fit_facets
 from schemas.core.errors import UserError
 
 
-class ShareResult(NamedTuple):
-    """What sharing out did.
+class AssignResult(NamedTuple):
+    """What assigning did.
 
     Attributes:
         added, taken: Assignments added, and taken back.
@@ -31,7 +31,7 @@ class ShareResult(NamedTuple):
     lines: tuple[str, ...] = ()
 
 
-def share_campaign(db: RatingsDB, name: str) -> ShareResult:
+def assign_campaign(db: RatingsDB, name: str) -> AssignResult:
     """Share a campaign out as its options say: evenly; by what tells most; not at all once the stop rule is met.
 
     Without ``stop_width`` and ``routing`` it is ``assign_items``. Answers, and batches that have begun, are never
@@ -43,21 +43,23 @@ def share_campaign(db: RatingsDB, name: str) -> ShareResult:
     settings = db.campaign(name).settings
     width, routing = settings.get("stop_width"), bool(settings.get("routing"))
     if width is None and not routing:
-        return ShareResult(*assign_items(db, name), _pairs_line(db, name))
+        return AssignResult(*assign_items(db, name), _pairs_line(db, name))
     task = campaign_task(db, name)
     means = method_means(live_judgements(db, name), methods_of(db, name), task, width=width)
     lines = [*stop_lines(means)] if means.report else [f"No stop and no routing yet: {means.refused}."]
     if means.reached:
         taken = _open_assignments(db, name)
         db.add_items(name, [], [], taken)
-        return ShareResult(0, len(taken), (*lines, f"{len(taken)} open assignments are taken back: the round is over."))
+        return AssignResult(
+            0, len(taken), (*lines, f"{len(taken)} open assignments taken back: the round is over.")
+        )
     before = _pairs(db, name)
     assign_items(db, name)
     if routing and means.report is not None:
         count = _route(db, name)
         lines.append(f"{count} items go next to the people from whom they tell most.")
     after = _pairs(db, name)
-    return ShareResult(len(after - before), len(before - after), (*_pairs_line(db, name), *lines))
+    return AssignResult(len(after - before), len(before - after), (*_pairs_line(db, name), *lines))
 
 
 def _pairs_line(db: RatingsDB, name: str) -> tuple[str, ...]:

@@ -19,7 +19,7 @@ _TRIES, _MOST_TRIES = 60, 100_000
 
 
 class AssignmentSettings(NamedTuple):
-    """How work is shared out.
+    """How work is assigned.
 
     Attributes:
         overlap: Raters per item.
@@ -83,10 +83,10 @@ def assign(
 
 
 class _Shares:
-    """Who has what, while it is shared out.
+    """Who has what, while items are assigned.
 
     Attributes:
-        real: The items to share out, by id.
+        real: The items to assign, by id.
         held: By item, the people who have it.
         load: By person, how many real items they have.
         of_stratum: The same by person and stratum.

@@ -1,4 +1,4 @@
-"""Campaigns: items out of the store, shared out among people, extended later, and how far everybody is."""
+"""Campaigns: items out of the store, assigned among people, extended later, and how far everybody is."""
 
 from __future__ import annotations
 
@@ -59,7 +59,7 @@ def create_campaign(
     known: Sequence[RaterControlItem] = (),
     digest: str = "",
 ) -> list[CampaignItem]:
-    """Make a campaign, or look for new items of one that is there; then share out (see ``assign_items``).
+    """Make a campaign, or look for new items of one that is there; then assign (see ``assign_items``).
 
     Args:
         db: Where answers land.

@@ -64,16 +64,16 @@ def refuse_disorder(db: RatingsDB, name: str, task: str, group: str) -> None:
 
 
 def refuse_unshared(db: RatingsDB, campaign: Campaign) -> None:
-    """Refuse to share out a campaign before those that come first.
+    """Refuse to assign a campaign before those that come first.
 
     Raises:
-        UserError: one that comes first is not shared out.
+        UserError: one that comes first is not assigned.
     """
     for earlier in earlier_campaigns(db, campaign):
         if not db.assignments(earlier.name):
             raise UserError(
-                f"'{earlier.name}' comes before '{campaign.name}' and is not shared out",
-                fix=f"run: scedit annotate share {earlier.name}",
+                f"'{earlier.name}' comes before '{campaign.name}' and is not assigned",
+                fix=f"run: scedit annotate assign {earlier.name}",
             )
 
 

@@ -1,4 +1,4 @@
-"""Options of a campaign: how items are chosen and shared out, and what people see around them."""
+"""Options of a campaign: how items are chosen and assigned, and what people see around them."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ LONGEST_CONSENT = 100_000  # characters
 
 
 class CampaignOptions(Options):
-    """How a campaign's items are chosen and shared out.
+    """How a campaign's items are chosen and assigned.
 
     Attributes:
         overlap: Raters per item.

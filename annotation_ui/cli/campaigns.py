@@ -1,4 +1,4 @@
-"""Commands of campaigns and people: ``annotate tasks``, ``new``, ``invite``, ``share``, ``status``, ``forget``."""
+"""Commands of campaigns and people: ``annotate tasks``, ``new``, ``invite``, ``assign``, ``status``, ``forget``."""
 
 from __future__ import annotations
 
@@ -116,7 +116,7 @@ def new(
     if not before:
         click.echo(f"Raters see the name '{name}'. It must not hint at methods or at what you expect.")
     ratings = f"--ratings {db_path}"
-    click.echo(f"Next: scedit annotate invite NAME... {ratings}, then: scedit annotate share {name} {ratings}")
+    click.echo(f"Next: scedit annotate invite NAME... {ratings}, then: scedit annotate assign {name} {ratings}")
 
 
 @click.command()
@@ -147,20 +147,20 @@ def invite(names: tuple[str, ...], db_path: Path, lead: bool, synthetic: bool, a
 @click.argument("name")
 @DB
 @json_option
-def share(name: str, db_path: Path, as_json: bool) -> None:
+def assign(name: str, db_path: Path, as_json: bool) -> None:
     """Assign the items of campaign NAME to all raters, evenly and in a different order for each.
 
     Run it again when raters join or items are added: answered items and started batches stay where they are. A campaign
     made with --stop-width or --routing is looked at each time: once the rule is met, open items are taken back; until
     then the next ones go to the raters from whom they tell most.
 
-    Example: scedit annotate share pilot --ratings r.sqlite
+    Example: scedit annotate assign pilot --ratings r.sqlite
     """
-    from annotation_ui.agreement.routing import share_campaign
+    from annotation_ui.agreement.routing import assign_campaign
     from annotation_ui.ratings.database import RatingsDB
 
     with RatingsDB(db_path) as db:
-        got = share_campaign(db, name)
+        got = assign_campaign(db, name)
     if as_json:
         extra = {"said": list(got.lines)} if got.lines else {}
         click.echo(json.dumps({"campaign": name, "added": got.added, "taken_back": got.taken, **extra}))

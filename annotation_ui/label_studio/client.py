@@ -331,12 +331,12 @@ def refuse_push(db: RatingsDB, campaign: Campaign, raters: set[str]) -> None:
         raters: For whom.
 
     Raises:
-        UserError: nothing is shared out, the form was changed, somebody has to finish another campaign first, has not
+        UserError: nothing is assigned, the form was changed, somebody has to finish another campaign first, has not
             agreed to the consent text, or has training items left.
     """
     name = campaign.name
     if not raters:
-        raise UserError(f"nothing of '{name}' is shared out", fix=f"run: scedit annotate share {name}")
+        raise UserError(f"nothing of '{name}' is assigned", fix=f"run: scedit annotate assign {name}")
     campaign_task(db, name)
     items = db.items(name)
     for person in sorted(raters):

@@ -49,7 +49,7 @@ class RatingTask(ABC):
         about: One line for lists.
         level: Scale level of its questions, for agreement: ``nominal`` or ``ordinal``.
         after: Tasks that come before it where both are asked of the same items: it shows what would bias them.
-        same_people: Campaigns of one group share items out alike, so that one person answers all of them.
+        same_people: Campaigns of one group assign items alike, so that one person answers all of them.
         source_hint: What to do where a store has nothing for it.
         sets: Fields of several choices whose sets are compared, too (Jaccard index).
         numbers: Numbers that stand for the answers of a ``one`` field, by field; without them they count from 0.

@@ -83,7 +83,7 @@ def test_the_page_on_annotation() -> None:
     said: dict[str, str] = {}
     for line in (commands := lines("annotate.md")):
         said[line] = run(line)
-        if "annotate share" in line:
+        if "annotate assign" in line:
             answer_everything()
     names = [" ".join(shlex.split(line)[1:4]) for line in commands]
     assert {"annotate new pilot", "annotate invite ann", "annotate gold pilot", "annotate strengths pairs"} <= set(
@@ -99,7 +99,7 @@ def test_the_page_on_crowds() -> None:
     run("scedit annotate add-scripts generated.jsonl --store my.duckdb")
     for line in (commands := lines("crowd.md")):
         text = run(line)
-        if "annotate share" in line:
+        if "annotate assign" in line:
             answer_everything()
     with Path("links.csv").open(newline="") as file:
         assert [row["person"] for row in csv.DictReader(file)] == ["p01", "p02", "p03"]
@@ -111,7 +111,7 @@ def test_the_page_on_further_ratings() -> None:
     run("scedit annotate add-scripts generated.jsonl --store my.duckdb")
     run("scedit annotate new pilot --task rate_script --store my.duckdb --ratings ratings.sqlite")
     run("scedit annotate invite ann bob cho --ratings ratings.sqlite")
-    run("scedit annotate share pilot --ratings ratings.sqlite")
+    run("scedit annotate assign pilot --ratings ratings.sqlite")
     answer_everything()
     texts = [run(line) for line in lines("more-ratings.md")]
     assert len(texts) == 3 and "severity of ann (logits" in texts[0]

@@ -43,7 +43,7 @@ def _show_campaign(context: PageContext, db: RatingsDB, campaign: Campaign) -> N
     st.subheader(f"{escape_markdown(name)} ({campaign.form})", anchor=False)
     if not quick.progress:
         st.progress(0.0, text="0 of 0 answers")
-        st.info(f"Nothing is assigned yet. Run: scedit annotate share {escape_markdown(name)}")
+        st.info(f"Nothing is assigned yet. Run: scedit annotate assign {escape_markdown(name)}")
         return
     done, all_ = sum(s.done for s in quick.progress), sum(s.assigned for s in quick.progress)
     words = [f"{done:,} of {counted(all_, 'answer')}", *_outlook(quick.progress)]

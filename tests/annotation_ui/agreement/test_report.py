@@ -143,3 +143,12 @@ def test_ceiling_interval_covers() -> None:
         assert matrix.low is not None and matrix.high is not None
         hits += matrix.low <= math.sqrt(0.75) <= matrix.high
     assert hits >= 34  # 95 % of 40 is 38; fewer than 34 has a chance under 2 %
+
+
+def test_equal_answers_are_said_of_the_items_that_they_are_of() -> None:
+    """ann's one no is on an item of hers alone: the page shows it, so nobody is told that all her answers are equal."""
+    rows = [("ann", n, "no" if n == 0 else "yes") for n in range(8)] + [("bob", n, "yes") for n in range(1, 8)]
+    judgements = [Judgement(f"i{n}", f"c{n}", by(who), "guides", value) for who, n, value in rows]
+    (aspect,) = agreement_report(judgements, FilterQuestion(), resampling=FEW).aspects
+    assert "items with two raters" in aspect.agreement.alpha.text()
+    assert "all answers of ann to the 7 items in common are equal" in aspect.pairs[0].spearman.text()

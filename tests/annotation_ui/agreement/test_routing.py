@@ -6,7 +6,7 @@ from collections import Counter
 
 import pytest
 
-from annotation_ui.agreement.routing import share_campaign
+from annotation_ui.agreement.routing import assign_campaign
 from annotation_ui.campaigns.campaign import assign_items, create_campaign, make_task
 from annotation_ui.campaigns.control_items import RaterControlItem
 from annotation_ui.campaigns.options import CampaignOptions
@@ -47,37 +47,37 @@ def people_an_item(db: RatingsDB) -> set[int]:
 
 def test_without_options_it_is_the_even_sharing(db: RatingsDB, store: Store) -> None:
     campaign(db, store)
-    share_result = share_campaign(db, NAME)
-    assert share_result.lines == ("Every two raters have 4 items in common.",)
-    assert share_result.added == len(db.assignments(NAME)) == 12 * 2 + 2 * 3
+    result = assign_campaign(db, NAME)
+    assert result.lines == ("Every two raters have 4 items in common.",)
+    assert result.added == len(db.assignments(NAME)) == 12 * 2 + 2 * 3
     assert assign_items(db, NAME) == (0, 0)
 
 
 def test_before_there_is_enough_to_go_by_it_is_the_even_sharing_and_says_so(db: RatingsDB, store: Store) -> None:
     campaign(db, store, routing=True, stop_width=0.1)
-    share_result = share_campaign(db, NAME)
-    assert share_result.added == 30 and people_an_item(db) == {2}
-    assert share_result.lines[1:] == ("No stop and no routing yet: severity cannot be told: nobody has rated yet; have another person rate some items.",)  # fmt: skip  # noqa: E501
+    result = assign_campaign(db, NAME)
+    assert result.added == 30 and people_an_item(db) == {2}
+    assert result.lines[1:] == ("No stop and no routing yet: severity cannot be told: nobody has rated yet; have another person rate some items.",)  # fmt: skip  # noqa: E501
 
 
 def test_routing_moves_nothing_begun_and_keeps_the_overlap(db: RatingsDB, store: Store) -> None:
     campaign(db, store, routing=True)
-    share_campaign(db, NAME)
+    assign_campaign(db, NAME)
     for person in PEOPLE:
         answer(db, person, 6)
     before = db.assignments(NAME)
     answered_pairs = {(r.person, r.item) for r in db.current_answers(NAME)}
     started_batches = {(a.person, a.batch) for a in before if (a.person, a.item) in answered_pairs}
     load = Counter(a.person for a in before)
-    share_result = share_campaign(db, NAME)
+    result = assign_campaign(db, NAME)
     after = db.assignments(NAME)
     firm = [a for a in before if (a.person, a.item) in answered_pairs or (a.person, a.batch) in started_batches]
     assert set(firm) <= set(after), "neither answers nor batches that have begun move"
     assert people_an_item(db) == {2}
     assert all(abs(Counter(a.person for a in after)[p] - load[p]) <= 2 for p in PEOPLE)
-    assert "from whom they tell most" in share_result.lines[-1]
+    assert "from whom they tell most" in result.lines[-1]
     pairs = {(a.person, a.item) for a in after}
-    share_campaign(db, NAME)
+    assign_campaign(db, NAME)
     assert {(a.person, a.item) for a in db.assignments(NAME)} == pairs, "without new answers nothing moves"
 
 
@@ -85,13 +85,13 @@ def test_what_tells_most_comes_next(db: RatingsDB, store: Store, monkeypatch: py
     from annotation_ui.agreement import routing
 
     campaign(db, store, routing=True, batch=2)
-    share_campaign(db, NAME)
+    assign_campaign(db, NAME)
     for person in PEOPLE:
         answer(db, person, 6)
     plans = []
     plan = routing.plan_ratings
     monkeypatch.setattr(routing, "plan_ratings", lambda *a, **k: plans.append(plan(*a, **k)) or plans[-1])
-    share_campaign(db, NAME)
+    assign_campaign(db, NAME)
     (result,) = plans
     assert result
     counts: Counter[str] = Counter()
@@ -107,12 +107,12 @@ def test_what_tells_most_comes_next(db: RatingsDB, store: Store, monkeypatch: py
 
 def test_once_the_rule_is_met_open_items_are_taken_back_and_none_are_given(db: RatingsDB, store: Store) -> None:
     campaign(db, store, stop_width=50.0)
-    share_campaign(db, NAME)
+    assign_campaign(db, NAME)
     for person in PEOPLE:
         answer(db, person, 6)
     answered_pairs = {(r.person, r.item) for r in db.current_answers(NAME)}
-    share_result = share_campaign(db, NAME)
-    assert share_result.lines[0].startswith("Stop rule: met") and share_result.added == 0 and share_result.taken > 0
+    result = assign_campaign(db, NAME)
+    assert result.lines[0].startswith("Stop rule: met") and result.added == 0 and result.taken > 0
     assignments = db.assignments(NAME)
     assert answered_pairs <= {(a.person, a.item) for a in assignments}
     started_batches = {(a.person, a.batch) for a in assignments if (a.person, a.item) in answered_pairs}
@@ -120,4 +120,4 @@ def test_once_the_rule_is_met_open_items_are_taken_back_and_none_are_given(db: R
     assert all((a.person, a.batch) in started_batches for a in assignments if a.item in real), (
         "batches that have begun are finished"
     )
-    assert share_campaign(db, NAME).taken == 0
+    assert assign_campaign(db, NAME).taken == 0

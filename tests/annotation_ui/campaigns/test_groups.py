@@ -64,7 +64,7 @@ def test_another_group_and_no_group_draw_on_their_own(db: RatingsDB, make: Make)
 def test_executability_comes_first_and_is_closed_afterwards(db: RatingsDB, make: Make) -> None:
     make("exec", FIRST, number=5, least=0)
     make("rest", THEN)
-    with pytest.raises(UserError, match="'exec' comes before 'rest' and is not shared out"):
+    with pytest.raises(UserError, match="'exec' comes before 'rest' and is not assigned"):
         assign_items(db, "rest")
     assign_items(db, "exec")
     assign_items(db, "rest")

@@ -21,7 +21,7 @@ def test_a_round_at_the_keyboard(files: tuple[Path, Path], tmp_path: Path) -> No
     assert "12 items, 12 of them new" in result.output
     rows = [json.loads(x) for x in call("invite", "ann", "bob", "-r", db, "--jsonl").output.splitlines()]
     assert [r["person"] for r in rows] == ["ann", "bob"] and all(len(r["secret"]) == 24 for r in rows)
-    assert "24 assignments added, 0 taken back" in call("share", "pilot", "-r", db).output
+    assert "24 assignments added, 0 taken back" in call("assign", "pilot", "-r", db).output
     with RatingsDB(db) as ratings:
         for person in ("ann", "bob"):
             while (a := next_item(ratings, "pilot", person)) is not None:

@@ -29,7 +29,7 @@ def test_a_round_with_a_crowd(files: tuple[Path, Path], tmp_path: Path) -> None:
     with out.open(newline="") as file:
         rows = list(csv.DictReader(file))
     assert [r["person"] for r in rows] == ["p01", "p02"] and stat.S_IMODE(out.stat().st_mode) == 0o600
-    call("share", "pilot", "-r", db)
+    call("assign", "pilot", "-r", db)
     with RatingsDB(db) as ratings:
         settings = ratings.campaign("pilot").settings
         assert (settings["completion_code"], settings["completion_url"]) == ("C1ABCD", URL)

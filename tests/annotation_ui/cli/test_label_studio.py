@@ -39,7 +39,7 @@ def pilot(files: tuple[Path, Path]) -> tuple[Path, list[str]]:
     db, store = files
     call("new", "p", "--task", "filter_question", "-s", store, "-r", db, "--overlap", 1)
     call("invite", "ann", "-r", db)
-    call("share", "p", "-r", db)
+    call("assign", "p", "-r", db)
     with RatingsDB(db) as ratings:
         return db, [a.item for a in ratings.assignments("p", "ann")]
 

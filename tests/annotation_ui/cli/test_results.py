@@ -20,7 +20,7 @@ def rated(db: Path, store: Path, values: dict[str, list[int]]) -> list[str]:
     """A campaign of Executability with an answer a person and item, in order of items; returns the items."""
     call("new", "p", "--task", "rate_executability", "-s", store, "-r", db, "--overlap", len(values))
     call("invite", *values, "-r", db)
-    call("share", "p", "-r", db)
+    call("assign", "p", "-r", db)
     with RatingsDB(db) as ratings:
         items = sorted({a.item for a in ratings.assignments("p")})
         for person, reply in values.items():
@@ -59,7 +59,7 @@ def test_refused_answers_are_told_and_the_status_says_so(files: tuple[Path, Path
     db, store = files
     call("new", "p", "--task", "rate_executability", "-s", store, "-r", db, "--overlap", 1)
     call("invite", "ann", "-r", db)
-    call("share", "p", "-r", db)
+    call("assign", "p", "-r", db)
     with RatingsDB(db) as ratings:
         first, second = ratings.assignments("p", "ann")[:2]
         ratings.save("p", "ann", first.item, {"executability": 9}, form="rate_executability@3")
@@ -76,7 +76,7 @@ def test_a_judge_in_the_store_is_compared_with_people(files: tuple[Path, Path]) 
     db, store = files
     call("new", "p", "--task", "rate_executability", "-s", store, "-r", db, "--overlap", 2)
     call("invite", "ann", "bob", "-r", db)
-    call("share", "p", "-r", db)
+    call("assign", "p", "-r", db)
     judgements = []
     with RatingsDB(db) as ratings:
         for person in ("ann", "bob"):
@@ -178,7 +178,7 @@ def test_programs_are_named_before_any_figure(files: tuple[Path, Path]) -> None:
     db, store = files
     call("invite", "synthetic-ann", "--synthetic", "-r", db)
     call("new", "p", "--task", "rate_executability", "-s", store, "-r", db, "--overlap", 1)
-    call("share", "p", "-r", db)
+    call("assign", "p", "-r", db)
     with RatingsDB(db) as ratings:
         first = next_item(ratings, "p", "synthetic-ann")
         assert first is not None

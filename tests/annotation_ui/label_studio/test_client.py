@@ -194,7 +194,7 @@ def test_nothing_shared_out_and_suggestions_for_a_blind_task_are_refused(
     db: RatingsDB, store: Store, site: Any
 ) -> None:
     create_campaign(db, store, "c", make_task("rate_script"), CampaignOptions(overlap=1))
-    with pytest.raises(UserError, match="nothing of 'c' is shared out"):
+    with pytest.raises(UserError, match="nothing of 'c' is assigned"):
         site.push(db, "c")
     people.invite(db, "ann")
     assign_items(db, "c")

@@ -53,7 +53,7 @@ def test_who_has_not_agreed_to_the_text_is_sent_to_the_app_first(db: RatingsDB, 
 
 
 def test_nothing_shared_out_and_a_changed_form_are_refused(trained: RatingsDB, monkeypatch: pytest.MonkeyPatch) -> None:
-    with pytest.raises(UserError, match="nothing of 'c' is shared out"):
+    with pytest.raises(UserError, match="nothing of 'c' is assigned"):
         refuse_push(trained, trained.campaign("c"), set())
     cls = type(make_task(TASK))
     monkeypatch.setattr(cls, "form", cls.form.model_copy(update={"intro": "other"}))

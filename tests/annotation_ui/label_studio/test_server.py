@@ -165,7 +165,7 @@ def test_blind_tasks_have_a_project_a_person_and_never_predictions(folder: Path,
         people.invite(db, name, synthetic=True)
         site.invite(db, name)
     create_campaign(db, store, "rate", make_task("rate_script"), CampaignOptions(overlap=2))
-    with pytest.raises(UserError, match="nothing of 'rate' is shared out"):
+    with pytest.raises(UserError, match="nothing of 'rate' is assigned"):
         site.push(db, "rate")
     assign_items(db, "rate")
     with pytest.raises(UserError, match="predictions would bias it"):

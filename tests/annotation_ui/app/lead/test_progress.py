@@ -90,7 +90,7 @@ def test_nothing_shared_out_and_no_campaign_say_what_to_do(db: RatingsDB, store:
     assert "scedit annotate new" in texts(open_page("lead.progress.show", "lea"))
     create_campaign(db, store, "pilot", make_task(TASK), CampaignOptions())
     page = open_page("lead.progress.show", "lea")
-    assert "scedit annotate share pilot" in texts(page) and "data-label" not in texts(page)
+    assert "scedit annotate assign pilot" in texts(page) and "data-label" not in texts(page)
 
 
 def test_every_campaign_has_its_own_table(db: RatingsDB, store: Store, open_page: Open) -> None:
