@@ -7,7 +7,6 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from click.testing import CliRunner
 
 from curation.case_sources.support import SupportChoice, TrainingData, cases_from_facts, open_support
 from curation.loaders import load
@@ -17,7 +16,6 @@ from curation.splits.split_file import make_split, write_split
 from evaluation.runs.dry_run import size
 from evaluation.runs.plan import make_manifest
 from evaluation.runs.runner import execute
-from scedit.commands import cli
 from schemas.cases import Case, DocumentCase, EventCase
 from schemas.core.errors import UserError
 from schemas.facts import Entity, Object
@@ -157,13 +155,6 @@ def test_learning_methods_are_refused_without_support(tmp_path: Path) -> None:
     assert summary.support.startswith("shipped ") and summary.support_cases > 500
 
 
-def test_the_dry_run_tells_the_support(tmp_path: Path) -> None:
-    path = tmp_path / "run.toml"
-    path.write_text('split = "mini"\nsupport = "demonstrations"\neditors = ["script_ike"]\nout = "o"\n')
-    result = CliRunner().invoke(cli, ["run", str(path), "--dry-run"])
-    assert result.exit_code == 0 and "Support demonstrations " in result.output and ": 12 cases" in result.output
-
-
 def test_support_is_in_the_identity_of_methods_that_use_it() -> None:
     class Learner(ArithmeticEditor):
         @classmethod
@@ -232,12 +223,6 @@ def test_documents_are_made_of_facts_that_share_nothing_with_the_evaluated_ones(
         UserError, match=f"documents_from_facts: the support's fact '.*' is about '{fact.subject.text}'"
     ):
         open_support(SupportChoice(name="documents_from_facts", overlapping="refuse"), split)
-
-
-def test_a_run_reads_the_open_split_by_name(tmp_path: Path) -> None:
-    summary = size(make_config(tmp_path / "run", split="open:test", support="open:dev", editors=["none", "ike"]))
-    assert (summary.split, summary.cases) == ("open-test@0.9.2", len(shipped_split("open:test").cases))
-    assert summary.support_cases == len(shipped_split("open:dev").cases)
 
 
 def test_events_share_their_keys_the_entities_of_their_template_and_what_is_asked_in_scope() -> None:

@@ -15,7 +15,6 @@ from curation.export.fact_formats import (
     counterfact_rows,
     easyedit_rows,
     fact_rows,
-    knowedit_gaps,
     t_rows,
     write_facts,
     write_knowedit,
@@ -28,38 +27,12 @@ from schemas.cases import Case
 from schemas.core.errors import UserError
 from schemas.extras import Extra
 from schemas.facts import Object, Relation
-from tests.support.curation.easyedit_readers import FLAT_BATCH, KNOWEDIT_LISTS
 from tests.support.curation.record_shape import shape
 from tests.support.facts import peru_fact
 
 
 def bare(key: str, **changes: Any) -> Case:
     return Case(key=f"case/{key}", fact=peru_fact(key, **changes))
-
-
-def test_the_original_counterfact_shape(shared: Path) -> None:
-    example = json.loads((shared / "data" / "counterfact" / "rome_format_example.json").read_text())
-    example = example[0] if isinstance(example, list) else example
-    row = next(counterfact_rows(mini_split().cases))
-    assert shape(row) == {k: v for k, v in shape(example).items() if k != "pararel_idx"}
-    assert shape(row["requested_rewrite"]) == shape(example["requested_rewrite"])
-    assert row["requested_rewrite"]["target_true"]["str"] == mini_split().cases[0].fact.old.text
-    assert row["neighborhood_prompts"] == [n.fact.fact_prompt for n in mini_split().cases[0].neighbours]
-
-
-def test_knowedits_lists(shared: Path) -> None:
-    example = json.loads((shared / "data" / "knowedit" / "readme_examples.json").read_text())["Wiki counterfact"]
-    row = next(easyedit_rows(mini_split().cases))
-    assert example.keys() <= row.keys()
-    for part in ("portability", "locality"):
-        reference, values = (next(iter(record[part].values()))[0] for record in (example, row))
-        assert shape(values) == shape(reference)
-    case = mini_split().cases[0]
-    assert case.fact.new is not None
-    scripts = row["portability"]["Script"]
-    assert [s["prompt"] for s in scripts] == [p.text for p in case.prompts]
-    assert {s["ground_truth"] for s in scripts} == {case.fact.new.text}
-    assert {s["ground_truth"] for s in row["locality"]["Script_Neighbour"]} == {case.fact.old.text}
 
 
 def test_case_ids_of_counterfact_stay_and_others_get_free_numbers() -> None:
@@ -104,20 +77,6 @@ def test_facts_with_odd_texts_and_extras_are_loaded_again(tmp_path: Path) -> Non
     assert write_facts(split, tmp_path / "f.jsonl") == 1
     back = load(tmp_path / "f.jsonl")
     assert (back.facts, back.records, back.problems) == ((odd.fact,), (extra,), ())
-
-
-def test_lists_that_cases_cannot_fill_are_named_with_their_number() -> None:
-    lists = ["/".join(place) for place in KNOWEDIT_LISTS.values()]
-    problems, fields, _ = knowedit_gaps(make_split("bare", [bare("f", paraphrases=())]))
-    assert all(f"{name} (0 of 1 case)" in problems for name in lists)
-    assert problems.endswith("its batches fail with 1 case that have no neighbour")
-    assert all(f"{name} (0 of 1 case)" in fields for name in FLAT_BATCH[3:])
-    split = mini_split()
-    problems, long_texts = knowedit_gaps(split)
-    number = sum(bool(c.fact.subject.aliases) for c in split.cases)
-    assert f"portability/Subject_Aliasing ({number} of {len(split.cases)} cases)" in problems and number > 0
-    assert "Reasoning" not in problems and "Relation_Specificity" not in problems and "batches" not in problems
-    assert "fact_new_uns" in long_texts
 
 
 def test_what_stands_twice_for_easyedit_is_loaded_once(tmp_path: Path) -> None:
@@ -192,14 +151,6 @@ def test_neighbours_of_cf_are_those_that_share_the_old_object() -> None:
     other = near.model_copy(update={"link": near.link.model_copy(update={"how": "near_subject"})})
     (row,) = cf_rows([case.model_copy(update={"neighbours": (near, other)})])
     assert row["neighborhood_prompts"] == [cloze(p.text, p.separator) for p in near.prompts] != []
-
-
-SEPARATORS = [(" ", "Fly to"), ("", "Fly to"), (" (", "Fly to ("), ("\n", "Fly to\n")]
-
-
-@pytest.mark.parametrize(("separator", "text"), SEPARATORS)
-def test_the_separator_that_others_do_not_add_stays(separator: str, text: str) -> None:
-    assert cloze("Fly to", separator) == text
 
 
 KINDS = [("cf", "counterfactual", cf_rows), ("t", "temporal", t_rows)]

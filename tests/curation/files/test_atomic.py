@@ -181,18 +181,6 @@ def test_a_spoilt_list_is_no_list(tmp_path: Path, cache: Path, text: str) -> Non
     write(tmp_path / "b")
 
 
-def test_inputs_stay_even_when_forced(tmp_path: Path) -> None:
-    source = tmp_path / "facts"
-    source.write_text("old")
-    os.link(source, tmp_path / "link")
-    for place in (source, tmp_path / "link"):
-        guard = outputs_of("data convert", [place], inputs=[source], force=True)
-        with pytest.raises(UserError, match="an input of this command"), guard:
-            raise AssertionError("refused before it begins")
-    write(source, force=True)
-    assert source.read_text() == "new"
-
-
 def test_a_folder_for_files(tmp_path: Path) -> None:
     out = tmp_path / "parts"
     for text in ("1", "2"):

@@ -98,13 +98,6 @@ def test_unusable_files(tmp_path: Path, content: bytes, message: str) -> None:
         load(tmp_path / "f.json")
 
 
-def test_absent_file_and_format(tmp_path: Path) -> None:
-    with pytest.raises(UserError, match="no such file"):
-        load(tmp_path / "no.jsonl")
-    with pytest.raises(UserError, match="unknown loader 'jsonnl'.*did you mean 'jsonl'"):
-        load(write(tmp_path / "f.jsonl", SHORT), "jsonnl")
-
-
 def numbered(path: Path, name: str, count: int, *, prompts: int = 2) -> Path:
     """A ScEdit-CF file of cases numbered from 0."""
     rows = [
@@ -148,18 +141,6 @@ def test_two_files_numbered_from_0_do_not_become_one(tmp_path: Path) -> None:
             *(f"scedit-cf/{n}" for n in range(3)), "b/scedit-cf/0", "b/scedit-cf/1"
         }  # fmt: skip
     assert bring(store, numbered(tmp_path / "b.json", "B", 1), prefix="b").update.gone > 0, "NAME is its source, too"
-
-
-def test_a_corrected_file_under_its_source_takes_deleted_prompts_away(tmp_path: Path) -> None:
-    store, file = tmp_path / "s.duckdb", tmp_path / "a.json"
-    bring(store, numbered(file, "A", 2, prompts=3), source="mine")
-    counts = held(store)
-    numbered(file, "A", 2, prompts=2)
-    with pytest.raises(ConflictError, match="held by 'mine'"):
-        bring(store, numbered(tmp_path / "a2.json", "Z", 2))
-    update = bring(store, file, source="mine").update
-    assert (update.new, update.changed, update.gone) == (0, 0, 4)
-    assert held(store) == counts | {"prompt": counts["prompt"] - 2, "question": counts["question"] - 2}
 
 
 def test_part_of_a_file_takes_nothing_away(tmp_path: Path) -> None:
@@ -264,16 +245,6 @@ def test_a_corrected_file_of_another_name_corrects_under_its_source(tmp_path: Pa
         assert {key for key, _ in open_store.keys("fact")} == {"facts/p36/peru", "facts/p36/chad"}
     third = import_file(str(first), store, identity=Identity("mine")).update
     assert (third.new, third.changed, third.gone) == (0, 1, 0), "and back"
-
-
-def test_the_same_file_under_another_file_name_changes_nothing(tmp_path: Path) -> None:
-    first, second, store = tmp_path / "facts.csv", tmp_path / "copy.csv", tmp_path / "s.duckdb"
-    for path in (first, second):
-        path.write_text(CAPITALS)
-    import_file(str(first), store)
-    update = import_file(str(second), store).update
-    assert (update.new, update.changed, update.gone) == (0, 0, 0)
-    assert import_file(str(second), store, identity=Identity(prefix="other")).update.new == 2, "with --as both stand"
 
 
 @pytest.mark.parametrize("name", ["f.csv", "f.jsonl"])

@@ -215,13 +215,6 @@ def test_clusters_and_verdicts_of_a_chain() -> None:
     assert "0.8" in verdicts["id3"].reason
 
 
-@pytest.mark.parametrize(("prefer", "stays"), [("key", "k0"), ("longest", "k2"), ("shortest", "k0"), ("judged", "k1")])
-def test_who_represents(prefer: str, stays: str) -> None:
-    texts = items("visit old peru", "visit old peru now", "visit old peru right now")
-    pairs = near_duplicates(texts, threshold=0.7, prefer=prefer, keeps={"id1": 2, "id0": 1})  # type: ignore[arg-type]
-    assert next(pairs.clusters()).representative.key == stays
-
-
 @pytest.mark.parametrize("seed", range(4))
 def test_a_rule_over_the_values_keeps_an_independent_set_at_any_threshold(seed: int) -> None:
     texts = made(120, seed=seed)

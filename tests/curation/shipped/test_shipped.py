@@ -18,7 +18,6 @@ from curation.shipped import (
     SPLITS,
     config_path,
     demonstrations_split,
-    mini_split,
     named_split,
     open_cases,
     read_config,
@@ -27,12 +26,10 @@ from curation.shipped import (
 from curation.shipped.from_facts import WORDINGS, documents_from_facts, events_from_facts, pool_digest, pool_from_facts
 from curation.shipped.open_cases import open_part, open_path, open_release, reserved_case, verified_text
 from curation.splits.split_file import Split
-from schemas.cases import Case
 from schemas.core.config import read_toml
 from schemas.core.errors import DataError, UserError
 from schemas.documents.document import BLANK, contains_words, is_literal
 from schemas.facts import Fact
-from schemas.scripts import MAX_STEPS
 from schemas.text.mentions import find
 from tests.support import ROOT
 from tests.support.facts import make_fact
@@ -41,27 +38,6 @@ from tests.support.facts import make_fact
 @pytest.fixture(scope="module")
 def facts() -> tuple[Fact, ...]:
     return load("shipped").require()
-
-
-@pytest.fixture(scope="module")
-def cases() -> tuple[Case, ...]:
-    return mini_split().cases
-
-
-def test_everything_is_as_large_as_said(facts: tuple[Fact, ...]) -> None:
-    for edits, counterfactual, temporal, relations in (
-        (facts, 300, 60, 12),
-        ([c.fact for c in mini_split().cases], 40, 15, 4),
-        ([c.fact for c in open_release().cases], 300, 100, 20),
-    ):
-        kinds = Counter(f.change for f in edits)
-        assert kinds["counterfactual"] >= counterfactual and kinds["temporal"] >= temporal
-        assert len({f.relation.id for f in edits if f.change == "counterfactual"}) >= relations
-    assert len(open_part("dev").cases) >= 80
-    for case in (*mini_split().cases, *open_release().cases):
-        assert len(case.questions) == len(case.prompts) == 4, case.key
-    texts = [prompt.text for case in open_release().cases for prompt in case.prompts]
-    assert len(texts) == len(set(texts))
 
 
 def test_facts_are_whole_and_leak_nothing(facts: tuple[Fact, ...]) -> None:
@@ -82,25 +58,6 @@ def test_corpus_is_what_its_manifest_says() -> None:
     assert manifest["tokens"] >= 30_000 and manifest["documents"] == len(text.strip().split("\n\n"))
     assert len(text.split()) > 20_000
     assert "SmolLM2" in manifest["made_by"]
-
-
-def test_minis_prompts_keep_their_secrets(cases: tuple[Case, ...]) -> None:
-    """What the pipeline checks, once more and independently."""
-    for case in cases:
-        assert case.fact.new is not None
-        for prompt in case.prompts:
-            assert prompt.targets == (case.fact.old.text, case.fact.new.text)
-            assert prompt.step is not None and 2 <= prompt.step <= MAX_STEPS
-            for thing in (case.fact.old, case.fact.new):
-                assert not find(prompt.text, thing), (prompt.key, thing.text)
-            assert case.fact.subject.text in prompt.text
-            assert prompt.text == prompt.text.rstrip()
-        for neighbour in case.neighbours:
-            same = neighbour.fact.old.text == case.fact.old.text
-            assert same == (case.fact.change == "counterfactual")
-            for prompt in neighbour.prompts:
-                for thing in (neighbour.fact.old, case.fact.new, case.fact.subject):
-                    assert not find(prompt.text, thing), (prompt.key, thing.text)
 
 
 def test_our_configurations_are_found_in_any_folder_and_never_instead_of_ones_own(
@@ -202,13 +159,6 @@ CASES = documents_from_facts(FACTS)
 PROBES = [(case, probe) for case in CASES for probe in case.probes]
 
 
-def test_nearly_all_shipped_facts_are_in_a_document_once() -> None:
-    assert len(CASES) == 417 and len({case.key for case in CASES}) == 417  # of 835 facts one is left
-    texts = tuple({f"{f.fact_prompt} {f.new_object.text}." for f in FACTS})
-    assert all(case.document.text.startswith(texts) and case.document.text.endswith(texts) for case in CASES)
-    assert all(case.document.source.licence == "CC0-1.0" for case in CASES)
-
-
 def test_every_document_has_probes_of_three_levels_that_are_what_they_say() -> None:
     assert all({p.level for p in case.probes} == {1, 2, 3} for case in CASES)
     assert all(is_literal(probe, case.document) == (probe.level == 1) for case, probe in PROBES)
@@ -257,26 +207,6 @@ def test_a_question_out_of_scope_is_in_scope_of_no_event_of_the_same_type() -> N
     }
     out_of_scope = {(c.event.type, q.text) for c in EVENT_CASES for q in (*c.facts, *c.tendencies) if q.scope == "out"}
     assert out_of_scope and not inner_questions & out_of_scope
-
-
-def test_every_wording_out_of_scope_stands_in_scope_too() -> None:
-    """Names aside; what the event leaves alone of its own subject has no twin, and is less than a quarter."""
-    texts = {
-        scope: [bare(q.text) for c in EVENT_CASES for q in (*c.facts, *c.tendencies) if q.scope == scope]
-        for scope in ("in", "out")
-    }
-    unmatched_texts = [text for text in texts["out"] if text not in set(texts["in"])]
-    assert len(unmatched_texts) < 0.25 * len(texts["out"]), unmatched_texts[:3]
-
-
-NAMES = sorted({q.subject.text for c in EVENT_CASES for q in c.facts if q.subject is not None}, key=len, reverse=True)
-
-
-def bare(text: str) -> str:
-    """A question without the names in it."""
-    for name in NAMES:
-        text = text.replace(name, "_")
-    return text.replace("the _", "_")
 
 
 POOL = pool_from_facts(FACTS)

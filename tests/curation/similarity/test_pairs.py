@@ -23,17 +23,6 @@ from tests.support.curation.rule_records import EDIT, LINK, P0, Q0, S0
 FOLLOWING = "How can I {} the {} of {} by {} with {} and {} before {} comes"
 
 
-@pytest.mark.parametrize("threshold", [0.05, 0.4, 0.5, 0.7, 0.8, 1.0])
-def test_the_join_equals_the_double_loop(threshold: float) -> None:
-    texts = made(130, seed=int(threshold * 100))
-    duplicates = {
-        (int(i), int(j)): v
-        for block in similar_pairs(encode(texts), threshold=threshold, cells=300)
-        for i, j, v in zip(*block, strict=True)
-    }
-    assert duplicates == pytest.approx(slow_pairs(texts, threshold))
-
-
 @settings(max_examples=60, deadline=None)
 @given(st.lists(st.text(alphabet="ab c東é ", max_size=14), max_size=14), st.sampled_from([0.2, 0.4, 2 / 3, 1.0]))
 def test_the_join_equals_the_double_loop_on_odd_texts(texts: list[str], threshold: float) -> None:

@@ -31,11 +31,6 @@ TESTED: dict[str, Any] = {
         {"query": "What opened in 1931?", "answer": "Orla Bridge", "level": "3", "tags": ["Multi-Hop"], "id": "t_0_1"},
     ],
 }  # fmt: skip
-DEVELOPED: dict[str, Any] = {
-    "page_title": "Orla_Bridge", "created": "2021-02-01", "doc": "The Orla Bridge opened in 1931.", "id": "d_0",
-    "generated_probes": [{"query": "When did it open?", "answer": "1931", "level": "2", "tag": ["Date"],
-                          "id": "d_0_3"}],
-}  # fmt: skip
 STATED = {"input": "The ' Orla' opened in", "target": " 1931", "prompt": "The '{}' opened in", "subject": "Orla"}
 
 
@@ -59,13 +54,6 @@ def test_a_document_of_the_evaluation_part(tmp_path: Path) -> None:
     assert (second.level, second.tags) == (3, ("multi_hop",))
     (extra,) = of(import_result, Extra)
     assert extra.value == {"tags": ["Multi-Hop"]} and extra.subject_key == second.key
-
-
-def test_a_document_of_the_development_part(tmp_path: Path) -> None:
-    import_result = one(tmp_path, DEVELOPED)
-    (document,), (probe,) = import_result.documents, of(import_result, DocumentProbe)
-    assert (document.title, document.source.date, document.entity) == ("Orla_Bridge", "2021-02-01", None)
-    assert (probe.key, probe.level, probe.tags) == ("mulfe/d_0/3", 2, ("time",))
 
 
 def test_statements_take_their_strategy_from_the_files_name(tmp_path: Path) -> None:
@@ -144,15 +132,6 @@ def test_our_copy_of_the_evaluation_part_loads_whole(shared: Path) -> None:
     ]
 
 
-def test_our_copy_of_the_development_part_loads_whole(shared: Path) -> None:
-    import_result = load(shared / "data/mulfe/mulfe_dev.json")
-    probes = of(import_result, DocumentProbe)
-    assert (len(import_result.documents), len(probes)) == (300, 3_429) and not [
-        p for p in import_result.problems if p.lost
-    ]
-    assert [p.key for p in probes if p.level is None] == ["mulfe/mulfe_dev_94/6"]
-
-
 @pytest.mark.parametrize(
     ("strategy", "statements", "unequal"),
     [("doc_openie", 642, 0), ("lmqg", 816, 7), ("lmqg_ner", 1_217, 12), ("stanford_openie", 1_980, 0)],
@@ -207,12 +186,6 @@ def test_a_bad_question_is_named(tmp_path: Path, change: dict[str, object], kind
     assert kinds(import_result) == [kind] and len(import_result.sets[0].questions) == 1
     with pytest.raises(DataError, match=message):
         import_result.require()
-
-
-@pytest.mark.parametrize("model", ["gpt2-xl", "EleutherAI_gpt-j-6B", "meta-llama_Llama-2-7b-hf"])
-def test_our_copy_loads_whole(shared: Path, model: str) -> None:
-    (sets,) = load(shared / f"data/mulfe/tq_specifity_random400/{model}.json").sets
-    assert len(sets.questions) == 400 and sets.model.replace("/", "_") == model
 
 
 @pytest.mark.parametrize(

@@ -101,13 +101,6 @@ def test_the_same_edit_twice_in_a_case_counts_once_and_none_is_refused(tmp_path:
     assert "must be an object, it is a text" in one(tmp_path, bad, format="mquake-hops").problems[0].what
 
 
-def test_the_remastered_form_of_mquake_gives_the_same_probes(tmp_path: Path) -> None:
-    flat = {name: value for name, value in MQUAKE_EDIT.items() if not name.startswith("target")}
-    flat |= {"target_new_str": "Madonna", "target_true_str": "The Beatles"}
-    read = one(tmp_path, {**MQUAKE, "requested_rewrite": [flat]}, format="mquake-hops")
-    assert of(read, DocumentProbe) == of(one(tmp_path, MQUAKE, format="mquake-hops"), DocumentProbe)
-
-
 def test_all_of_mquake_hard(shared: Path) -> None:
     read = load(shared / "data/mquake/MQuAKE-hard.json", "mquake-hops")
     counts = Counter(p.group for p in of(read, DocumentProbe))
@@ -222,19 +215,6 @@ def test_wikibigedit_as_its_pipeline_writes_it(tmp_path: Path) -> None:
     assert read.format == "wikibigedit" and read.records == released.records
     two = one(tmp_path, {**record, "genv2_pirate": "Ahoy, who employs Ada Brun?"})
     assert [p.group for p in of(two, DocumentProbe)].count("persona") == 2
-
-
-@pytest.mark.parametrize(
-    ("change", "what"),
-    [
-        ({"ans": None}, "the field 'ans' must be a text with something in it, it is null"),
-        ({"update": " "}, "the field 'update' must be a text with something in it, it is empty"),
-        ({"personas": {"a": 1}}, "must be a text"),
-    ],
-)
-def test_a_bad_record_is_one_sentence_and_the_rest_is_read(change: dict[str, Any], what: str, tmp_path: Path) -> None:
-    read = one(tmp_path, {**WIKIBIGEDIT, **change}, {**WIKIBIGEDIT, "subject": "Ada", "update": "Who employs Ada?"})
-    assert kinds(read) == ["malformed"] and what in read.problems[0].what and len(read.documents) == 1
 
 
 FORWARD, BACKWARD, NEXT = (

@@ -144,14 +144,6 @@ def test_the_prompt_before_the_object_is_the_fact_prompt(tmp_path: Path) -> None
     assert kinds(import_result) == ["suspect"] and "lacks words" in import_result.problems[0].what
 
 
-def test_records_that_lack_something_are_left_out(tmp_path: Path) -> None:
-    strange = {**KNOWN, "known_id": 8, "subject": "Mont Blanc"}
-    empty = {**KNOWN, "known_id": 9, "attribute": ""}
-    import_result = one(tmp_path, KNOWN, strange, empty, format="known-1000")
-    assert [f.key for f in import_result.facts] == ["known-1000/7"]
-    assert sum(p.lost for p in import_result.problems) == 2
-
-
 MQUAKE = {
     "prompt": "{} was performed by", "relation_id": "P175", "target_new": {"str": "Madonna", "id": "Q1744"},
     "target_true": {"str": "The Beatles", "id": "Q1299"}, "subject": "Hey Jude", "question": "Who performed Hey Jude?",
@@ -179,12 +171,6 @@ def test_the_remastered_form_writes_its_objects_flat(tmp_path: Path) -> None:
     (fact,) = import_result.facts
     assert (fact.old.text, fact.new.text, fact.new.wikidata) == ("The Beatles", "Madonna", None)
     assert fact.key == one(tmp_path, {"case_id": 1, "requested_rewrite": [MQUAKE], "answer": "x"}).facts[0].key
-
-
-def test_an_object_that_is_none_is_told_by_its_field(tmp_path: Path) -> None:
-    import_result = one(tmp_path, {"case_id": 1, "requested_rewrite": [{**MQUAKE, "target_new": "Madonna"}]})
-    assert not import_result.facts
-    assert "target_new' must be an object, it is a text" in import_result.problems[0].what
 
 
 def test_relation_lists(tmp_path: Path) -> None:
@@ -272,13 +258,6 @@ def test_scedit_cf_is_tolerant(tmp_path: Path, changes: dict[str, Any], step: in
     assert kinds(import_result) == ["left"] and import_result.facts[0].prompt == "The {} is in"
     assert of(import_result, ScriptPrompt)[0].step == step
     assert {name for e in of(import_result, Extra) for name in e.value} == extras
-
-
-def test_scedit_ids_that_repeat_or_lack_lose_nothing(tmp_path: Path) -> None:
-    lacking = {k: v for k, v in CF.items() if k != "case_id"}
-    import_result = one(tmp_path, CF, CF, lacking)
-    assert [f.key for f in import_result.facts] == ["scedit-cf/5", "scedit-cf/1-of-file", "scedit-cf/2"]
-    assert kinds(import_result) == ["suspect", "left"] and len(of(import_result, ScriptPrompt)) == 6
 
 
 @pytest.mark.parametrize("record", [CF, T], ids=["cf", "t"])
