@@ -1,21 +1,16 @@
-"""The released shapes of MULFE: evaluation, development, simplification and specificity."""
+"""The released shapes of MULFE: evaluation and development."""
 
 from __future__ import annotations
 
 import re
-from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from pathlib import Path
 from typing import Any
 
 from curation.export.fact_formats import as_array, source_fields
 from curation.export.formats import Exporter
-from curation.files.json_files import write_array
 from curation.splits.split_file import NONE, Extras
 from schemas.cases import DocumentCase
 from schemas.documents.document import DocumentProbe
-from schemas.documents.simplified import SimplifiedFact
-from schemas.documents.specificity import SpecificitySet
 
 
 def evaluation_rows(cases: Iterable[Any], extras: Extras = NONE) -> Iterator[dict[str, Any]]:
@@ -43,43 +38,6 @@ def development_rows(cases: Iterable[Any], extras: Extras = NONE) -> Iterator[di
         yield row | {k: v for k, v in more[document.key].items() if k not in row}
 
 
-def simplification_rows(
-    cases: Iterable[DocumentCase], facts: Iterable[SimplifiedFact], extras: Extras = NONE
-) -> Iterator[dict[str, Any]]:
-    """Records of the simplification shape: the evaluation shape with the statements of one strategy.
-
-    Args:
-        cases: The cases; one without a statement has an empty list.
-        facts: Statements of one strategy.
-        extras: As for ``evaluation_rows``; also what the source gave as the filled prompt where it differs.
-    """
-    statements_of: defaultdict[str, list[SimplifiedFact]] = defaultdict(list)
-    for fact in facts:
-        statements_of[fact.document].append(fact)
-    inputs = {extra.subject_key: extra.value.get("input") for extra in extras if "input" in extra.value}
-    kept = list(cases)
-    for case, row in zip(kept, evaluation_rows(kept, extras), strict=True):
-        statements = sorted(statements_of[case.document.key], key=lambda fact: _natural(fact.key))
-        yield row | {
-            "simplification": [
-                {
-                    "input": inputs.get(fact.key, fact.filled_prompt),
-                    "target": f" {fact.target}",
-                    "prompt": fact.prompt,
-                    "subject": fact.subject,
-                }
-                for fact in statements
-            ]
-        }
-
-
-def specificity_rows(questions_set: SpecificitySet) -> Iterator[dict[str, Any]]:
-    """Records of the specificity shape: a question each; a file of it says its model by its name only."""
-    for question in questions_set.questions:
-        row: dict[str, Any] = {"query": question.query, "answer": question.answer, "id": question.item}
-        yield row | {"metrics": {"nll": question.nll, "ppl": question.ppl}}
-
-
 def _name(case: DocumentCase) -> str:
     return case.document.source.item or case.document.key
 
@@ -100,11 +58,6 @@ def _in_order(probes: Sequence[DocumentProbe]) -> list[DocumentProbe]:
 def _natural(key: str) -> list[tuple[int, str]]:
     """A key by which "x/10" comes after "x/9"."""
     return [(int(part), "") if part.isdigit() else (-1, part) for part in re.split(r"(\d+)", key)]
-
-
-def write_specificity(questions_set: SpecificitySet, path: Path) -> int:
-    """The specificity shape; returns the number of questions written."""
-    return write_array(specificity_rows(questions_set), path)
 
 
 _LOSSES = (

@@ -157,12 +157,7 @@ def stream(
         mapping: As for ``load``.
         named: Another file's name, for keys that are made of the file's name.
     """
-    if str(path) == "shipped":
-        from curation.shipped import SHIPPED
-
-        return stream(SHIPPED / "facts.jsonl", "jsonl")
-    path = Path(path)
-    loader = _loader(path, format, mapping)
+    loader, path = _opened(path, format, mapping)
     return RecordStream(loader.format, loader.stream(path, named))
 
 
@@ -181,18 +176,19 @@ def load(
         mapping: For a foreign table: which column is what; see ``curation.loaders.formats.native.read_mapping``.
         named: Another file's name, for keys that are made of the file's name.
     """
+    loader, path = _opened(path, format, mapping)
+    return loader(path, None if named is None else Path(named))
+
+
+def _opened(path: Path | str, format: str | None, mapping: TableMapping | None) -> tuple[Loader, Path]:
+    """The loader of a file, and the file."""
     if str(path) == "shipped":
         from curation.shipped import SHIPPED
 
-        return load(SHIPPED / "facts.jsonl", "jsonl")
+        return LOADERS.get("jsonl"), SHIPPED / "facts.jsonl"
     path = Path(path)
-    return _loader(path, format, mapping)(path, None if named is None else Path(named))
-
-
-def _loader(path: Path, format: str | None, mapping: TableMapping | None) -> Loader:
     if mapping is None:
-        loader: Loader = LOADERS.get(format or detect(path))
-        return loader
+        return LOADERS.get(format or detect(path)), path
     from curation.loaders.formats.native import table_loader
 
-    return table_loader(mapping)
+    return table_loader(mapping), path

@@ -13,6 +13,7 @@ from typing import Any
 
 from curation.loaders import LoadResult, detect, load
 from curation.loaders.reading import Problem, Row, rows
+from curation.splits.contradictions import disagreement
 from curation.splits.versions import Erratum
 from schemas.core.clock import today
 from schemas.facts import Fact
@@ -77,18 +78,14 @@ class AcrossFiles:
                 continue
             pair = (fact.subject.text.casefold(), fact.relation.id)
             here.setdefault(pair, (path, fact))
-            if (known := self._facts.get(pair)) is None:
-                continue
-            other, before = known
-            if before.old.text.casefold() != fact.old.text.casefold():
-                verb, old_text, new_text = "says", before.old.text, fact.old.text
-            elif before.new and fact.new and before.new.text.casefold() != fact.new.text.casefold():
-                verb, old_text, new_text = "edits to", before.new.text, fact.new.text
-            else:
-                continue
-            what = f"'{before.key}' of {other} {verb} '{old_text}' for this subject and relation, this one '{new_text}'"
-            yield Problem(loaded.places.get(fact.key, fact.key), "contradictory", what)
+            other, before = self._facts.get(pair, (path, fact))
+            if what := disagreement(f"'{before.key}' of {other}", _objects(before), _objects(fact)):
+                yield Problem(loaded.places.get(fact.key, fact.key), "contradictory", what)
         self._facts = {**here, **self._facts}
+
+
+def _objects(fact: Fact) -> tuple[str, str | None]:
+    return fact.old.text, fact.new.text if fact.new else None
 
 
 def proposed_errata(problems: Iterable[Problem]) -> list[Erratum]:

@@ -13,6 +13,7 @@ from pydantic import ValidationError
 from curation.loaders.reading import Problem, Row, rows
 from curation.loaders.shapes import JSON_TYPES
 from curation.loaders.sources import OWN, Upstream
+from curation.splits.contradictions import disagreement
 from schemas.core.config import explain
 from schemas.core.errors import DataError
 from schemas.core.records import Record
@@ -257,7 +258,7 @@ class _SeenRecords:
 
     def __init__(self) -> None:
         self._seen: dict[tuple[str, str], str] = {}
-        self._truth: dict[tuple[str, str], tuple[str, str, str]] = {}
+        self._truth: dict[tuple[str, str], tuple[str, tuple[str, str | None]]] = {}
 
     def placed(self, items: Iterable[RowItem], where: str) -> Iterator[LocatedRecord | Problem]:
         """The new records of a place, and what is wrong with others; what hangs on an edit goes with it."""
@@ -302,16 +303,10 @@ class _SeenRecords:
         return renamed, [] if (renamed.kind, renamed.key) in self._seen else [("contradictory", what)]
 
     def _contradictions(self, fact: Fact) -> list[tuple[str, str]]:
-        old, new = fact.old.text, fact.new.text if fact.new else ""
-        pair = (fact.subject.text.casefold(), fact.relation.id)
-        key, old_text, edit = self._truth.setdefault(pair, (fact.key, old, new))
-        if fact.change == "temporal":
-            return []
-        if old_text.casefold() != old.casefold():
-            return [("contradictory", f"'{key}' says '{old_text}' for this subject and relation, this one '{old}'")]
-        if edit and new and edit.casefold() != new.casefold():
-            return [("contradictory", f"'{key}' edits this subject and relation to '{edit}', this one to '{new}'")]
-        return []
+        here = (fact.old.text, fact.new.text if fact.new else None)
+        key, before = self._truth.setdefault((fact.subject.text.casefold(), fact.relation.id), (fact.key, here))
+        what = "" if fact.change == "temporal" else disagreement(f"'{key}'", before, here)
+        return [("contradictory", what)] if what else []
 
 
 def _with_renamed_keys(record: Record, renamed: Mapping[str, str]) -> Record:

@@ -504,18 +504,13 @@ class _ClusterBlock:
     """Some members with the question, script and fact that they depend on."""
 
     def __init__(self, store: Store, ruling: Ruling, ids: Collection[str]) -> None:
-        kinds: tuple[type[Record], ...] = (Fact, ScriptQuestion, Script, ScriptPrompt)
-        self._members = [record for kind in kinds for record in store.by_ids(kind, ids)]
+        made: tuple[type[Record], ...] = (ScriptPrompt, Script, ScriptQuestion, Fact)  # each of those behind it
+        self._members = [record for kind in made for record in store.by_ids(kind, ids)]
         self._above: dict[tuple[str, str], Record] = {}
-        level: list[Record] = self._members
-        while level:
-            wanted: dict[type[Record], set[str]] = defaultdict(set)
-            for record in level:
-                for kind, key in _ancestors(record):
-                    if (kind.kind, key) not in self._above:
-                        wanted[kind].add(key)
-            level = [record for kind, keys in wanted.items() for record in store.by_keys(kind, keys)]
-            self._above |= {(r.kind, r.key): r for r in level}
+        for kind in made[1:]:
+            below = (*self._members, *self._above.values())
+            wanted = {key for record in below for above, key in _ancestors(record) if above is kind}
+            self._above |= {(r.kind, r.key): r for r in store.by_keys(kind, wanted)}
         judged = [*self._members, *self._above.values()]
         self.ruling = ruling.over([*ids, *(r.id for r in judged)])
         facts = {r.key for r in judged if isinstance(r, Fact) and ruling.out_of_scope(r)}

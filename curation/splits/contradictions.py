@@ -1,4 +1,4 @@
-"""Contradictory requests: edits that give one fact two different new objects."""
+"""Facts that contradict each other, and contradictory requests: edits of one fact to two different new objects."""
 
 from __future__ import annotations
 
@@ -8,6 +8,26 @@ from typing import NamedTuple
 from schemas.cases import AnyCase
 from schemas.core.plain_text import plain_text
 from schemas.facts import Fact
+
+
+def disagreement(name: str, earlier: tuple[str, str | None], later: tuple[str, str | None]) -> str:
+    """What a fact says against a later one of the same subject and relation, in a clause; empty where they agree.
+
+    Args:
+        name: The fact, in words.
+        earlier: Its old and new object.
+        later: Those of the other one.
+
+    Example:
+        >>> disagreement("'b'", ("Cusco", None), ("Lima", "Oslo"))
+        "'b' says 'Cusco' for this subject and relation, this one 'Lima'"
+    """
+    (old, new), (old_here, new_here) = earlier, later
+    if old.casefold() != old_here.casefold():
+        return f"{name} says '{old}' for this subject and relation, this one '{old_here}'"
+    if new and new_here and new.casefold() != new_here.casefold():
+        return f"{name} edits this subject and relation to '{new}', this one to '{new_here}'"
+    return ""
 
 
 class ContradictoryRequests(NamedTuple):

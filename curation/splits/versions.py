@@ -10,6 +10,8 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from datetime import datetime
+from heapq import merge
+from itertools import groupby, repeat
 from pathlib import Path
 from typing import Any, Literal, NamedTuple
 
@@ -167,18 +169,11 @@ def diff(old: Split, new: Split, *, why: Why | None = None) -> Diff:
 
 def _side_by_side(old: Iterable[AnyCase], new: Iterable[AnyCase]) -> Iterator[tuple[AnyCase | None, AnyCase | None]]:
     """Cases of both splits, joined by their keys."""
-    left, right = (iter(c if isinstance(c, CaseStream) else sorted(c, key=lambda x: x.key)) for c in (old, new))
-    before, after = next(left, None), next(right, None)
-    while before is not None or after is not None:
-        if after is None or (before is not None and before.key < after.key):
-            yield before, None
-            before = next(left, None)
-        elif before is None or after.key < before.key:
-            yield None, after
-            after = next(right, None)
-        else:
-            yield before, after
-            before, after = next(left, None), next(right, None)
+    ordered = [c if isinstance(c, CaseStream) else sorted(c, key=lambda case: case.key) for c in (old, new)]
+    sides = [zip(repeat(n), cases) for n, cases in enumerate(ordered)]
+    for _, group in groupby(merge(*sides, key=lambda pair: pair[1].key), key=lambda pair: pair[1].key):
+        pair = dict(group)
+        yield pair.get(0), pair.get(1)
 
 
 def _reasons_inside(before: AnyCase, after: AnyCase, why: Why) -> list[str]:

@@ -10,6 +10,7 @@ from typing import Any, NamedTuple, TypeVar
 
 import duckdb
 
+from curation.splits.contradictions import disagreement
 from curation.splits.split_file import CaseStream, Extras, RunningDigest, Split
 from curation.splits.versions import version_order
 from curation.store.connection import Connection, limits
@@ -106,32 +107,16 @@ class MeasuredUnit(NamedTuple):
 
 
 class Contradiction(NamedTuple):
-    """Two facts of one subject and relation whose old or new objects differ; temporal ones only follow each other."""
+    """What another fact of the same subject and relation says against a fact; temporal ones only follow each other."""
 
     key: str
-    other: str
-    old: str
-    other_old: str
-    new: str | None
-    other_new: str | None
-
-    @property
-    def text(self) -> str:
-        """The contradiction in words.
-
-        Example:
-            >>> Contradiction("a", "b", "Lima", "Cusco", "Oslo", None).text
-            "'b' says 'Cusco' for this subject and relation, this one 'Lima'"
-        """
-        if self.old.casefold() != self.other_old.casefold():
-            return f"'{self.other}' says '{self.other_old}' for this subject and relation, this one '{self.old}'"
-        return f"'{self.other}' edits this subject and relation to '{self.other_new}', this one to '{self.new}'"
+    text: str
 
 
 _CONTRADICTIONS = """WITH f AS (SELECT key, lower(body->>'$.subject.text') AS subject,
   body->>'$.relation.id' AS relation, body->>'$.old.text' AS old, body->>'$.new.text' AS new FROM records
   WHERE kind = 'fact' AND current AND body->>'$.change' <> 'temporal')
-SELECT a.key, b.key, a.old, b.old, a.new, b.new FROM f a JOIN f b ON a.subject = b.subject AND a.relation = b.relation
+SELECT a.key, b.key, b.old, b.new, a.old, a.new FROM f a JOIN f b ON a.subject = b.subject AND a.relation = b.relation
 WHERE a.key <> b.key AND (lower(a.old) <> lower(b.old) OR lower(a.new) <> lower(b.new))"""
 
 
@@ -248,7 +233,7 @@ class StoreReader:
     def contradictions(self, fact: str) -> list[Contradiction]:
         """What other current facts say against one, by its key."""
         rows = self._db.execute(f"{_CONTRADICTIONS} AND a.key = ? ORDER BY b.key LIMIT 9", [fact])
-        return [Contradiction(*row) for row in rows]
+        return list(map(_contradiction, rows))
 
     def arrived_contradictions(self) -> list[Contradiction]:
         """What the facts of the last ``put_source`` say against those of other sources: one for each that arrived."""
@@ -260,7 +245,7 @@ class StoreReader:
             f"SELECT DISTINCT ON (1) * FROM ({_CONTRADICTIONS} AND {arrived.format('a')} AND NOT "
             f"{arrived.format('b')}) found(a, b, c, d, e, f) ORDER BY 1, 2"
         )
-        return [Contradiction(*row) for row in rows]
+        return list(map(_contradiction, rows))
 
     # ---- neighbours and questions -----------------------------------------------------------------------------
 
@@ -469,6 +454,11 @@ class StoreReader:
             self._db.execute(f"COPY FROM DATABASE {_database(self._db)} TO scedit_copy")
         finally:
             self._db.execute("DETACH scedit_copy")
+
+
+def _contradiction(row: Sequence[Any]) -> Contradiction:
+    key, other, old, new, old_here, new_here = row
+    return Contradiction(key, disagreement(f"'{other}'", (old, new), (old_here, new_here)))
 
 
 class _StoredExtras(Extras):

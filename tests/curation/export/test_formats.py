@@ -12,9 +12,6 @@ from curation.export.formats import EXPORTERS, export
 from curation.export.mulfe_format import (
     development_rows,
     evaluation_rows,
-    simplification_rows,
-    specificity_rows,
-    write_specificity,
 )
 from curation.export.parquet import tables_of_type, write_parquet
 from curation.export.publish import publish
@@ -25,12 +22,8 @@ from curation.rules.rule import DocumentRule, EventRule
 from curation.shipped import SHIPPED, mini_split
 from curation.splits.split_file import Extras, Split, load_split, make_split
 from curation.store.store import Store
-from schemas.cases import DocumentCase
 from schemas.core.errors import UserError
-from schemas.documents.document import DocumentProbe
-from schemas.documents.simplified import SimplifiedFact
 from schemas.extras import Extra
-from tests.support.curation.published_records import of
 from tests.support.documents.records import document_case
 from tests.support.events import event_case, make_event, make_fact_question
 
@@ -161,27 +154,6 @@ def test_the_published_file_comes_back_row_by_row(shared: Path, tmp_path: Path, 
         probe["query"] = probe["query"].strip()
         before["mulfe_test_dune_186"]["doc"] = before["mulfe_test_dune_186"]["doc"].strip()
     assert after == before
-
-
-@pytest.mark.parametrize("strategy", ["lmqg_ner", "doc_openie"])
-def test_a_published_simplification_comes_back(shared: Path, strategy: str) -> None:
-    source = shared / f"data/mulfe/mulfe_test.json.{strategy}"
-    import_result = load(source)
-    probes = of(import_result, DocumentProbe)
-    cases = [
-        DocumentCase(key=f"case/{d.key}", document=d, probes=tuple(p for p in probes if p.document == d.key))
-        for d in import_result.documents[:40]
-    ]
-    rows = list(simplification_rows(cases, of(import_result, SimplifiedFact), Extras(of(import_result, Extra))))
-    assert rows == [{**row, "simplification": row["simplification"]} for row in json.loads(source.read_text())[:40]]
-
-
-def test_published_specificity_questions_come_back(shared: Path, tmp_path: Path) -> None:
-    source = shared / "data/mulfe/tq_specifity_random400/gpt2-xl.json"
-    (sets,) = load(source).sets
-    assert list(specificity_rows(sets)) == json.loads(source.read_text())
-    assert write_specificity(sets, tmp_path / "gpt2-xl.json") == 400
-    assert load(tmp_path / "gpt2-xl.json").sets[0].id == sets.id
 
 
 def test_extras_go_into_a_table_of_their_own(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

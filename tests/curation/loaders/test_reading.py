@@ -228,7 +228,7 @@ def test_contradictions_across_files_are_listed_with_the_later_file(tmp_path: Pa
     by_name = {Path(s["file"]).name: s["what"] for s in report if s["kind"] == "contradictory"}
     assert set(by_name) == {"b.jsonl", "c.jsonl"}
     assert f"of {tmp_path / 'a.jsonl'} says 'Lima'" in by_name["b.jsonl"] and "this one 'Cusco'" in by_name["b.jsonl"]
-    assert "edits to 'Oslo'" in by_name["c.jsonl"]
+    assert "edits this subject and relation to 'Oslo'" in by_name["c.jsonl"]
 
 
 def test_texts_of_tables_are_looked_at_too(tmp_path: Path) -> None:
