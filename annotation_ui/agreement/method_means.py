@@ -92,25 +92,6 @@ def varying_aspects(ratings: Sequence[FacetRating]) -> list[FacetRating]:
     return [r for r in ratings if len(values[r.aspect]) > 1] or list(ratings)
 
 
-def means_lines(means: MethodMeans) -> list[str]:
-    """The model's figures, line by line, as the command prints them."""
-    if means.report is None:
-        return ["", f"Means corrected for severity: none, because {means.refused}."]
-    r = means.report
-    lines = ["", "Means of methods if every person had rated every item (many-facet ordinal model, 95 %):"]
-    for (aspect, method), e in r.means.items():
-        lines.append(
-            f"  {aspect:16} {method:24} {e.text(2)}   (uncorrected mean {r.raw[aspect, method]:.2f}, n = {e.n})"
-        )
-    lines += [f"  {d.aspect:16} {d.first} - {d.second}: {d.difference.text(2)}" for d in r.differences]
-    lines += [f"  severity of {who} (logits, + rates lower): {e.text(2)}" for who, e in r.severity.items()]
-    return [
-        *lines,
-        *([] if r.converged else ["  The fit did not converge: treat it with care."]),
-        *stop_lines(means),
-    ]
-
-
 def stop_lines(means: MethodMeans) -> list[str]:
     """What the stop rule says; nothing where there is none."""
     if means.width is None or means.report is None or not means.report.differences:

@@ -5,25 +5,17 @@ from __future__ import annotations
 import base64
 import html
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
+from annotation_ui.agreement.blocks import agreement_blocks
 from annotation_ui.agreement.judgements import Judgement
-from annotation_ui.agreement.method_means import MethodMeans, stop_lines
-from annotation_ui.agreement.report import (
-    PUBLISHED_JUDGE,
-    PUBLISHED_MEAN,
-    PUBLISHED_POOLED,
-    AspectReport,
-    TaskReport,
-    projected_widths,
-)
+from annotation_ui.agreement.method_means import MethodMeans
+from annotation_ui.agreement.report import AspectReport, TaskReport
 from annotation_ui.tasks.base import RatingTask
 from curation.files.atomic import atomic_file
-from curation.stats.estimates import Estimate
 from schemas.core.errors import MissingPackage
-from schemas.text.counting import counted
 
 try:
     import altair as alt
@@ -58,10 +50,6 @@ _CONFIG: dict[str, Any] = {
         "tickColor": "#808080", "domainColor": "#808080", "gridColor": "#80808050", "labelLimit": 200,
     },
 }  # fmt: skip
-_GLOSSARY = (
-    "Alpha and Gwet's AC: agreement beyond chance; 1 is perfect, 0 is chance. Alpha is low when nearly all answers are "
-    "the same, AC is not. Spearman and Kendall: whether two people order the items alike; 1 is the same order."
-)
 _LOWEST = -0.2  # where the axis of alpha begins
 
 
@@ -94,29 +82,19 @@ def page_body(
     report: TaskReport, judgements: Sequence[Judgement], task: RatingTask, means: MethodMeans | None = None
 ) -> str:
     """The page's content as HTML without scripts."""
-    people = f"{counted(len(report.people), 'person', 'people')} ({', '.join(report.people) or 'nobody yet'})"
-    items = f"{counted(report.items, 'item')} in {counted(report.cases, 'case')}"
-    parts = [_STYLE, '<div class="ag">', _paragraph(f"{report.task}: {items}, {people}. Intervals: 95 %, over cases.")]
-    parts.append(_paragraph(_GLOSSARY, "note"))
-    if report.synthetic:
-        names = ", ".join(report.synthetic)
-        parts.append(_paragraph(f"Synthetic: {names} are programs. Nothing here says how people agree.", "warn"))
-    parts += [_summary(report)]
-    parts += [_aspect(a, judgements, task) for a in report.aspects]
-    parts += [_table([{"sets of choices": f"{n}, {e.name}", "value": e.text()} for n, e in report.sets.items()])]
-    parts += [_parts(report), _pooled(report), _widths(report), _means(means) if means else "", "</div>"]
-    return "".join(parts)
-
-
-def _paragraph(text: str, kind: str = "") -> str:
-    return f'<p class="{kind}">{html.escape(text)}</p>' if kind else f"<p>{html.escape(text)}</p>"
-
-
-def _table(rows: Sequence[Mapping[str, object]]) -> str:
-    """Rows as a table; on a narrow screen it scrolls by itself."""
-    if not rows:
-        return ""
-    return f'<div class="scroll">{pd.DataFrame(rows).to_html(index=False, border=0)}</div>'
+    parts = [_STYLE, '<div class="ag">']
+    for block in agreement_blocks(report, means):
+        if block.rows:  # on a narrow screen a table scrolls by itself
+            parts.append(f'<div class="scroll">{pd.DataFrame(block.rows).to_html(index=False, border=0)}</div>')
+        elif block.kind == "heading":
+            parts.append(f"<h2>{html.escape(block.text)}</h2>")
+        elif block.kind == "alpha":
+            parts.append(_alpha_picture(report.aspects))
+        elif block.kind == "answers":
+            parts.append(_answers_picture(judgements, task, block.text))
+        elif block.kind != "table":
+            parts.append(f'<p class="{block.kind}">{html.escape(block.text)}</p>')
+    return "".join([*parts, "</div>"])
 
 
 def _picture(chart: alt.TopLevelMixin, words: str) -> str:
@@ -126,21 +104,6 @@ def _picture(chart: alt.TopLevelMixin, words: str) -> str:
     svg = vl_convert.vegalite_to_svg(spec, vl_version=version)
     data = base64.b64encode(svg.encode("utf-8")).decode("ascii")
     return f'<img alt="{html.escape(words)}" src="data:image/svg+xml;base64,{data}">'
-
-
-def _summary(report: TaskReport) -> str:
-    """Alpha of every aspect as a table and a picture, with the paper's value."""
-    name = report.aspects[0].agreement.alpha.name if report.aspects else "alpha"
-    rows: list[dict[str, object]] = [{"aspect": a.aspect, name: a.agreement.alpha.text()} for a in report.aspects]
-    published = any(a.published is not None for a in report.aspects)
-    if published:
-        for row, a in zip(rows, report.aspects, strict=True):
-            row["ScEdit Table 5"] = "" if a.published is None else f"{a.published:.2f}"
-    note = (
-        "The orange mark is the paper's alpha (three people, 400 scripts, level not stated). "
-        f"The paper's four values have a mean of {PUBLISHED_MEAN}."
-    )
-    return _table(rows) + _alpha_picture(report.aspects) + (_paragraph(note, "note") if published else "")
 
 
 def _alpha_picture(aspects: Sequence[AspectReport]) -> str:
@@ -175,110 +138,3 @@ def _answers_picture(judgements: Sequence[Judgement], task: RatingTask, aspect: 
     numbers = base.mark_text(align="left", dx=4, color=_INK).encode(text="answers:Q")
     chart = alt.layer(base.mark_bar(color=_BLUE), numbers).properties(width=260, height=alt.Step(18))
     return _picture(chart, "Answers: " + ", ".join(f"{row['answer']}: {row['answers']}" for row in rows))
-
-
-def _aspect(a: AspectReport, judgements: Sequence[Judgement], task: RatingTask) -> str:
-    g = a.agreement
-    rows = [(g.alpha.name, g.alpha), ("exact agreement", g.exact), ("Gwet's AC1", g.ac1)]
-    if g.level == "ordinal":
-        rows += [
-            ("within one point", g.within_one),
-            ("Gwet's AC2, quadratic weights", g.ac2),
-            (a.ceiling.name, a.ceiling),
-        ]
-    pairs = [
-        {"two people": f"{p.first}, {p.second}", **_texts(Spearman=p.spearman, Kendall=p.kendall, exact=p.exact)}
-        for p in a.pairs
-    ]
-    each = {"alpha without": a.without, "above (+) or below (-) the others": a.severity, "drift (Spearman)": a.drift}
-    people = [
-        {"person": p, **{name: values[p].text(2) for name, values in each.items() if values}}
-        for p in next((values for values in each.values() if values), {})
-    ]
-    parts = [
-        f"<h2>{html.escape(a.aspect)}</h2>",
-        _answers_picture(judgements, task, a.aspect),
-        _table([{"statistic": name, "value": e.text()} for name, e in rows]),
-        _table(pairs),
-        _table(people),
-    ]
-    for p in a.judges:
-        words = [f"Spearman {p.spearman.text()}", f"Kendall {p.kendall.text()}"]
-        words += [f"{p.alpha.name} {p.alpha.text()}"] if p.alpha is not None else []
-        words += [f"mean difference {p.difference.text(2)}"] if p.difference is not None else []
-        parts.append(_paragraph(f"{p.first} against the mean of people: {'; '.join(words)}"))
-    if a.judges:
-        note = (
-            f"The paper prints alpha {PUBLISHED_JUDGE['alpha']} and Spearman {PUBLISHED_JUDGE['spearman']} between "
-            "people and its judge. Even a perfect judge could not exceed the ceiling above."
-        )
-        parts.append(_paragraph(note, "note"))
-    return "".join(parts)
-
-
-def _texts(**estimates: Estimate) -> dict[str, str]:
-    return {name: e.text(2) for name, e in estimates.items()}
-
-
-def _parts(report: TaskReport) -> str:
-    """Agreement of each part of the items: a label that is nearly always the same in one of them says little there."""
-    rows = [
-        {"items": f"{part} ({counted(some.items, 'item')})", "aspect": a.aspect, "alpha, nominal": g.alpha.text(),
-         "exact agreement": g.exact.text(), "Gwet's AC1": g.ac1.text()}
-        for part, some in report.parts.items()
-        for a in some.aspects
-        for g in [a.agreement]
-    ]  # fmt: skip
-    return "<h2>By part of the items</h2>" + _table(rows) if rows else ""
-
-
-def _pooled(report: TaskReport) -> str:
-    if report.pooled is None:
-        return ""
-    note = (
-        "Pooling raises alpha if aspects differ in level, so this is no summary of them. "
-        f"The paper's {PUBLISHED_POOLED} is such a value."
-    )
-    value = _paragraph(f"{report.pooled.name}: {report.pooled.text()}")
-    return f"<h2>Pooled over aspects</h2>{value}{_paragraph(note, 'note')}"
-
-
-def _widths(report: TaskReport) -> str:
-    rows = [
-        {(k if k in ("aspect", "now") else f"+{k} cases"): w if k == "aspect" else f"{w:.2f}" for k, w in row.items()}
-        for row in projected_widths(report)
-        if row["now"] is not None
-    ]
-    return "<h2>Width of alpha's interval with more cases</h2>" + _table(rows) if rows else ""
-
-
-def _means(means: MethodMeans) -> str:
-    """Means of methods corrected for severity, with intervals; the reason if there are none."""
-    head = "<h2>Means of methods, corrected for severity</h2>"
-    if means.report is None:
-        return head + _paragraph(f"None, because {means.refused}.")
-    r = means.report
-    note = (
-        "A mean here is the mean if every person had rated every item (many-facet ordinal model; 95 % intervals by "
-        "case). Severity is in logits: a person above 0 rates lower than the others."
-    )
-    parts = [
-        head,
-        "" if r.converged else _paragraph("The fit did not converge: treat these figures with care.", "warn"),
-        _table(
-            [
-                {"aspect": aspect, "method": method, "mean": e.text(2),
-                 "uncorrected mean": f"{r.raw[aspect, method]:.2f}", "ratings": e.n}
-                for (aspect, method), e in r.means.items()
-            ]
-        ),
-        _table(
-            [
-                {"aspect": d.aspect, "difference": f"{d.first} - {d.second}", "points": d.difference.text(2)}
-                for d in r.differences
-            ]
-        ),
-        _table([{"person": who, "severity": e.text(2)} for who, e in r.severity.items()]),
-        _paragraph(note, "note"),
-    ]  # fmt: skip
-    return "".join([*parts, *map(_paragraph, [*means.left_out, *stop_lines(means)])])

@@ -50,9 +50,7 @@ def assign_campaign(db: RatingsDB, name: str) -> AssignResult:
     if means.reached:
         taken = _open_assignments(db, name)
         db.add_items(name, [], [], taken)
-        return AssignResult(
-            0, len(taken), (*lines, f"{len(taken)} open assignments taken back: the round is over.")
-        )
+        return AssignResult(0, len(taken), (*lines, f"{len(taken)} open assignments taken back: the round is over."))
     before = _pairs(db, name)
     assign_items(db, name)
     if routing and means.report is not None:

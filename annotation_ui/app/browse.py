@@ -1,9 +1,7 @@
-"""The lead's view of the store: items with verdicts and lineage, and the funnel, from a snapshot."""
+"""The lead's view of items: every answer, and verdicts and lineage from a snapshot of the store."""
 
 from __future__ import annotations
 
-import json
-from collections import Counter
 from typing import TYPE_CHECKING, Any
 
 import streamlit as st
@@ -89,23 +87,3 @@ def _from_store(context: PageContext, item: str) -> None:
     if records is not None:
         _table("Verdicts", records[0], "None in this snapshot.")
         _table("Lineage", records[1], "None in this snapshot.")
-
-
-def show_funnel(context: PageContext) -> None:
-    """How many items of each kind the store holds, and what the checks say of them."""
-    st.title("Funnel")
-    apply_lead_style()
-
-    def read(store: Store) -> tuple[dict[str, Any], Counter[tuple[str, str]]]:
-        return store.stats(), Counter((v.by, v.label or "measured") for v in store.verdicts())
-
-    counts_and_labels = widgets.from_snapshot(
-        context, read, without="To see the store's counts here, start the app with --store SNAPSHOT."
-    )
-    if counts_and_labels is None:
-        return
-    counts, labels = counts_and_labels
-    rows = [{"verdict by": by, "label": label, "count": n} for (by, label), n in sorted(labels.items())]
-    _table("Verdicts", rows, "None in this snapshot.")
-    with st.expander("All counts of the store"):
-        st.code(json.dumps(counts, ensure_ascii=False, indent=1, default=str), language="json")

@@ -98,7 +98,6 @@ def _navigate(context: PageContext) -> None:
             page(agreement.show, "Agreement", "agreement"),
             page(adjudicate.show, "Adjudicate", "adjudicate"),
             page(browse.show, "Items", "items"),
-            page(browse.show_funnel, "Funnel", "funnel"),
             page(guidelines.show, "Guidelines", "guidelines"),
         ]
     else:

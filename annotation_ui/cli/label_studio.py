@@ -41,11 +41,8 @@ def invite(names: tuple[str, ...], db_path: Path, as_json: bool) -> None:
 @click.command()
 @click.argument("name")
 @DB
-@click.option(
-    "--suggest", type=click.Path(path_type=Path), help="Show the verdicts of this store's checks as predictions."
-)
 @json_option
-def push(name: str, db_path: Path, suggest: Path | None, as_json: bool) -> None:
+def push(name: str, db_path: Path, as_json: bool) -> None:
     """Push the items of campaign NAME, once each: to one project, or to one per rater where answers must stay unseen.
 
     Example: scedit annotate label-studio push pilot --ratings r.sqlite
@@ -54,8 +51,7 @@ def push(name: str, db_path: Path, suggest: Path | None, as_json: bool) -> None:
 
     site = _site()
     with RatingsDB(db_path) as db:
-        verdicts = _verdicts(suggest, list(db.items(name))) if suggest else None
-        done = site.push(db, name, suggestions=verdicts)
+        done = site.push(db, name)
     if as_json:
         click.echo(json.dumps(done._asdict()))
         return
@@ -156,13 +152,3 @@ def _site() -> LabelStudioSite:
             "your account there",
         )
     return LabelStudioSite(url, token)
-
-
-def _verdicts(path: Path, items: list[str]) -> dict[str, list]:  # type: ignore[type-arg]
-    from curation.store.store import Store
-
-    out: dict[str, list] = {}  # type: ignore[type-arg]
-    with Store.open(path) as store:
-        for verdict in store.verdicts(items):
-            out.setdefault(verdict.item_id, []).append(verdict)
-    return out

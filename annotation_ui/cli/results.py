@@ -77,8 +77,9 @@ def agreement(
 
     Example: scedit annotate agreement pilot --ratings r.sqlite --page agreement.html
     """
+    from annotation_ui.agreement.blocks import agreement_blocks, blocks_as_text
     from annotation_ui.agreement.judgements import live_judgements, unreadable_answers
-    from annotation_ui.agreement.method_means import means_lines, method_means, methods_of
+    from annotation_ui.agreement.method_means import method_means, methods_of
     from annotation_ui.agreement.report import agreement_report
     from annotation_ui.campaigns.campaign import task_of
     from annotation_ui.ratings.database import RatingsDB
@@ -105,7 +106,7 @@ def agreement(
     if as_json:
         click.echo(json.dumps(plain(report) | {"means": plain(means)}))
     else:
-        click.echo("\n".join([*_lines(report), *means_lines(means)]))
+        click.echo("\n".join(blocks_as_text(agreement_blocks(report, means))))
 
 
 @click.command()
@@ -227,72 +228,3 @@ def plain(report: TaskReport | MethodMeans) -> dict[str, Any]:
 
     out: dict[str, Any] = value(report)
     return out
-
-
-def _part_lines(part: str, report: TaskReport) -> list[str]:
-    lines = ["", f"{part}: {counted(report.items, 'item')} in {counted(report.cases, 'case')}"]
-    for a in report.aspects:
-        g = a.agreement
-        lines += [f"  {a.aspect}, {e.name if n is None else n}: {e.text()}"
-                  for n, e in ((None, g.alpha), ("exact agreement", g.exact), ("AC1", g.ac1))]  # fmt: skip
-    return lines
-
-
-def _set_and_part_lines(report: TaskReport) -> list[str]:
-    lines = []
-    for name, estimate in report.sets.items():
-        lines += ["", f"{name}, {estimate.name} of two people's sets: {estimate.text()}"]
-    for part, its_report in report.parts.items():
-        lines += _part_lines(part, its_report)
-    return lines
-
-
-def _lines(report: TaskReport) -> list[str]:
-    from annotation_ui.agreement.report import PUBLISHED_JUDGE, PUBLISHED_MEAN, PUBLISHED_POOLED, projected_widths
-
-    people = f"{counted(len(report.people), 'person', 'people')} ({', '.join(report.people) or 'nobody yet'})"
-    lines = [f"{report.task}: {counted(report.items, 'item')} in {counted(report.cases, 'case')}, {people}"]
-    if report.synthetic:
-        lines.append(f"SYNTHETIC: {', '.join(report.synthetic)} are programs; nothing here says how people agree.")
-    for a in report.aspects:
-        g = a.agreement
-        lines += ["", f"{a.aspect} ({counted(g.ratings, 'answer')})"]
-        beside = f"   (ScEdit Table 5: {a.published:.2f}, three people, 400 scripts)" if a.published is not None else ""
-        lines.append(f"  {g.alpha.name:24} {g.alpha.text()}{beside}")
-        rows = [("exact agreement", g.exact), ("AC1", g.ac1)]
-        if g.level == "ordinal":
-            rows += [("within one", g.within_one), ("AC2 (quadratic)", g.ac2), (a.ceiling.name, a.ceiling)]
-        lines += [f"  {n:24} {e.text()}" for n, e in rows]
-        shares = ", ".join(f"{k:g}: {e.value:.0%}" if not isinstance(k, str) else f"{k}: {e.value:.0%}"
-                           for k, e in g.prevalence.items() if e.value)  # fmt: skip
-        lines.append(f"  {'answers':24} {shares}")
-        lines += [f"  {p.first} and {p.second}: Spearman {p.spearman.text()}, exact {p.exact.text()}" for p in a.pairs]
-        lines += [f"  {who} rates {e.text()} above the others" for who, e in a.severity.items()]
-        lines += [
-            f"  {who} becomes more lenient (+) or stricter (-) over time: Spearman {e.text()}"
-            for who, e in a.drift.items()
-        ]
-        lines += [f"  without {who}: alpha {e.text()}" for who, e in a.without.items()]
-        for p in a.judges:
-            same = "" if p.alpha is None else f", {p.alpha.name} {p.alpha.text()}"
-            lines.append(f"  {p.first} against the mean of people: Spearman {p.spearman.text()}{same}")
-    lines += _set_and_part_lines(report)
-    if any(a.judges for a in report.aspects):
-        lines.append(
-            f"  (ScEdit prints alpha {PUBLISHED_JUDGE['alpha']} and Spearman {PUBLISHED_JUDGE['spearman']} between "
-            "people and its judge.)"
-        )
-    for who, seconds in report.seconds.items():
-        if seconds is not None:
-            lines.append(f"  {who}: {seconds:.0f} s an item (median)")
-    if report.pooled is not None:
-        lines += ["", f"{report.pooled.name}: {report.pooled.text()}"]
-        lines.append(
-            f"  (ScEdit prints {PUBLISHED_POOLED} pooled beside a mean of {PUBLISHED_MEAN} over its four metrics: "
-            "pooling raises alpha where metrics differ in level.)"
-        )
-    for row in projected_widths(report):
-        if row["now"] is not None:
-            wide = ", ".join(f"{n} more cases: {w:.2f}" for n, w in row.items() if n not in ("aspect", "now"))
-            lines.append(f"Width of the interval of alpha, {row['aspect']}: now {row['now']:.2f}; {wide}")
-    return lines

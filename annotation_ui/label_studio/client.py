@@ -10,7 +10,7 @@ from __future__ import annotations
 import hashlib
 import re
 import secrets
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -20,7 +20,7 @@ from label_studio_sdk.core.api_error import ApiError
 
 from annotation_ui.campaigns.campaign import campaign_task, form_task
 from annotation_ui.campaigns.groups import waiting_for
-from annotation_ui.label_studio.labeling_config import build_result, config_digest, label_config, task_data
+from annotation_ui.label_studio.labeling_config import config_digest, label_config, task_data
 from annotation_ui.label_studio.project_tasks import BROKEN_TASK, read_tasks, task_pages
 from annotation_ui.label_studio.validation import (
     PullResult,
@@ -36,7 +36,6 @@ from annotation_ui.tasks.base import RatingTask
 from curation.files.json_files import read_json
 from schemas.core.errors import DataError, UserError
 from schemas.core.ids import slug
-from schemas.verdicts import Verdict
 
 CHUNK = 1000
 CONFIG_CHANGED = "the labelling configuration of its project was changed since the push"
@@ -138,13 +137,7 @@ class LabelStudioSite:
         db.link(self.url, "person", [(person, str(who.json()["id"]))])
         return AnnotatorAccount(person, email, password)
 
-    def push(
-        self,
-        db: RatingsDB,
-        name: str,
-        *,
-        suggestions: Mapping[str, Sequence[Verdict]] | None = None,
-    ) -> PushResult:
+    def push(self, db: RatingsDB, name: str) -> PushResult:
         """Bring a campaign's items over: one project, or one a person where people must not see one another.
 
         Again it adds what is new and repeats nothing; tasks are looked up by their content id first, so a push that was
@@ -153,15 +146,12 @@ class LabelStudioSite:
         Args:
             db: The campaign with its assignments.
             name: Of the campaign.
-            suggestions: Verdicts of checks by item, to be shown as predictions; never for blind tasks.
 
         Raises:
-            UserError: predictions for a blind task, or see ``refuse_push``.
+            UserError: see ``refuse_push``.
         """
         campaign, items, assigned = db.campaign(name), db.items(name), db.assignments(name)
         task = form_task(campaign)
-        if suggestions and task.blind:
-            raise UserError(f"'{task.form.name}' is rated blind: predictions would bias it", fix="push without them")
         refuse_push(db, campaign, {a.person for a in assigned})
         whose: dict[str, list[str]] = {}
         apart = self._needs_own_projects(db, campaign, task)
@@ -181,14 +171,7 @@ class LabelStudioSite:
                 pairs = list(zip(chunk, map(str, done.task_ids or []), strict=True))
                 db.link(self.url, f"task/{name}/{owner}", pairs)
                 new += len(chunk)
-                for item, number in pairs:
-                    self._suggest(task, number, (suggestions or {}).get(item, ()))
         return PushResult(projects, new, known)
-
-    def _suggest(self, task: RatingTask, number: str, verdicts: Sequence[Verdict]) -> None:
-        if answers := task.suggest(verdicts):
-            result = build_result(answers, task.form)
-            self.sdk.predictions.create(task=int(number), result=result, model_version="checks")
 
     @staticmethod
     def _needs_own_projects(db: RatingsDB, campaign: Campaign, task: RatingTask) -> bool:
@@ -215,7 +198,7 @@ class LabelStudioSite:
             show_instruction=bool(campaign.settings.get("consent")),
             show_skip_button=False,
             maximum_annotations=int(campaign.settings["overlap"]),
-            show_collab_predictions=not task.blind,
+            show_collab_predictions=False,
         )
         return int(project.id)
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from copy import copy
 from typing import TYPE_CHECKING, Any, ClassVar
 
@@ -18,7 +18,6 @@ if TYPE_CHECKING:
     from curation.store.store import Store
 
 Numbers = Mapping[str, Mapping[str, float]]
-Suggested = Mapping[str, tuple[str, str, str]]
 
 
 class TaskItem(Frozen):
@@ -53,7 +52,6 @@ class RatingTask(ABC):
         source_hint: What to do where a store has nothing for it.
         sets: Fields of several choices whose sets are compared, too (Jaccard index).
         numbers: Numbers that stand for the answers of a ``one`` field, by field; without them they count from 0.
-        suggested: By check, what its objection suggests: a field, its answer, and a reason.
     """
 
     form: Form
@@ -65,7 +63,6 @@ class RatingTask(ABC):
     same_people: ClassVar[bool] = False
     sets: ClassVar[tuple[str, ...]] = ()
     numbers: ClassVar[Numbers] = {}
-    suggested: ClassVar[Suggested] = {}
     source_hint: ClassVar[str] = "construct or import script prompts first: scedit construct"
 
     def with_spans(self) -> RatingTask:
@@ -85,13 +82,6 @@ class RatingTask(ABC):
     @abstractmethod
     def items(self, store: Store) -> Iterator[TaskItem]:
         """What there is to judge in a store, in a stable order."""
-
-    def suggest(self, verdicts: Sequence[Verdict]) -> dict[str, Any]:
-        """Answers that the checks' verdicts on an item suggest; empty for none. Shown to people on request only."""
-        raised = [v.check for v in verdicts if v.label in ("drop", "unsure") and v.judged_by is None]
-        chosen = [self.suggested[check] for check in raised if check in self.suggested]
-        answers: dict[str, Any] = {field: answer for field, answer, _ in chosen}
-        return answers | {"reasons": list(dict.fromkeys(reason for *_, reason in chosen))} if chosen else {}
 
     def verdict(self, item: TaskItem, answers: Answers) -> tuple[Label, str]:
         """What checked answers say of an item, and why: ``drop`` if a yes/no question is answered no, else ``keep``.

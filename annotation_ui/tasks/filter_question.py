@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import TYPE_CHECKING, ClassVar
+from typing import TYPE_CHECKING
 
-from annotation_ui.tasks.base import RatingTask, Suggested, TaskItem
+from annotation_ui.tasks.base import RatingTask, TaskItem
 from annotation_ui.tasks.forms import (
     read_form,
 )
@@ -22,14 +22,6 @@ class FilterQuestion(RatingTask):
     about = "Filter script questions and their cut scripts"
     span_labels = (LEAK, FAIL)
     form = read_form("filter_question")
-    suggested: ClassVar[Suggested] = {
-        "leak_in_prompt": ("guides", "no", "new_object_leak"),
-        "related_knowledge": ("guides", "no", "old_knowledge_leak"),
-        "early_cut": ("guides", "no", "target_too_early"),
-        "near_duplicate": ("meaningful", "no", "duplicate"),
-        "question_form": ("meaningful", "no", "ungrammatical"),
-        "independent_question": ("depends", "no", "question_not_about_fact"),
-    }
 
     def items(self, store: Store) -> Iterator[TaskItem]:
         """Every script prompt of an edited fact."""

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from typing import TYPE_CHECKING, Any, ClassVar
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, ClassVar
 
 from annotation_ui.tasks.base import Numbers, RatingTask, TaskItem, join_reasons
 from annotation_ui.tasks.forms import (
@@ -12,7 +12,7 @@ from annotation_ui.tasks.forms import (
 )
 from annotation_ui.tasks.spans import LEAK
 from annotation_ui.tasks.store_items import edit_text, edited_prompts
-from schemas.verdicts import Label, Verdict
+from schemas.verdicts import Label
 
 if TYPE_CHECKING:
     from curation.store.store import Store
@@ -49,11 +49,6 @@ class VerifyLeakFlag(RatingTask):
                     "why": "; ".join(dict.fromkeys(v.reason for v in flags if v.reason)),
                 },
             )
-
-    def suggest(self, verdicts: Sequence[Verdict]) -> dict[str, Any]:
-        """A leak, where a check would drop the item for the words that it quotes."""
-        dropped = [v for v in verdicts if v.spans and v.label == "drop" and v.judged_by is None]
-        return {"leak": LEAKS, "reasons": ["marked_words"]} if dropped else {}
 
     def verdict(self, item: TaskItem, answers: Answers) -> tuple[Label, str]:
         """``drop`` if it leaks, with the words that do, else ``keep``."""

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING, Any
 
-from annotation_ui.tasks.base import RatingTask, Suggested, TaskItem, join_reasons
+from annotation_ui.tasks.base import RatingTask, TaskItem, join_reasons
 from annotation_ui.tasks.documents.probe_items import (
     SOURCE_HINT,
     level_of,
@@ -31,14 +31,6 @@ class CurateProbe(RatingTask):
     source_hint = SOURCE_HINT
     sets = ("tags",)
     form = read_form("curate_probe")
-    suggested: ClassVar[Suggested] = {
-        "one_blank": ("usable", "no", "wording"),
-        "answer_in_query": ("usable", "no", "gives_away"),
-        "answer_short": ("usable", "no", "long_answer"),
-        "answer_supported": ("usable", "no", "not_answered"),
-        "probe_stands_alone": ("usable", "no", "needs_context"),
-        "probe_repeats": ("usable", "no", "repeats"),
-    }
 
     def items(self, store: Store) -> Iterator[TaskItem]:
         """Every probe that no check has dropped."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, ClassVar
 
-from annotation_ui.tasks.base import Numbers, RatingTask, Suggested, TaskItem, join_reasons
+from annotation_ui.tasks.base import Numbers, RatingTask, TaskItem, join_reasons
 from annotation_ui.tasks.events.answer_tendency import scope_part
 from annotation_ui.tasks.events.event_items import (
     SOURCE_HINT,
@@ -37,11 +37,6 @@ class JudgeTendency(RatingTask):
     source_hint = SOURCE_HINT
     form = read_form("judge_tendency")
     numbers: ClassVar[Numbers] = {"label": {RIGHT: 1.0, WRONG: 0.0, UNSURE: 2.0}}
-    suggested: ClassVar[Suggested] = {
-        "stands_alone": ("label", UNSURE, "wording"),
-        "options_differ": ("label", UNSURE, "wording"),
-        "repeats_sibling": ("label", UNSURE, "repeats"),
-    }
 
     def part(self, item: TaskItem) -> str:
         """``in scope`` or ``out of scope``: nearly always one label in one of them says little of the other."""

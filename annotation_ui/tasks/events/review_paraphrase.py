@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from typing import TYPE_CHECKING, ClassVar
+from typing import TYPE_CHECKING
 
-from annotation_ui.tasks.base import RatingTask, Suggested, TaskItem
+from annotation_ui.tasks.base import RatingTask, TaskItem
 from annotation_ui.tasks.events.event_items import SOURCE_HINT, facts_of, numbered_lines, standing_events
 from annotation_ui.tasks.forms import read_form
 from annotation_ui.tasks.spans import FAIL
@@ -23,7 +23,6 @@ class ReviewParaphrase(RatingTask):
     span_labels = (FAIL,)
     source_hint = SOURCE_HINT
     form = read_form("review_paraphrase")
-    suggested: ClassVar[Suggested] = {"information_kept": ("complete", "no", "lost")}
 
     def items(self, store: Store) -> Iterator[TaskItem]:
         """Every event of a template that no check has dropped."""

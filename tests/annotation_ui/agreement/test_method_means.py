@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import pytest
 
+from annotation_ui.agreement.blocks import blocks_as_text, means_blocks
 from annotation_ui.agreement.judgements import Judgement, live_judgements
 from annotation_ui.agreement.method_means import (
     MethodMeans,
     facet_ratings,
-    means_lines,
     method_means,
     methods_of,
     stop_lines,
@@ -55,9 +55,8 @@ def test_a_task_without_a_scale_and_one_person_are_refused_in_a_sentence() -> No
     single_run = method_means(
         [Judgement("i", "c", Rater.person("ann"), "executability", 3)], {"i": "rome"}, make_task("rate_executability")
     )
-    assert "ann alone rated" in single_run.refused and means_lines(single_run)[1].startswith(
-        "Means corrected for severity: none"
-    )
+    assert "ann alone rated" in single_run.refused
+    assert blocks_as_text(means_blocks(single_run))[-1] == f"None, because {single_run.refused}."
     assert stop_lines(single_run._replace(width=0.5)) == [] and single_run.more is None and not single_run.reached
 
 
@@ -73,8 +72,8 @@ def test_the_stop_rule_says_how_far_it_is(means: MethodMeans) -> None:
 
 def test_the_lines_hold_every_figure(means: MethodMeans) -> None:
     assert means.report is not None
-    text = "\n".join(means_lines(means._replace(width=0.5)))
+    text = "\n".join(blocks_as_text(means_blocks(means._replace(width=0.5))))
     for e in [*means.report.means.values(), *means.report.severity.values()]:
         assert e.text(2) in text
-    assert all(f"{d.first} - {d.second}: {d.difference.text(2)}" in text for d in means.report.differences)
+    assert all(f"{d.first} - {d.second}" in text and d.difference.text(2) in text for d in means.report.differences)
     assert "Stop rule" in text

@@ -7,8 +7,6 @@ import re
 from pathlib import Path
 from typing import Any
 
-import pytest
-
 from annotation_ui.campaigns.campaign import make_task
 from annotation_ui.ratings import raters as people
 from annotation_ui.ratings.database import RatingsDB
@@ -81,42 +79,14 @@ def test_verdicts_and_lineage_come_out_of_the_snapshot(
     assert [(x["stage"], x["model"]) for x in lineage] == [("questions", "m")]
 
 
-@pytest.mark.parametrize("name", ["browse.show", "browse.show_funnel"])
 def test_a_snapshot_that_cannot_be_read_is_told_and_the_page_stands(
-    db: RatingsDB, store: Store, open_page: Open, tmp_path: Path, name: str
+    db: RatingsDB, store: Store, open_page: Open, tmp_path: Path
 ) -> None:
     pilot(db, store, "ann", task=TASK)
-    page = open_page(name, "lea", store=tmp_path / "gone.duckdb")
+    page = open_page("browse.show", "lea", store=tmp_path / "gone.duckdb")
     assert "gone.duckdb" in page.warning[0].value.replace("\\", "")
 
 
-def test_the_funnel_counts_verdicts_by_check_and_label(
-    db: RatingsDB, store: Store, open_page: Open, tmp_path: Path
-) -> None:
-    pilot(db, store, "ann", task="filter_question")
-    for n, item in enumerate(list(db.items("pilot"))[:3]):
-        by = "early_cut@1"
-        label = "drop" if n else "keep"
-        store.put(
-            [
-                Verdict(key=verdict_key(item_id=item, by=by), item_id=item, by=by, label=label, reason="r"),  # type: ignore[arg-type]
-                Verdict(key=f"m/{item}", item_id=item, by="cosine@1", label=None, value=0.5, unit="cosine"),
-            ]
-        )
-    store.copy_to(tmp_path / "snap.duckdb")
-    (rows,) = tables(open_page("browse.show_funnel", "lea", store=tmp_path / "snap.duckdb"))
-    assert {(r["verdict by"], r["label"]): r["count"] for r in rows} == {
-        ("early_cut@1", "keep"): "1", ("early_cut@1", "drop"): "2", ("cosine@1", "measured"): "3",
-    }  # fmt: skip
-    assert "--store" in texts(open_page("browse.show_funnel", "lea"))
-
-
-def test_no_campaign_and_an_empty_snapshot_are_told(
-    db: RatingsDB, store: Store, open_page: Open, tmp_path: Path
-) -> None:
+def test_no_campaign_is_told(db: RatingsDB, open_page: Open) -> None:
     people.invite(db, "lea", role="lead")
     assert "no campaign" in texts(open_page("browse.show", "lea"))
-    store.copy_to(tmp_path / "snap.duckdb")
-    page = open_page("browse.show_funnel", "lea", store=tmp_path / "snap.duckdb")
-    assert not tables(page) and "None in this snapshot" in texts(page)
-    assert '"fact"' in page.code[0].value

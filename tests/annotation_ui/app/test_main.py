@@ -123,7 +123,7 @@ def test_the_lead_sees_progress_agreement_and_decides(db: RatingsDB, store: Stor
         served.enter(page, app, secrets["lea"])
         page.get_by_text("24 of 24 answers").wait_for()
         page.add_init_script(UNKNOWN)
-        for address in ("progress", "agreement", "adjudicate", "items", "funnel", "guidelines", "progress"):
+        for address in ("progress", "agreement", "adjudicate", "items", "guidelines", "progress"):
             page.goto(app.url + address)
             page.locator("h1, .se-lead, .st-key-adjudicate-bar").first.wait_for()
             page.locator("[data-test-script-state='notRunning']").wait_for()
@@ -146,8 +146,6 @@ def test_the_lead_sees_progress_agreement_and_decides(db: RatingsDB, store: Stor
         page.get_by_text("All disagreements are decided").wait_for()
         page.get_by_role("link", name="Items").click()
         page.get_by_text("12 of 12 items").wait_for()
-        page.get_by_role("link", name="Funnel").click()
-        page.get_by_text("All counts of the store").wait_for()
     assert db.adjudications("pilot")[items[0]].answers == {"coherence": 6, "consistency": 7, "completeness": 1}
 
 

@@ -38,7 +38,7 @@ def test_a_round_at_the_keyboard(files: tuple[Path, Path], tmp_path: Path) -> No
     text = f"{alpha['value']:.3f} [{alpha['low']:.3f}, {alpha['high']:.3f}]"
     assert text in output
     assert text in page.read_text()
-    assert "ScEdit Table 5: 0.35" in output
+    assert "ScEdit Table 5" in output and "  0.35\n" in output
     assert "12 items with a disagreement" in call("disagreements", "pilot", "-r", db).output
     assert "0 settled items" in call("gold", "pilot", "-r", db, "--out", tmp_path / "g.jsonl").output
     assert b"person:ann" in store.read_bytes()

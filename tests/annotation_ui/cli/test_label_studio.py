@@ -8,14 +8,13 @@ from typing import Any
 
 import pytest
 
-from annotation_ui.label_studio.labeling_config import build_result, task_data
+from annotation_ui.label_studio.labeling_config import task_data
 from annotation_ui.label_studio.validation import PullResult
 from annotation_ui.ratings.database import RatingsDB
 from annotation_ui.tasks.filter_question import FilterQuestion
-from curation.store.store import Store
 from schemas.core.errors import DataError, UserError
-from schemas.verdicts import Verdict
 from tests.annotation_ui.cli.conftest import call
+from tests.support.app.label_studio_results import build_result
 from tests.support.commands import json_value
 
 client: Any = pytest.importorskip("annotation_ui.label_studio.client", reason="label-studio-sdk is not installed")
@@ -113,11 +112,7 @@ class Site:
 
     url = "http://ls"
 
-    def __init__(self) -> None:
-        self.suggested: Any = "not asked"
-
-    def push(self, db: RatingsDB, name: str, *, suggestions: Any = None) -> Any:
-        self.suggested = suggestions
+    def push(self, db: RatingsDB, name: str) -> Any:
         return client.PushResult({"*": 5, "ann": 6}, 2, 1)
 
     def pull(self, db: RatingsDB, name: str) -> PullResult:
@@ -138,19 +133,6 @@ def test_a_push_names_everybody_s_address(pilot: tuple[Path, list[str]], site: S
     output = call("label-studio", "push", "p", "-r", pilot[0]).output.splitlines()
     assert "http://ls/projects/5/" in output[1] and output[1].endswith("everybody")
     assert "http://ls/projects/6/" in output[2] and output[2].endswith("ann")
-    assert site.suggested is None
-
-
-def test_suggestions_are_the_verdicts_on_the_campaign_s_items_only(
-    pilot: tuple[Path, list[str]], files: tuple[Path, Path], site: Site
-) -> None:
-    db, items = pilot
-    with Store.open(files[1], write=True) as store:
-        for item in (items[0], "f" * 20):
-            store.put([Verdict(key=f"v/{item}", item_id=item, by="early_cut@1", label="drop", reason="in step 1")])
-    result = json_value(call("label-studio", "push", "p", "-r", db, "--suggest", files[1], "--json").stdout)
-    assert result == {"projects": {"*": 5, "ann": 6}, "new": 2, "known": 1}
-    assert {i: [v.check for v in suggested] for i, suggested in site.suggested.items()} == {items[0]: ["early_cut"]}
 
 
 def test_a_task_that_is_gone_there_sets_the_status_too(pilot: tuple[Path, list[str]], site: Site) -> None:

@@ -184,7 +184,7 @@ def test_programs_are_named_before_any_figure(files: tuple[Path, Path]) -> None:
         assert first is not None
         ratings.save("p", "synthetic-ann", first.item, {"executability": 3}, form="rate_executability@3")
     lines = call("agreement", "p", "-r", db, "--resamples", 20).output.splitlines()
-    assert lines[1].startswith("SYNTHETIC: synthetic-ann")
+    assert lines[1].startswith("Synthetic: synthetic-ann")
 
 
 @pytest.mark.parametrize("words", [("import",), ("agreement",), ("disagreements",), ("gold", "--out", "x")])

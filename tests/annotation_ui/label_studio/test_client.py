@@ -10,14 +10,13 @@ from typing import Any
 import pytest
 
 from annotation_ui.campaigns.campaign import CampaignOptions, assign_items, create_campaign, make_task
-from annotation_ui.label_studio.labeling_config import build_result
 from annotation_ui.ratings import raters as people
 from annotation_ui.ratings.database import RatingsDB
 from annotation_ui.tasks.filter_question import FilterQuestion
 from curation.store.store import Store
 from schemas.core.errors import UserError
-from schemas.verdicts import Verdict
 from tests.support.app import served_app as served
+from tests.support.app.label_studio_results import build_result
 
 client: Any = pytest.importorskip("annotation_ui.label_studio.client", reason="label-studio-sdk is not installed")
 project_tasks: Any = pytest.importorskip(
@@ -190,28 +189,11 @@ def test_a_project_that_was_made_and_not_written_down_is_found_by_its_title(
     assert site.push(db, "c").projects == {"*": 2}
 
 
-def test_nothing_shared_out_and_suggestions_for_a_blind_task_are_refused(
-    db: RatingsDB, store: Store, site: Any
-) -> None:
+def test_a_push_before_anything_is_assigned_is_refused(db: RatingsDB, store: Store, site: Any) -> None:
     create_campaign(db, store, "c", make_task("rate_script"), CampaignOptions(overlap=1))
     with pytest.raises(UserError, match="nothing of 'c' is assigned"):
         site.push(db, "c")
-    people.invite(db, "ann")
-    assign_items(db, "c")
-    with pytest.raises(UserError, match="rated blind"):
-        site.push(db, "c", suggestions={"x": []})
     assert site.sdk.made == {}
-
-
-def test_suggestions_go_with_the_task_of_their_item(db: RatingsDB, store: Store, site: Any) -> None:
-    campaign(db, store, "filter_question", 1, "ann")
-    item = db.assignments("c")[3].item
-    flag = Verdict(key="v", item_id=item, by="early_cut@1", label="drop", reason="in step 1")
-    keep = Verdict(key="w", item_id="x", by="early_cut@1", label="keep")
-    site.push(db, "c", suggestions={item: [flag], db.assignments("c")[0].item: [keep]})
-    (one,) = site.sdk.predicted
-    assert str(one["task"]) == db.remote_names(URL, "task/c/*")[item]
-    assert {r["from_name"] for r in one["result"]} == {"guides", "reasons"}
 
 
 def test_a_pull_turns_pages_and_takes_each_answer_once(

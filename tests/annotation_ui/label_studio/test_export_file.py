@@ -10,12 +10,13 @@ import pytest
 from annotation_ui.campaigns.campaign import CampaignOptions, assign_items, create_campaign, make_task
 from annotation_ui.campaigns.control_items import RaterControlItem
 from annotation_ui.label_studio.client import read_export
-from annotation_ui.label_studio.labeling_config import build_result, task_data
+from annotation_ui.label_studio.labeling_config import task_data
 from annotation_ui.ratings import raters as people
 from annotation_ui.ratings.database import RatingsDB
 from curation.store.store import Store
 from schemas.core.errors import DataError, UserError
 from tests.annotation_ui.cli.conftest import call
+from tests.support.app.label_studio_results import build_result
 
 
 def test_exports_that_are_none_are_refused(tmp_path: Path) -> None:

@@ -19,7 +19,6 @@ import pytest
 
 from annotation_ui.campaigns.answer_import import import_campaign
 from annotation_ui.campaigns.campaign import CampaignOptions, assign_items, create_campaign, make_task, rater_progress
-from annotation_ui.label_studio.labeling_config import build_result
 from annotation_ui.ratings import raters as people
 from annotation_ui.ratings.database import RatingsDB
 from annotation_ui.tasks.filter_question import FilterQuestion
@@ -29,6 +28,7 @@ from schemas.core.errors import UserError
 from schemas.verdicts import Verdict
 from tests.annotation_ui.cli.conftest import call
 from tests.support.app import served_app as served
+from tests.support.app.label_studio_results import build_result
 
 NAMES = ("synthetic-ann", "synthetic-bob", "synthetic-cho")
 FORM = FilterQuestion.form
@@ -168,8 +168,6 @@ def test_blind_tasks_have_a_project_a_person_and_never_predictions(folder: Path,
     with pytest.raises(UserError, match="nothing of 'rate' is assigned"):
         site.push(db, "rate")
     assign_items(db, "rate")
-    with pytest.raises(UserError, match="predictions would bias it"):
-        site.push(db, "rate", suggestions={"x": []})
     assert set(site.push(db, "rate").projects) == {"synthetic-dan", "synthetic-eve"}
     for number in db.remote_names(site.url, "project/rate").values():
         text = str(next(pages(site, int(number)))["data"])
@@ -177,9 +175,7 @@ def test_blind_tasks_have_a_project_a_person_and_never_predictions(folder: Path,
 
 
 @pytest.mark.slow
-def test_a_push_that_was_stopped_is_completed_and_suggestions_are_shown(
-    folder: Path, db: RatingsDB, store: Store
-) -> None:
+def test_a_push_that_was_stopped_is_completed(folder: Path, db: RatingsDB, store: Store) -> None:
     from annotation_ui.label_studio.client import LabelStudioSite
     from tests.support.app.label_studio_server import read_access
 
@@ -187,18 +183,13 @@ def test_a_push_that_was_stopped_is_completed_and_suggestions_are_shown(
     people.invite(db, "synthetic-fay", synthetic=True)
     create_campaign(db, store, "half", make_task("filter_question"), CampaignOptions(overlap=1))
     assign_items(db, "half")
-    item = db.assignments("half")[0].item
-    by = "early_cut@1"
-    flag = Verdict(key=f"verdict/{by}/{item}", item_id=item, by=by, label="unsure", reason="in step 1")
-    ((_, project),) = site.push(db, "half", suggestions={item: [flag]}).projects.items()
+    ((_, project),) = site.push(db, "half").projects.items()
     db.connection.execute(
         "DELETE FROM links WHERE kind = 'task/half/*'"
     )  # as if it had been stopped before it wrote down what it did
     assert site.push(db, "half")[1:] == (0, 24)
     tasks = {t["data"]["scedit_item"]: t for t in pages(site, project)}
     assert len(tasks) == 24
-    ((predicted,),) = [t["predictions"] for t in tasks.values() if t["predictions"]]
-    assert predicted["result"][0]["value"]["choices"] == ["no"]
 
 
 HOSTILE: tuple[dict[str, Any], ...] = (

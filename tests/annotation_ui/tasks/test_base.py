@@ -93,9 +93,3 @@ def test_answers_that_do_not_pass_name_item_form_and_how_many_faults() -> None:
 def test_what_is_kept_is_tidied_first() -> None:
     tidy = FilterQuestion().checked(ITEM, {"comment": " why \n", **YES, "reasons": []})
     assert tidy == {**YES, "comment": "why"} and list(tidy)[-1] == "comment"
-
-
-@pytest.mark.parametrize("name", [n for n in TASKS.names() if n not in ("filter_question", "verify_leak")])
-def test_a_task_without_suggestions_suggests_nothing(name: str) -> None:
-    flag = Verdict(key="v", item_id="i", by="early_cut@1", label="drop", reason="in step 1")
-    assert make_task(name).suggest([flag]) == {}

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import pytest
-
 from annotation_ui.tasks.filter_question import FilterQuestion
 from curation.shipped import mini_split
 from curation.store.store import Store
@@ -44,30 +42,3 @@ def test_a_fact_without_an_edit_has_nothing_to_filter(store: Store) -> None:
     plain: list[Record] = [case.fact.model_copy(update={"new": None, "change": "none"})]
     store.put(plain)
     assert len(list(TASK.items(store))) == before - len(case.prompts)
-
-
-def test_objections_of_checks_suggest_a_no_with_their_reason_once() -> None:
-    suggestions = TASK.suggest([said("early_cut"), said("leak_in_prompt", "unsure"), said("leak_in_prompt")])
-    assert suggestions == {"guides": "no", "reasons": ["target_too_early", "new_object_leak"]}
-
-
-@pytest.mark.parametrize(
-    "verdict",
-    [
-        said("early_cut", "keep"),
-        said("early_cut", None),
-        said("early_cut", "unscored"),
-        said("cosine"),
-        said("early_cut", person="person:ann/"),
-    ],
-)
-def test_nothing_else_suggests_anything(verdict: Verdict) -> None:
-    assert TASK.suggest([verdict]) == {}
-
-
-@pytest.mark.parametrize("check", FilterQuestion.suggested)
-def test_every_suggestion_passes_the_form_once_the_rest_is_yes(check: str) -> None:
-    suggestions = TASK.suggest([said(check)])
-    answers = {**{f.name: "yes" for f in TASK.form.asked_fields()}, **suggestions}
-    assert TASK.form.faults(answers) == []
-    assert set(suggestions["reasons"]) <= set(FilterQuestion.form.field("reasons").allowed)

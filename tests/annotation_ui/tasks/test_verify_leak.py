@@ -55,17 +55,6 @@ def test_a_flag_without_words_a_kept_item_and_a_person_s_verdict_are_no_work(sto
     assert list(TASK.items(store)) == []
 
 
-def test_a_leak_is_suggested_only_where_a_check_would_drop_for_words() -> None:
-    assert TASK.suggest([flag("i", "x", label="drop")]) == {"leak": "leaks", "reasons": ["marked_words"]}
-    assert TASK.form.faults(TASK.suggest([flag("i", "x", label="drop")])) == []
-    for other in (
-        flag("i", "x", label="unsure"),
-        flag("i", "", label="drop"),
-        flag("i", "x", by="person:ann/verify_leak@2", label="drop"),
-    ):
-        assert TASK.suggest([other]) == {}
-
-
 def test_other_words_need_naming(store: Store) -> None:
     answers = {"leak": "leaks", "reasons": ["other_words"]}
     assert TASK.form.faults(answers) == ["the reason 'other_words' needs a comment"]

@@ -14,7 +14,6 @@ from curation.store.store import Store
 from schemas.core.errors import DataError
 from schemas.documents.document import DocumentProbe
 from schemas.verdicts import Verdict
-from tests.support.curation.verdicts import make_verdict
 from tests.support.documents.records import document_store
 
 TASK = CurateProbe()
@@ -96,13 +95,6 @@ def test_what_cannot_be_kept_is_refused(store: Store, answers: dict[str, Any], f
 def test_an_unusable_probe_of_level_3_needs_no_tags(store: Store) -> None:
     answers = {"usable": "no", "right": "yes", "level": 3, "reasons": ["irrelevant"]}
     assert TASK.faults(item_at(store, 1), answers) == []
-
-
-def test_checks_suggest_reasons() -> None:
-    verdicts = [make_verdict("i", "drop", "answer_in_query@1"), make_verdict("i", "unsure", "probe_repeats@1")]
-    assert TASK.suggest(verdicts) == {"usable": "no", "reasons": ["gives_away", "repeats"]}
-    assert TASK.suggest([make_verdict("i", "unsure", "tag_known@1")]) == {}
-    assert TASK.suggest([make_verdict("i", "drop", "person:ann/answer_short@1")]) == {}
 
 
 def test_a_correction_is_made_where_all_say_the_same(store: Store) -> None:

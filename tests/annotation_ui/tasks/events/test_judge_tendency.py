@@ -13,7 +13,6 @@ from curation.rules.selection import SelectionStream
 from curation.store.store import Store
 from schemas.core.errors import DataError
 from schemas.verdicts import Verdict
-from tests.support.curation.verdicts import make_verdict
 
 TASK = make_task("judge_tendency")
 
@@ -78,10 +77,3 @@ def test_what_cannot_be_kept_is_refused(events: Store, answers: dict[str, Any], 
     with pytest.raises(DataError) as error:
         TASK.records(first(events), answers, person="ann")
     assert fault in str(error.value)
-
-
-def test_checks_suggest_to_be_unsure() -> None:
-    verdicts = [make_verdict("i", "drop", "stands_alone@1"), make_verdict("i", "unsure", "repeats_sibling@1")]
-    assert TASK.suggest(verdicts) == {"label": "unsure", "reasons": ["wording", "repeats"]}
-    assert TASK.form.faults(TASK.suggest(verdicts)) == []
-    assert TASK.suggest([make_verdict("i", "drop", "person:ann/stands_alone@1")]) == {}

@@ -7,7 +7,6 @@ from annotation_ui.tasks.events.review_paraphrase import bare_words
 from curation.store.store import Store
 from schemas.lineage import Lineage
 from schemas.verdicts import Verdict
-from tests.support.curation.verdicts import make_verdict
 from tests.support.events import make_event, make_fact_question
 
 TASK = make_task("review_paraphrase")
@@ -42,8 +41,3 @@ def test_a_no_drops_the_event_with_its_reason(events: Store) -> None:
     verdict = TASK.records(item, answers, person="ann")[0]
     assert isinstance(verdict, Verdict)
     assert (verdict.label, verdict.reason) == ("drop", "complete, lost")
-
-
-def test_a_lost_name_suggests_a_no() -> None:
-    assert TASK.suggest([make_verdict("i", "drop", "information_kept@1")]) == {"complete": "no", "reasons": ["lost"]}
-    assert TASK.suggest([make_verdict("i", "keep", "information_kept@1")]) == {}
