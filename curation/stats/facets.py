@@ -92,39 +92,34 @@ def fit_facets(design: FacetDesign, *, variance: dict[str, float] | None = None)
 
 
 class _Parts:
-    """Index arrays that every step needs.
+    """Matrices that every step needs.
 
     Attributes:
-        columns, signs: Columns of each rating's effects among the outer ones, and their signs (ratings, effects); a
-            sign of 0 where a rating has no such effect.
-        pairs: For every two of threshold above, threshold below and effects of a rating, the place of their product in
-            the outer block, flat (ratings, entries, entries).
-        every: Columns of those entries (ratings, entries).
-        of: Unit of each rating.
+        upper, lower: Sparse (ratings, outer columns and units): the distance of each rating to the threshold above and
+            below it as a sum of thresholds, effects and its unit; where there is no threshold, of the rest.
     """
 
     def __init__(self, design: FacetDesign) -> None:
         self.design, self.cuts = design, int(design.cuts[-1])
-        self.width = self.cuts + design.effects.shape[1]
-        self.has_upper, self.has_lower = design.upper >= 0, design.lower >= 0
-        self.columns, self.signs = _entries(design.effects, self.cuts)
-        every = np.column_stack([np.maximum(design.upper, 0), np.maximum(design.lower, 0), self.columns])
-        self.every = every
-        self.pairs = (every[:, :, None] * self.width + every[:, None, :]).ravel()
-        self.of = design.units.of
+        self.width, rows = self.cuts + design.effects.shape[1], len(design.upper)
+        rest = [-design.effects, _indicator(design.units.of, -1.0, rows, len(design.units.names))]
+        self.upper, self.lower = (
+            sparse.csr_array(sparse.hstack([_indicator(side, 1.0, rows, self.cuts), *rest]))
+            for side in (design.upper, design.lower)
+        )
 
     def precision(self, variance: dict[str, float]) -> Floats:
-        """Of every outer column."""
-        out = np.concatenate([np.zeros(self.cuts), self.design.fixed])
+        """Of every outer column and unit."""
+        units = np.full(len(self.design.units.names), 1 / variance["unit"])
+        out = np.concatenate([np.zeros(self.cuts), self.design.fixed, units])
         for b in self.design.blocks:
             out[self.cuts + b.start : self.cuts + b.stop] = 1 / variance[b.name]
         return out
 
-    def chances(self, outer: Floats, unit: Floats) -> tuple[Floats, Floats, Floats]:
+    def chances(self, x: Floats) -> tuple[Floats, Floats, Floats]:
         """Distance of each rating to the threshold above and below, and its probability."""
-        effect = (self.signs * outer[self.columns]).sum(axis=1) + unit[self.of]
-        b = np.where(self.has_upper, outer[self.every[:, 0]] - effect, np.inf)
-        a = np.where(self.has_lower, outer[self.every[:, 1]] - effect, -np.inf)
+        b = np.where(self.design.upper >= 0, self.upper @ x, np.inf)
+        a = np.where(self.design.lower >= 0, self.lower @ x, -np.inf)
         flip = a > 0  # on the side where the difference does not cancel
         p = np.where(flip, expit(-a) - expit(-b), expit(b) - expit(a))
         return b, a, np.maximum(p, 1e-300)
@@ -134,19 +129,8 @@ class _Parts:
         for low, high in zip(self.design.cuts[:-1], self.design.cuts[1:], strict=True):
             if np.any(np.diff(outer[low:high]) <= 0):
                 return -math.inf
-        *_, p = self.chances(outer, unit)
-        held = float(self.precision(variance) @ outer**2) + float(unit @ unit) / variance["unit"]
-        return float(np.log(p).sum()) - 0.5 * held
-
-
-def _entries(effects: Any, cuts: int) -> tuple[Ints, Floats]:
-    """A sparse matrix's columns and values by row (ratings, most entries of a row), filled up with zeros."""
-    count = np.diff(effects.indptr)
-    columns = np.zeros((len(count), int(count.max())), dtype=np.int64)
-    signs = np.zeros(columns.shape)
-    there = np.arange(columns.shape[1])[None, :] < count[:, None]
-    columns[there], signs[there] = effects.indices + cuts, effects.data
-    return columns, signs
+        x = np.concatenate([outer, unit])
+        return float(np.log(self.chances(x)[2]).sum()) - 0.5 * float(self.precision(variance) @ x**2)
 
 
 def _start(design: FacetDesign) -> Floats:
@@ -162,31 +146,21 @@ def _start(design: FacetDesign) -> Floats:
 
 
 def _curvature(parts: _Parts, outer: Floats, unit: Floats, variance: dict[str, float]) -> _Curvature:
-    b, a, p = parts.chances(outer, unit)
+    x, precision, width = np.concatenate([outer, unit]), parts.precision(variance), parts.width
+    b, a, p = parts.chances(x)
     fb, fa = expit(b) * expit(-b), expit(a) * expit(-a)
     gb, ga = fb / p, -fa / p
     bb, aa, ab = fb * (expit(-b) - expit(b)) / p - gb**2, -fa * (expit(-a) - expit(a)) / p - ga**2, -ga * gb
-    precision, width, units = parts.precision(variance), parts.width, len(unit)
-    upper, lower = parts.has_upper * 1.0, parts.has_lower * 1.0
-    slopes = np.column_stack([gb * upper, ga * lower, -parts.signs * (gb + ga)[:, None]])
-    gradient = np.bincount(parts.every.ravel(), slopes.ravel(), minlength=width) - precision * outer
-    both = bb + aa + 2 * ab
-    second = np.empty((len(bb), parts.every.shape[1], parts.every.shape[1]))  # of the log-likelihood, by two entries
-    second[:, 0, 0], second[:, 1, 1] = bb * upper, aa * lower
-    second[:, 0, 1] = second[:, 1, 0] = ab * upper * lower
-    second[:, 0, 2:] = second[:, 2:, 0] = -parts.signs * ((bb + ab) * upper)[:, None]
-    second[:, 1, 2:] = second[:, 2:, 1] = -parts.signs * ((aa + ab) * lower)[:, None]
-    second[:, 2:, 2:] = both[:, None, None] * parts.signs[:, :, None] * parts.signs[:, None, :]
-    block = -np.bincount(parts.pairs, second.ravel(), minlength=width * width).reshape(width, width)
-    beside = np.column_stack([(bb + ab) * upper, (aa + ab) * lower, -both[:, None] * parts.signs])
-    rows = np.repeat(parts.of, parts.every.shape[1])
-    cross = sparse.coo_array((beside.ravel(), (rows, parts.every.ravel())), shape=(units, width))
+    gradient = parts.upper.T @ gb + parts.lower.T @ ga - precision * x
+    (bb_, aa_, ab_), (up, low) = (sparse.diags_array(d) for d in (bb, aa, ab)), (parts.upper, parts.lower)
+    second = sparse.csr_array(up.T @ (bb_ @ up + ab_ @ low) + low.T @ (ab_ @ up + aa_ @ low))  # by two columns
+    held = sparse.csr_array(sparse.diags_array(precision) - second)
     return _Curvature(
-        gradient,
-        np.asarray(np.bincount(parts.of, -(gb + ga), minlength=units) - unit / variance["unit"], dtype=np.float64),
-        np.asarray(block + np.diag(precision), dtype=np.float64),
-        np.asarray(np.bincount(parts.of, -both, minlength=units) + 1 / variance["unit"], dtype=np.float64),
-        sparse.csr_array(cross),
+        gradient[:width],
+        gradient[width:],
+        held[:width, :width].toarray(),
+        held.diagonal()[width:],
+        held[width:, :width],
     )
 
 

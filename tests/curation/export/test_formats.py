@@ -9,10 +9,6 @@ import pytest
 
 from curation.export.elken_format import elken_rows
 from curation.export.formats import EXPORTERS, export
-from curation.export.mulfe_format import (
-    development_rows,
-    evaluation_rows,
-)
 from curation.export.parquet import tables_of_type, write_parquet
 from curation.export.publish import publish
 from curation.loaders import load
@@ -52,16 +48,6 @@ def test_which_shapes_hold_events_and_documents(tmp_path: Path, split: Split) ->
 def test_the_shipped_shapes_are_those_of_the_split(tmp_path: Path, name: tuple[str, str]) -> None:
     export(mini_split(), tmp_path / "x.json", name[1])
     assert (tmp_path / "x.json").read_text() == ((SHIPPED / "mini/mini.jsonl").parent / name[0]).read_text()
-
-
-def test_wrong_formats(tmp_path: Path) -> None:
-    only_t = make_split("t", [c for c in mini_split().cases if c.fact.change == "temporal"])
-    for name in ("scedit-cf", "counterfact"):
-        with pytest.raises(UserError, match=f"no case that {name} can hold"):
-            export(only_t, tmp_path / "x.json", name)
-    assert not list(tmp_path.iterdir())
-    with pytest.raises(UserError, match="unknown exporter 'scedit'.*allowed: split, scedit-cf"):
-        export(only_t, tmp_path / "x.json", "scedit")
 
 
 @pytest.mark.parametrize("name", EXPORTERS.names())
@@ -126,18 +112,6 @@ def test_the_published_file_comes_back_record_by_record(shared: Path, tmp_path: 
     assert not {r.event for r in before.records if hasattr(r, "event")} & keys
     assert {r.id for r in after.records} == {r.id for r in before.records}
     assert {e.id for e in after.events} <= {e.id for e in before.events} and len(keys) <= 1
-
-
-DOCUMENT = document_case()
-
-
-def test_a_document_has_the_published_fields() -> None:
-    (row,) = evaluation_rows([DOCUMENT])
-    assert list(row) == ["doc", "meta", "id", "probes"] and row["meta"] == {"entity": "Orla Bridge"}
-    assert [list(p) for p in row["probes"]] == [["query", "answer", "level", "tags", "id"]] * 4
-    assert {p["level"] for p in row["probes"]} == {"1", "2", "3"}
-    (row,) = development_rows([DOCUMENT])
-    assert "tag" in row["generated_probes"][0] and "meta" not in row
 
 
 @pytest.mark.parametrize(("part", "format"), [("test", "mulfe"), ("dev", "mulfe-dev")])

@@ -150,25 +150,14 @@ REFUSED = "did not write, or that was changed since"
 
 
 def test_its_own_output_and_no_other(tmp_path: Path) -> None:
+    """What a person wrote, ``--force`` and inputs: by the commands, in ``scenarios/test_overwriting.py``."""
     place = tmp_path / "out"
-    write(place, "1")
     with outputs_of("split export", [place]):
         write_text(place, "twice in one command")
         write_text(place, "2")
-    assert place.read_text() == "2"
     with pytest.raises(UserError, match=f"'scedit store dump' {REFUSED}.*--force"):
         write(place, command="store dump")
-    place.write_text("2, with a remark by hand")
-    with pytest.raises(UserError, match=REFUSED):
-        write(place)
-    assert place.read_text() == "2, with a remark by hand"
-    write(place, "3", force=True)
-    write(place, "4")
-    assert place.read_text() == "4"
     write_text(place, "the guard ended with its command")
-    (tmp_path / "thesis").write_text("never written by a command")
-    with pytest.raises(UserError, match=REFUSED):
-        write(tmp_path / "thesis")
 
 
 @pytest.mark.parametrize("text", ["", "[]", "{", '{"a": 1}', "\xff"])

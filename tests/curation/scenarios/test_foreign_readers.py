@@ -107,19 +107,3 @@ def test_memit_finds_each_field_of_its_counterfact_evaluation(tmp_path: Path) ->
         assert (rewrite["target_new"]["str"], rewrite["target_true"]["str"]) == (fact.new_object.text, fact.old.text)
         assert rewrite["relation_id"] == fact.relation.id
         assert all(record[name] and all(isinstance(p, str) for p in record[name]) for name in MEMIT_PROMPTS)
-
-
-# Formats that ``pandas.read_json`` reads, one value a line or one array; the split file's header is a line of its own.
-
-
-def test_pandas_reads_the_tables_of_a_release(tmp_path: Path) -> None:
-    pandas = pytest.importorskip("pandas", reason="the package pandas is not installed")
-    cases = mini_split().cases
-    export(mini_split(), tmp_path / "r", "datasets")
-    frame = pandas.read_parquet(tmp_path / "r" / "data" / "cases.parquet")
-    assert list(frame["case"]) == [c.key for c in cases]
-    assert [list(p) for p in frame["paraphrases"]] == [list(c.fact.paraphrases) for c in cases]
-    prompts = pandas.read_parquet(tmp_path / "r" / "data" / "prompts.parquet")
-    own = prompts[prompts["neighbour"].isna()]
-    assert list(own["text"]) == [p.text for c in cases for p in c.prompts]
-    assert not set(prompts["case"]) - set(frame["case"])

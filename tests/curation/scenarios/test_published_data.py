@@ -2,16 +2,13 @@
 
 from __future__ import annotations
 
-import time
 from collections import Counter
 from pathlib import Path
 
 import pytest
 
 from curation.loaders import load
-from curation.store.store import Store
-from schemas.extras import Extra
-from tests.support.curation.published_records import kinds, of
+from tests.support.curation.published_records import kinds
 
 COUNTS = [  # file, format, facts, facts that cannot be used, other records by kind
     ("facts_dev.jsonl", "facts-dev", 300, 0, {"fact": 1445, "neighbour": 1858}),
@@ -48,14 +45,6 @@ def test_real_files(shared: Path, name: str, format: str, facts: int, losses: in
     assert set(import_result.places) == {f.key for f in import_result.facts}
 
 
-def test_all_counterfact_edits_load_quickly(shared: Path) -> None:
-    start = time.process_time()
-    names = ("edit", "train", "val")
-    count = sum(len(load(shared / "data" / "counterfact" / f"counterfact-{n}.json").facts) for n in names)
-    assert count == 21_355
-    assert time.process_time() - start < 10
-
-
 @pytest.mark.parametrize("name", ["zsre/zsre_mend_train-1k.json", "wikifactdiff/shape_from_templama.jsonl"])
 def test_a_cut_copy_says_so_and_gives_its_whole_records(shared: Path, tmp_path: Path, name: str) -> None:
     file = shared / "data" / name
@@ -67,17 +56,3 @@ def test_a_cut_copy_says_so_and_gives_its_whole_records(shared: Path, tmp_path: 
     with pytest.raises(Exception, match="skip-bad"):
         import_result.require()
     assert import_result.require(skip_bad=True)
-
-
-def test_the_store_keeps_everything(shared: Path, tmp_path: Path) -> None:
-    names = ("scedit/shape_example_cf.json", "knowedit/readme_examples.json", "ripple/readme_example.json")
-    for n, name in enumerate(names):
-        import_result = load(shared / "data" / name)
-        with Store.open(tmp_path / f"{n}.duckdb", create=True) as store:
-            store.put([*import_result.facts, *import_result.records])
-            for record in (*import_result.facts, *import_result.records):
-                assert store.get(record.key) == record
-            extras = list(store.all(Extra, parent=import_result.facts[0].key))
-        assert {e.key for e in extras} == {
-            e.key for e in of(import_result, Extra) if e.subject_key == import_result.facts[0].key
-        }

@@ -174,11 +174,6 @@ def test_one_method_has_no_difference_and_never_stops() -> None:
     assert facets.differences == () and facets.widest == 0.0 and not facets.reached(9.0)
 
 
-def test_one_person_is_refused_in_words() -> None:
-    with pytest.raises(UserError, match="p1 alone rated"):
-        facet_report([r for r in unfair(np.random.default_rng(3), 9) if r.person == "p1"])
-
-
 @pytest.mark.slow
 @pytest.mark.timeout(1800)
 @pytest.mark.parametrize(("aspects", "overlap", "studies"), [(1, 2, 150), (3, 2, 60)])

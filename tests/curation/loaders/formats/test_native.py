@@ -51,7 +51,11 @@ def facts(draw: st.DrawFn) -> Fact:
     )
 
 
-apart = facts().filter(lambda fact: fact.new is None or not {*fact.old.names} & {*fact.new.names})
+def folded(thing: Object) -> set[str]:
+    return {name.casefold() for name in thing.names}
+
+
+apart = facts().filter(lambda fact: fact.new is None or not folded(fact.old) & folded(fact.new))
 
 
 @settings(max_examples=80, deadline=None, suppress_health_check=[HealthCheck.too_slow])
