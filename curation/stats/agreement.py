@@ -29,10 +29,9 @@ from curation.stats.bounded import Spread, beta_ends, case_mean_estimate
 from curation.stats.estimates import Estimate, Floats, sums_by, undefined
 from curation.stats.intervals import LEAST_CASES
 from curation.stats.rating_table import Category, RatingTable
-from schemas.core.errors import UserError
 
 Level = Literal["nominal", "ordinal", "interval", "ratio"]
-Weights = Literal["identity", "linear", "quadratic", "ordinal"]
+Weights = Literal["identity", "quadratic"]
 
 
 def coincidences(counts: Floats) -> Floats:
@@ -79,34 +78,21 @@ def _distances(totals: Floats, domain: Floats, level: Level) -> Floats:
     return np.asarray(np.divide(apart, both, out=np.zeros_like(apart), where=both != 0) ** 2)[None]
 
 
-def gwet_weights(numbers: Floats, weights: Weights | Floats) -> Floats:
+def gwet_weights(numbers: Floats, weights: Weights) -> Floats:
     """Weights (q, q) of partial agreement between categories: 1 on the diagonal, 0 for the most distant.
 
     Args:
         numbers: The q categories as numbers, ascending.
-        weights: ``identity`` (AC1), ``linear`` and ``quadratic`` (by distance), ``ordinal`` (by the number of pairs
-            among the categories from one to the other), or a symmetric matrix with 1 on the diagonal.
+        weights: ``identity`` (AC1), or ``quadratic`` (by squared distance).
 
     Example:
-        >>> gwet_weights(np.array([1.0, 2.0, 3.0]), "ordinal").round(4)[0].tolist()
-        [1.0, 0.6667, 0.0]
+        >>> gwet_weights(np.array([1.0, 2.0, 3.0]), "quadratic")[0].tolist()
+        [1.0, 0.75, 0.0]
     """
-    q = len(numbers)
-    if not isinstance(weights, str):
-        matrix = np.asarray(weights, dtype=np.float64)
-        if matrix.shape != (q, q) or not np.allclose(matrix, matrix.T) or not np.allclose(np.diag(matrix), 1):
-            raise UserError("weights are not a symmetric matrix with ones on the diagonal", allowed=f"shape {q} x {q}")
-        return matrix
-    if weights == "identity" or q < 2:
-        return np.eye(q)
+    if weights == "identity" or len(numbers) < 2:
+        return np.eye(len(numbers))
     apart = np.abs(numbers[:, None] - numbers[None, :])
-    if weights == "linear":
-        return np.asarray(1 - apart / apart.max())
-    if weights == "quadratic":
-        return np.asarray(1 - (apart / apart.max()) ** 2)
-    steps = np.abs(np.arange(q)[:, None] - np.arange(q)[None, :])
-    pairs = steps * (steps + 1) / 2
-    return np.asarray(1 - pairs / pairs.max())
+    return np.asarray(1 - (apart / apart.max()) ** 2)
 
 
 def unit_agreement(counts: Floats, weights: Floats) -> Floats:
@@ -132,12 +118,10 @@ def gwet_of_sums(sums: Floats, weights: Floats) -> Floats:
     """AC1 or AC2 of summed units (resamples, 3 + q): (resamples,), NaN where it is undefined."""
     q = len(weights)
     paired, rated = sums[:, 1], sums[:, 2]
-    lost = np.full(len(sums), np.nan)
-    observed = np.divide(sums[:, 0], paired, out=lost.copy(), where=paired > 0)
+    observed = np.divide(sums[:, 0], paired, out=np.full(len(sums), np.nan), where=paired > 0)
     shares = np.divide(sums[:, 3:], rated[:, None], out=np.full((len(sums), q), np.nan), where=rated[:, None] > 0)
     by_chance = weights.sum() / (q * (q - 1)) * (shares * (1 - shares)).sum(axis=1)
-    room = 1 - by_chance
-    return np.asarray(np.divide(observed - by_chance, room, out=lost, where=np.abs(room) > 1e-12))
+    return np.asarray((observed - by_chance) / (1 - by_chance))
 
 
 _LEAST_DISAGREEMENT = 8  # by simulation: 4 covers 84 % near a ceiling; 1,000 is far too wide for near-perfect raters
@@ -252,8 +236,8 @@ def _numbers(table: RatingTable) -> list[float]:
     return [float(n) if isinstance(c, str) else float(c) for n, c in enumerate(table.scale)]
 
 
-def gwet(table: RatingTable, *, weights: Weights | Floats = "identity", resampling: Resampling = DEFAULT) -> Estimate:
-    """Gwet's AC1 (identity weights) or AC2 (any others) with an interval from resampling cases.
+def gwet(table: RatingTable, *, weights: Weights = "identity", resampling: Resampling = DEFAULT) -> Estimate:
+    """Gwet's AC1 (identity weights) or AC2 (quadratic ones) with an interval from resampling cases.
 
     Unlike alpha it stays near the plain agreement where nearly all ratings are equal. It depends on how many categories
     the scale has, used or not: declare the scale when building the table. Units with one rating count towards how often
@@ -261,7 +245,7 @@ def gwet(table: RatingTable, *, weights: Weights | Floats = "identity", resampli
 
     Args:
         table: The ratings.
-        weights: Partial agreement: ``identity``, ``linear``, ``quadratic``, ``ordinal``, or a matrix (q, q).
+        weights: Partial agreement: ``identity`` or ``quadratic``.
         resampling: Resamples (of cases), seed, confidence.
 
     Example:
@@ -270,19 +254,16 @@ def gwet(table: RatingTable, *, weights: Weights | Floats = "identity", resampli
         >>> round(gwet(rating_table(rows)).value, 3)
         0.68
     """
-    custom = not isinstance(weights, str)
-    name = "AC1" if not custom and weights == "identity" else f"AC2 ({'custom' if custom else weights})"
+    name = "AC1" if weights == "identity" else f"AC2 ({weights})"
     why = why_unpaired(table)
     if not why and len(table.scale) < 2:
         why = f"all values are equal ({table.scale[0]}) and the scale has no other category"
-    if not why and not table.ordered and not custom and weights != "identity":
+    if not why and not table.ordered and weights != "identity":
         why = "the categories are names without a declared order"
     if why:
         return undefined(name, why, n=len(table.units))
     matrix = gwet_weights(np.array(_numbers(table)), weights)
     value = float(gwet_of_sums(gwet_sums(table.counts, matrix).sum(axis=0)[None], matrix)[0])
-    if np.isnan(value):
-        return undefined(name, "agreement by chance is certain under these weights", n=len(table.units))
     wider = _with_unseen_cases(table)
     groups = wider.case_groups
     sums = sums_by(groups.of, gwet_sums(wider.counts, matrix), len(groups.names))

@@ -60,7 +60,7 @@ class _Curvature(NamedTuple):
     cross: Any
 
 
-def fit_facets(design: FacetDesign, *, variance: dict[str, float] | None = None) -> FacetFit:
+def fit_facets(design: FacetDesign) -> FacetFit:
     """Fit the cumulative logit model ``P(rating <= k) = logistic(threshold_k - effect)``.
 
     The effect of a rating is its method on the aspect, its case, item and unit (an item on the aspect), less the
@@ -70,17 +70,14 @@ def fit_facets(design: FacetDesign, *, variance: dict[str, float] | None = None)
 
     Args:
         design: From ``facet_design``.
-        variance: Fixed variances by block, to fit without estimating them (``unit`` among them).
     """
     width = design.effects.shape[1]
     names = [*(b.name for b in design.blocks), "unit"]
-    now = dict(variance) if variance is not None else dict.fromkeys(names, 0.5)
+    now = dict.fromkeys(names, 0.5)
     outer, unit = np.concatenate([_start(design), np.zeros(width)]), np.zeros(len(design.units.names))
     freedom = dict.fromkeys(names, 0.0)
-    parts, converged = _Parts(design), variance is not None
+    parts, converged = _Parts(design), False
     for _ in range(_ROUNDS):
-        if variance is not None:
-            break
         outer, unit, at = _maximum(parts, outer, unit, now, steps=2)
         new, freedom = _variances(parts, outer, unit, at, _inverse(at), now)
         converged = all(abs(new[k] - now[k]) < _CLOSE * (now[k] + 0.05) for k in names)
