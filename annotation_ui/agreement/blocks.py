@@ -23,7 +23,7 @@ GLOSSARY = (
 )
 
 
-class Block(NamedTuple):
+class AgreementBlock(NamedTuple):
     """A heading, a paragraph, a table (with rows), or a picture: of alpha, or of the answers to an aspect (text)."""
 
     kind: Literal["heading", "text", "note", "warn", "table", "alpha", "answers"]
@@ -31,27 +31,27 @@ class Block(NamedTuple):
     rows: Rows = ()
 
 
-def agreement_blocks(report: TaskReport, means: MethodMeans | None = None) -> Iterator[Block]:
+def agreement_blocks(report: TaskReport, means: MethodMeans | None = None) -> Iterator[AgreementBlock]:
     """Everything that is said of a report, in order."""
     people = f"{counted(len(report.people), 'person', 'people')} ({', '.join(report.people) or 'nobody yet'})"
     items = f"{counted(report.items, 'item')} in {counted(report.cases, 'case')}"
-    yield Block("text", f"{report.task}: {items}, {people}. Intervals: 95 %, over cases.")
+    yield AgreementBlock("text", f"{report.task}: {items}, {people}. Intervals: 95 %, over cases.")
     if report.synthetic:
         names = ", ".join(report.synthetic)
-        yield Block("warn", f"Synthetic: {names} are programs. Nothing here says how people agree.")
-    yield Block("note", GLOSSARY)
+        yield AgreementBlock("warn", f"Synthetic: {names} are programs. Nothing here says how people agree.")
+    yield AgreementBlock("note", GLOSSARY)
     yield from _summary(report)
     for aspect in report.aspects:
         yield from _aspect(aspect)
-    yield Block(
+    yield AgreementBlock(
         "table", rows=[{"sets of choices": f"{n}, {e.name}", "value": e.text()} for n, e in report.sets.items()]
     )
     yield from _section("By part of the items", _parts(report))
     if report.pooled is not None:
-        yield Block("heading", "Pooled over aspects")
-        yield Block("text", f"{report.pooled.name}: {report.pooled.text()}")
+        yield AgreementBlock("heading", "Pooled over aspects")
+        yield AgreementBlock("text", f"{report.pooled.name}: {report.pooled.text()}")
         note = "Pooling raises alpha if aspects differ in level, so this is no summary of them. "
-        yield Block("note", f"{note}The paper's {PUBLISHED_POOLED} is such a value.")
+        yield AgreementBlock("note", f"{note}The paper's {PUBLISHED_POOLED} is such a value.")
     yield from _section("Width of alpha's interval with more cases", _widths(report))
     paces = [{"person": p, "seconds an item (median)": f"{s:.0f}"} for p, s in report.seconds.items() if s is not None]
     yield from _section("Pace", paces)
@@ -59,13 +59,13 @@ def agreement_blocks(report: TaskReport, means: MethodMeans | None = None) -> It
         yield from means_blocks(means)
 
 
-def _section(title: str, rows: Rows) -> Iterator[Block]:
+def _section(title: str, rows: Rows) -> Iterator[AgreementBlock]:
     if rows:
-        yield Block("heading", title)
-        yield Block("table", rows=rows)
+        yield AgreementBlock("heading", title)
+        yield AgreementBlock("table", rows=rows)
 
 
-def _summary(report: TaskReport) -> Iterator[Block]:
+def _summary(report: TaskReport) -> Iterator[AgreementBlock]:
     """Alpha of every aspect as a table and a picture, with the paper's value."""
     name = report.aspects[0].agreement.alpha.name if report.aspects else "alpha"
     rows: list[dict[str, object]] = [{"aspect": a.aspect, name: a.agreement.alpha.text()} for a in report.aspects]
@@ -73,14 +73,14 @@ def _summary(report: TaskReport) -> Iterator[Block]:
     if published:
         for row, a in zip(rows, report.aspects, strict=True):
             row["ScEdit Table 5"] = "" if a.published is None else f"{a.published:.2f}"
-    yield Block("table", rows=rows)
-    yield Block("alpha")
+    yield AgreementBlock("table", rows=rows)
+    yield AgreementBlock("alpha")
     if published:
         note = "Table 5 has the paper's alpha (three people, 400 scripts, level not stated; orange in the picture). "
-        yield Block("note", f"{note}Its four values have a mean of {PUBLISHED_MEAN}.")
+        yield AgreementBlock("note", f"{note}Its four values have a mean of {PUBLISHED_MEAN}.")
 
 
-def _aspect(a: AspectReport) -> Iterator[Block]:
+def _aspect(a: AspectReport) -> Iterator[AgreementBlock]:
     g = a.agreement
     rows = [(g.alpha.name, g.alpha), ("exact agreement", g.exact), ("Gwet's AC1", g.ac1)]
     if g.level == "ordinal":
@@ -101,19 +101,21 @@ def _aspect(a: AspectReport) -> Iterator[Block]:
         {"person": p, **{name: some[p].text(2) for name, some in each.items() if some}}
         for p in next((some for some in each.values() if some), {})
     ]
-    yield Block("heading", f"{a.aspect} ({counted(g.ratings, 'answer')})")
-    yield Block("answers", a.aspect)
-    yield Block("table", rows=[*values, {"statistic": "answers", "value": ", ".join(shares)}])
-    yield Block("table", rows=pairs)
-    yield Block("table", rows=people)
+    yield AgreementBlock("heading", f"{a.aspect} ({counted(g.ratings, 'answer')})")
+    yield AgreementBlock("answers", a.aspect)
+    yield AgreementBlock("table", rows=[*values, {"statistic": "answers", "value": ", ".join(shares)}])
+    yield AgreementBlock("table", rows=pairs)
+    yield AgreementBlock("table", rows=people)
     for p in a.judges:
         words = [f"Spearman {p.spearman.text()}", f"Kendall {p.kendall.text()}"]
         words += [f"{p.alpha.name} {p.alpha.text()}"] if p.alpha is not None else []
         words += [f"mean difference {p.difference.text(2)}"] if p.difference is not None else []
-        yield Block("text", f"{p.first} against the mean of people: {'; '.join(words)}")
+        yield AgreementBlock("text", f"{p.first} against the mean of people: {'; '.join(words)}")
     if a.judges:
         note = f"The paper prints alpha {PUBLISHED_JUDGE['alpha']} and Spearman {PUBLISHED_JUDGE['spearman']} between "
-        yield Block("note", f"{note}people and its judge. Even a perfect judge could not exceed the ceiling above.")
+        yield AgreementBlock(
+            "note", f"{note}people and its judge. Even a perfect judge could not exceed the ceiling above."
+        )
 
 
 def _parts(report: TaskReport) -> Rows:
@@ -135,15 +137,15 @@ def _widths(report: TaskReport) -> Rows:
     ]
 
 
-def means_blocks(means: MethodMeans) -> Iterator[Block]:
+def means_blocks(means: MethodMeans) -> Iterator[AgreementBlock]:
     """Means of methods corrected for severity, with intervals; the reason if there are none."""
-    yield Block("heading", "Means of methods, corrected for severity")
+    yield AgreementBlock("heading", "Means of methods, corrected for severity")
     if means.report is None:
-        yield Block("text", f"None, because {means.refused}.")
+        yield AgreementBlock("text", f"None, because {means.refused}.")
         return
     r = means.report
     if not r.converged:
-        yield Block("warn", "The fit did not converge: treat these figures with care.")
+        yield AgreementBlock("warn", "The fit did not converge: treat these figures with care.")
     each = [
         {"aspect": aspect, "method": method, "mean": e.text(2), "uncorrected mean": f"{r.raw[aspect, method]:.2f}",
          "ratings": e.n}
@@ -153,16 +155,16 @@ def means_blocks(means: MethodMeans) -> Iterator[Block]:
         {"aspect": d.aspect, "difference": f"{d.first} - {d.second}", "points": d.difference.text(2)}
         for d in r.differences
     ]
-    yield Block("table", rows=each)
-    yield Block("table", rows=apart)
-    yield Block("table", rows=[{"person": who, "severity": e.text(2)} for who, e in r.severity.items()])
+    yield AgreementBlock("table", rows=each)
+    yield AgreementBlock("table", rows=apart)
+    yield AgreementBlock("table", rows=[{"person": who, "severity": e.text(2)} for who, e in r.severity.items()])
     note = "A mean here is the mean if every person had rated every item (many-facet ordinal model; 95 % intervals by "
-    yield Block("note", f"{note}case). Severity is in logits: a person above 0 rates lower than the others.")
+    yield AgreementBlock("note", f"{note}case). Severity is in logits: a person above 0 rates lower than the others.")
     for line in [*means.left_out, *stop_lines(means)]:
-        yield Block("text", line)
+        yield AgreementBlock("text", line)
 
 
-def blocks_as_text(blocks: Iterable[Block]) -> list[str]:
+def blocks_as_text(blocks: Iterable[AgreementBlock]) -> list[str]:
     """Blocks as lines of text; pictures are left out."""
     lines: list[str] = []
     for block in blocks:

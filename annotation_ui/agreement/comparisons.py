@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from annotation_ui.agreement.judgements import Judgement, live_judgements
 from annotation_ui.campaigns.campaign import campaign_task
 from annotation_ui.ratings.database import RatingsDB
-from annotation_ui.tasks.comparison.pairs import OUTCOMES, ComparisonTask, method_of
+from annotation_ui.tasks.generated_scripts import OUTCOMES, ComparisonTask, method_of
 from curation.stats.bradley_terry import PairedComparison, Strengths, bradley_terry
 from schemas.core.errors import UserError
 from schemas.generated_scripts import GeneratedScript

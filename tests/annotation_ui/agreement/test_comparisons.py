@@ -12,7 +12,7 @@ from annotation_ui.agreement.report import agreement_report, disagreements
 from annotation_ui.campaigns.campaign import CampaignOptions, assign_items, create_campaign, make_task
 from annotation_ui.ratings import raters as people
 from annotation_ui.ratings.database import RatingsDB
-from annotation_ui.tasks.comparison.pairs import method_of
+from annotation_ui.tasks.generated_scripts import method_of
 from curation.stats.bootstrap import Resampling
 from curation.stats.bradley_terry import Strengths
 from curation.store.store import Store

@@ -18,8 +18,8 @@ from annotation_ui.campaigns.campaign import CampaignOptions, assign_items, crea
 from annotation_ui.campaigns.control_items import RaterControlItem
 from annotation_ui.ratings import raters as people
 from annotation_ui.ratings.database import RatingsDB
-from annotation_ui.tasks.filter_question import FilterQuestion
-from annotation_ui.tasks.rate_script import RateScript
+from annotation_ui.tasks.generated_scripts import RateScript
+from annotation_ui.tasks.script_questions import FilterQuestion
 from curation.store.store import Store
 from schemas.raters import Rater
 from schemas.ratings import Rating

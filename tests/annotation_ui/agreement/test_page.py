@@ -12,8 +12,8 @@ from annotation_ui.agreement.judgements import Judgement
 from annotation_ui.agreement.method_means import MethodMeans
 from annotation_ui.agreement.page import page_body, write_page
 from annotation_ui.agreement.report import agreement_report
-from annotation_ui.tasks.filter_question import FilterQuestion
-from annotation_ui.tasks.rate_script import RateScript
+from annotation_ui.tasks.generated_scripts import RateScript
+from annotation_ui.tasks.script_questions import FilterQuestion
 from curation.stats.bootstrap import Resampling
 from curation.stats.estimates import Estimate
 from curation.stats.facet_means import FacetReport, MethodDifference

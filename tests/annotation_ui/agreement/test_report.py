@@ -10,8 +10,8 @@ import pytest
 
 from annotation_ui.agreement.judgements import Judgement, judgement_table
 from annotation_ui.agreement.report import agreement_report, disagreements, projected_widths
-from annotation_ui.tasks.filter_question import FilterQuestion
-from annotation_ui.tasks.rate_script import RateScript
+from annotation_ui.tasks.generated_scripts import RateScript
+from annotation_ui.tasks.script_questions import FilterQuestion
 from curation.stats.agreement import alpha
 from curation.stats.bootstrap import Resampling
 from curation.stats.correlation import ceiling, mean_correlation, spearman_brown

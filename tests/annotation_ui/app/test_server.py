@@ -13,7 +13,7 @@ from annotation_ui.ratings import database
 from annotation_ui.ratings import raters as people
 from annotation_ui.ratings.database import RatingsDB
 from annotation_ui.ratings.drafts import read_draft
-from annotation_ui.tasks.rate_script import RateScript
+from annotation_ui.tasks.generated_scripts import RateScript
 from curation.store.store import Store
 from tests.annotation_ui.app.conftest import pilot
 

@@ -13,7 +13,7 @@ from annotation_ui.campaigns.options import CampaignOptions
 from annotation_ui.campaigns.settled_items import SettledItem, settled_answers
 from annotation_ui.ratings import raters
 from annotation_ui.ratings.database import RatingsDB
-from annotation_ui.tasks.documents.curate_probe import CurateProbe
+from annotation_ui.tasks.probes import CurateProbe
 from curation.store.store import Store
 from tests.support.documents.records import document_store
 

@@ -11,7 +11,7 @@ import pytest
 from annotation_ui.label_studio.labeling_config import task_data
 from annotation_ui.label_studio.validation import PullResult
 from annotation_ui.ratings.database import RatingsDB
-from annotation_ui.tasks.filter_question import FilterQuestion
+from annotation_ui.tasks.script_questions import FilterQuestion
 from schemas.core.errors import DataError, UserError
 from tests.annotation_ui.cli.conftest import call
 from tests.support.app.label_studio_results import build_result

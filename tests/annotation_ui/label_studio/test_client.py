@@ -12,7 +12,7 @@ import pytest
 from annotation_ui.campaigns.campaign import CampaignOptions, assign_items, create_campaign, make_task
 from annotation_ui.ratings import raters as people
 from annotation_ui.ratings.database import RatingsDB
-from annotation_ui.tasks.filter_question import FilterQuestion
+from annotation_ui.tasks.script_questions import FilterQuestion
 from curation.store.store import Store
 from schemas.core.errors import UserError
 from tests.support.app import served_app as served

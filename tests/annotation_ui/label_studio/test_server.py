@@ -21,7 +21,7 @@ from annotation_ui.campaigns.answer_import import import_campaign
 from annotation_ui.campaigns.campaign import CampaignOptions, assign_items, create_campaign, make_task, rater_progress
 from annotation_ui.ratings import raters as people
 from annotation_ui.ratings.database import RatingsDB
-from annotation_ui.tasks.filter_question import FilterQuestion
+from annotation_ui.tasks.script_questions import FilterQuestion
 from annotation_ui.tasks.spans import mark
 from curation.store.store import Store
 from schemas.core.errors import UserError

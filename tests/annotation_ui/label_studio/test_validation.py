@@ -14,7 +14,7 @@ from annotation_ui.label_studio.labeling_config import task_data
 from annotation_ui.label_studio.validation import RawAnnotation, validate_annotations
 from annotation_ui.ratings import raters as people
 from annotation_ui.ratings.database import RatingsDB
-from annotation_ui.tasks.filter_question import FilterQuestion
+from annotation_ui.tasks.script_questions import FilterQuestion
 from annotation_ui.tasks.spans import mark
 from curation.store.store import Store
 from tests.support.app.label_studio_results import build_result

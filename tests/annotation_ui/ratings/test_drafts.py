@@ -10,7 +10,7 @@ from annotation_ui.ratings.database import RatingsDB
 from annotation_ui.ratings.drafts import keep_draft, read_draft
 from annotation_ui.ratings.records import Assignment, Campaign, CampaignItem
 from annotation_ui.tasks.base import TaskItem
-from annotation_ui.tasks.filter_question import FilterQuestion
+from annotation_ui.tasks.script_questions import FilterQuestion
 from schemas.core.errors import UserError
 
 FORM = FilterQuestion.form

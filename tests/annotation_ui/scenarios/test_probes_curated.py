@@ -16,7 +16,7 @@ from annotation_ui.campaigns.options import CampaignOptions
 from annotation_ui.ratings import raters
 from annotation_ui.ratings.database import RatingsDB
 from annotation_ui.tasks.base import TaskItem
-from annotation_ui.tasks.documents.probe_items import level_of
+from annotation_ui.tasks.probes import level_of
 from curation.loaders.importer import import_split
 from curation.rules.release import freeze
 from curation.rules.rule import DocumentRule

@@ -9,7 +9,7 @@ import pytest
 from annotation_ui.campaigns.campaign import make_task
 from annotation_ui.tasks import TASKS
 from annotation_ui.tasks.base import TaskItem
-from annotation_ui.tasks.filter_question import FilterQuestion
+from annotation_ui.tasks.script_questions import FilterQuestion
 from curation.store.store import Store
 from schemas.core.errors import DataError
 from schemas.verdicts import Verdict

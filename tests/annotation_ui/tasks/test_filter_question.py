@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from annotation_ui.tasks.filter_question import FilterQuestion
+from annotation_ui.tasks.script_questions import FilterQuestion
 from curation.shipped import mini_split
 from curation.store.store import Store
 from schemas.core.records import Record

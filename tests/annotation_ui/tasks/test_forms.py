@@ -7,10 +7,9 @@ from typing import Any
 import pytest
 
 from annotation_ui.tasks import TASKS
-from annotation_ui.tasks.filter_question import FilterQuestion
 from annotation_ui.tasks.forms import COMMENT_LENGTH, Field, FieldOption
-from annotation_ui.tasks.quality_sample import QualitySample
-from annotation_ui.tasks.rate_script import RateScript
+from annotation_ui.tasks.generated_scripts import RateScript
+from annotation_ui.tasks.script_questions import FilterQuestion, QualitySample
 
 YES = {"meaningful": "yes", "depends": "yes", "changes": "yes", "guides": "yes"}
 SEVEN = {"coherence": 7, "consistency": 7, "completeness": 7}

@@ -10,8 +10,7 @@ import pytest
 from annotation_ui.campaigns.campaign import make_task
 from annotation_ui.tasks.base import TaskItem
 from annotation_ui.tasks.forms import Field
-from annotation_ui.tasks.likert import generated_items
-from annotation_ui.tasks.rate_script import RateScript
+from annotation_ui.tasks.generated_scripts import RateScript, generated_items
 from curation.shipped import mini_split
 from curation.store.store import Store
 from schemas.core.errors import UserError

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from annotation_ui.campaigns.campaign import make_task
-from annotation_ui.tasks.quality_sample import QualitySample
+from annotation_ui.tasks.script_questions import QualitySample
 from curation.quality.sample import draw, keep_sample
 from curation.shipped import mini_split
 from curation.store.store import Store

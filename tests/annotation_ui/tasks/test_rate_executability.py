@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from annotation_ui.campaigns.campaign import make_task
-from annotation_ui.tasks.rate_executability import RateExecutability
+from annotation_ui.tasks.generated_scripts import RateExecutability
 from curation.store.store import Store
 from schemas.core.errors import DataError
 from schemas.generated_scripts import GeneratedScript

@@ -6,7 +6,7 @@ import json
 
 import pytest
 
-from annotation_ui.tasks.rate_script import RateScript
+from annotation_ui.tasks.generated_scripts import RateScript
 from curation.shipped import mini_split
 from curation.store.store import Store
 from schemas.core.errors import DataError

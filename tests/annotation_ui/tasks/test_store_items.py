@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from annotation_ui.tasks.store_items import edited_prompts, question_of
+from annotation_ui.tasks.script_questions import edited_prompts, question_of
 from curation.shipped import mini_split
 from curation.store.store import Store
 from schemas.core.records import Record

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from annotation_ui.campaigns.campaign import make_task
-from annotation_ui.tasks.verify_leak import VerifyLeakFlag
+from annotation_ui.tasks.script_questions import VerifyLeakFlag
 from curation.store.store import Store
 from schemas.verdicts import Label, Span, Verdict, verdict_key
 

@@ -13,7 +13,7 @@ from annotation_ui.campaigns.answer_import import import_campaign
 from annotation_ui.campaigns.campaign import CampaignOptions, assign_items, create_campaign, make_task
 from annotation_ui.ratings import raters as people
 from annotation_ui.ratings.database import RatingsDB
-from annotation_ui.tasks.comparison.pairs import method_of
+from annotation_ui.tasks.generated_scripts import method_of
 from curation.store.store import Store
 from schemas.core.errors import DataError
 from schemas.generated_scripts import GeneratedScript

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from annotation_ui.tasks.base import TaskItem
-from annotation_ui.tasks.documents.curate_probe import CurateProbe
+from annotation_ui.tasks.probes import CurateProbe
 from curation.store.store import Store
 from schemas.core.errors import DataError
 from schemas.documents.document import DocumentProbe

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from annotation_ui.tasks.documents.probe_items import level_name, level_of, new_version, probe_items
+from annotation_ui.tasks.probes import level_name, level_of, new_version, probe_items
 from curation.store.store import Store
 from tests.support.curation.verdicts import make_verdict
 from tests.support.documents.records import BRIDGE, TRAM, document_store, make_document, make_probe

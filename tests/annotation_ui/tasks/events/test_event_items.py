@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from annotation_ui.campaigns.campaign import make_task
-from annotation_ui.tasks.events.event_items import facts_of, standing_events, tendencies_of
+from annotation_ui.tasks.event_questions import facts_of, standing_events, tendencies_of
 from curation.store.store import Store
 from tests.support.curation.verdicts import make_verdict
 from tests.support.events import MERGER, MOVE, make_event, make_fact_question

@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import pytest
 
-from annotation_ui.tasks.events.open_answers import answered_questions
+from annotation_ui.tasks.open_answers import answered_questions
 from curation.store.store import Store
 from schemas.core.errors import UserError
 from tests.support.events import event_case

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from annotation_ui.campaigns.campaign import make_task
-from annotation_ui.tasks.events.review_paraphrase import bare_words
+from annotation_ui.tasks.event_questions import bare_words
 from curation.store.store import Store
 from schemas.lineage import Lineage
 from schemas.verdicts import Verdict

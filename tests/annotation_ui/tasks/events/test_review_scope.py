@@ -8,7 +8,7 @@ import pytest
 
 from annotation_ui.campaigns.campaign import make_task
 from annotation_ui.tasks.base import TaskItem
-from annotation_ui.tasks.events.review_scope import triplet_of
+from annotation_ui.tasks.event_questions import triplet_of
 from curation.store.store import Store
 from schemas.events.questions import FactQuestion
 from schemas.verdicts import Verdict
