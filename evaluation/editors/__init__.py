@@ -23,6 +23,8 @@ EDITORS = Registry(
         "emmet",
         "alphaedit",
         "mend",
+        "malmen",
+        "rledit",
         "boost",
     ),
     listing="scedit model editors",

@@ -19,6 +19,9 @@ from evaluation.models.hooks import replace_output
 from evaluation.models.language_model import LM
 from evaluation.models.layout import linear_shape
 
+ALL = torch.zeros(1, dtype=torch.long)
+"""``edit_of`` of passes whose rows all see the one change."""
+
 
 class LowerLayerStates:
     """What the first edited layer reads of each text, computed once and kept on the CPU.
@@ -44,12 +47,13 @@ class LowerLayerStates:
         return TargetBatch(self._lm, texts, self._layer, hidden=hidden.to(self._lm.device), tuples=self._tuples)
 
 
-def gradients(maps: Sequence[str], rows: TargetBatch) -> dict[str, GradientPairs]:
+def gradients(maps: Sequence[str], rows: TargetBatch, *, answers: bool = False) -> dict[str, GradientPairs]:
     """Inputs and output gradients of linear maps, each text's loss being the mean NLL of its goals.
 
     Args:
         maps: Names of the maps' modules, none of them below the layer where the batch starts.
         rows: The texts, of the unedited model.
+        answers: Only tokens after which a goal is predicted count.
     """
     lm, sizes = rows.lm, map_shapes(rows.lm, maps)
     added = {
@@ -67,8 +71,11 @@ def gradients(maps: Sequence[str], rows: TargetBatch) -> dict[str, GradientPairs
             hooks.enter_context(replace_output(lm.module(name), add))
         loss = rows.nll().sum()  # rows do not touch each other: each gets its own gradient
         slopes = torch.autograd.grad(loss, [added[name] for name in maps])
+    read = rows.mask.float()
+    if answers:
+        read = torch.zeros_like(read).index_put((rows.rows, rows.positions), torch.ones((), device=read.device))
     return {
-        name: GradientPairs(keys[name], d.float(), rows.mask.float() * (d.abs().sum(-1) > 0))
+        name: GradientPairs(keys[name], d.float(), read * (d.abs().sum(-1) > 0))
         for name, d in zip(maps, slopes, strict=True)
     }
 

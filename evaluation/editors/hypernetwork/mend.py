@@ -88,6 +88,7 @@ class Mend(CheckpointEditor):
     params: Params
     rows: ClassVar[int] = 32
     """Edits of one pass."""
+    trainer: ClassVar[type[Trainer]] = Trainer
     _ready: Checkpoint | None = None
 
     # --- what is edited, and what it is learnt from -------------------------------------------------------------------
@@ -144,7 +145,8 @@ class Mend(CheckpointEditor):
         identity = self.identity(data.digest)
         state = out.with_name(out.name + ".state")
         task = self.training_task(cases)
-        trained = Trainer(self.lm, task, p, state=state, identity=identity, on_step=on_step, minutes=minutes).run()
+        trainer = self.trainer(self.lm, task, p, state=state, identity=identity, on_step=on_step, minutes=minutes)
+        trained = trainer.run()
         write_checkpoint(
             out,
             trained.network.state_dict(),
@@ -222,12 +224,13 @@ class Mend(CheckpointEditor):
 
 
 class Checkpoint(NamedTuple):
-    """A trained network with what it is for."""
+    """A trained network with what it is for; ``answers``: only tokens before the new object count."""
 
     network: EditNetworks
     layers: tuple[int, ...]
     model: str
     maps: tuple[str, ...]
+    answers: bool
 
     @classmethod
     def load(cls, path: Path | str, method: str = "mend") -> Checkpoint:
@@ -242,10 +245,13 @@ class Checkpoint(NamedTuple):
             if identity["method"] != method:
                 raise ValueError(f"it is one of '{identity['method']}'")
             maps = tuple(name.removesuffix(".weight") for name in manifest["weights"])
-            network = EditNetworks(shapes, rank=identity["params"]["rank"], step=1.0, seed=0)
+            joint = any(name.endswith("log_damping") for name in tensors)
+            network = EditNetworks(shapes, rank=identity["params"]["rank"], step=1.0, seed=0, joint=joint)
             network.load_state_dict({k: v.float() for k, v in tensors.items()})
             network.eval().requires_grad_(False)
-            return cls(network, tuple(identity["params"]["layers"]), identity["model"], maps)
+            params = identity["params"]
+            answers = params.get("tokens") == "answer"
+            return cls(network, tuple(params["layers"]), identity["model"], maps, answers)
         except (KeyError, TypeError, ValueError, RuntimeError) as error:
             raise not_trained(method, error, path) from None
 

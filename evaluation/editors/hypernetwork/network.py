@@ -1,4 +1,4 @@
-"""The hypernetwork of MEND: from the rank-one parts of a gradient to those of an edit (Mitchell et al. 2022).
+"""The hypernetworks of MEND (Mitchell et al. 2022) and MALMEN (Tan et al. 2024): parts of gradients in, of edits out.
 
 The gradient of a linear layer's weight is a sum of rank-one matrices δ uᵀ, one a token: u is the layer's input, δ the
 gradient of the loss at its output. The network maps each pair (u, δ) to another pair, so it never sees a whole matrix.
@@ -43,9 +43,12 @@ class EditNetwork(nn.Module):
         rank: Rank of U·V.
         step: Step size of every layer at the start.
         seed: Seed of V.
+        joint: Whether edits are made together, by least squares, which has a learnt damping (MALMEN).
     """
 
-    def __init__(self, inputs: int, outputs: int, *, layers: int, rank: int, step: float, seed: int) -> None:
+    def __init__(
+        self, inputs: int, outputs: int, *, layers: int, rank: int, step: float, seed: int, joint: bool = False
+    ) -> None:
         super().__init__()
         wide = inputs + outputs
         generator = torch.Generator().manual_seed(seed)
@@ -60,6 +63,8 @@ class EditNetwork(nn.Module):
         self.scale1, self.scale2 = nn.Parameter(torch.ones(layers, wide)), nn.Parameter(torch.ones(layers, wide))
         self.offset1, self.offset2 = nn.Parameter(torch.zeros(layers, wide)), nn.Parameter(torch.zeros(layers, wide))
         self.log_step = nn.Parameter(torch.full((layers,), step).log())
+        if joint:
+            self.log_damping = nn.Parameter(torch.zeros(layers))
         self.register_buffer("mean", torch.zeros(layers, wide))
         self.register_buffer("spread", torch.ones(layers, wide))
 
@@ -71,13 +76,32 @@ class EditNetwork(nn.Module):
 
     def forward(self, layer: int, pairs: GradientPairs) -> WeightChange:
         """The change of one layer's weight for each row: −α Σ g_δ g_uᵀ over the row's tokens."""
+        g = self._mapped(layer, pairs) * pairs.real[..., None]
+        left = -self.log_step[layer].exp() * g[..., self.inputs :]
+        return WeightChange(left.transpose(1, 2), g[..., : self.inputs].transpose(1, 2))
+
+    def together(self, layer: int, pairs: GradientPairs) -> WeightChange:
+        """One change of a layer's weight for all rows (Tan et al. 2024, section 3.3), as one row.
+
+        A token's value is to change by d = −α (uᵀg_u) g_δ. The change is the S that fits all of them best:
+        min Σ |S u − d|² + λ|S|², that is D (UᵀU + λI)⁻¹ Uᵀ with the tokens' d and u as columns of D and U.
+        """
+        real = pairs.real.bool()
+        g, u = self._mapped(layer, pairs)[real], pairs.u[real]
+        agreement = (u * g[:, : self.inputs]).sum(1, keepdim=True)
+        differences = -self.log_step[layer].exp() * agreement * g[:, self.inputs :]
+        damping = self.log_damping[layer].exp()
+        if len(u) <= self.inputs:  # the same by either inverse; the smaller one is taken
+            right = torch.linalg.solve(u @ u.T + damping * torch.eye(len(u), device=u.device), u).T
+        else:
+            right = torch.linalg.solve(u.T @ u + damping * torch.eye(self.inputs, device=u.device), u.T)
+        return WeightChange(differences.T[None], right[None])
+
+    def _mapped(self, layer: int, pairs: GradientPairs) -> Tensor:
         z = (torch.cat([pairs.u, pairs.delta], -1) - self.mean[layer]) / self.spread[layer]  # type: ignore[index]
         # clamp, not relu: its gradient at 0 is 1, where the network stands at the start
         h = z + (self.scale1[layer] * (z @ self.v1.T @ self.u1.T + self.bias) + self.offset1[layer]).clamp(min=0)
-        g = h + (self.scale2[layer] * (h @ self.v2.T @ self.u2.T) + self.offset2[layer]).clamp(min=0)
-        g = g * pairs.real[..., None]
-        left = -self.log_step[layer].exp() * g[..., self.inputs :]
-        return WeightChange(left.transpose(1, 2), g[..., : self.inputs].transpose(1, 2))
+        return h + (self.scale2[layer] * (h @ self.v2.T @ self.u2.T) + self.offset2[layer]).clamp(min=0)
 
 
 class EditNetworks(nn.Module):
@@ -85,14 +109,17 @@ class EditNetworks(nn.Module):
 
     Args:
         shapes: (inputs, outputs) of every map.
-        rank: As of one network. ``step``, ``seed``: the same; networks after the first have seeds that follow.
+        rank: As of one network. ``step``, ``seed``, ``joint``: the same; networks after the first have seeds that
+            follow.
     """
 
-    def __init__(self, shapes: Sequence[tuple[int, int]], *, rank: int, step: float, seed: int) -> None:
+    def __init__(
+        self, shapes: Sequence[tuple[int, int]], *, rank: int, step: float, seed: int, joint: bool = False
+    ) -> None:
         super().__init__()
         kinds = list(dict.fromkeys(shapes))
         self.networks = nn.ModuleList(
-            EditNetwork(*kind, layers=shapes.count(kind), rank=rank, step=step, seed=seed + n)
+            EditNetwork(*kind, layers=shapes.count(kind), rank=rank, step=step, seed=seed + n, joint=joint)
             for n, kind in enumerate(kinds)
         )
         self._places = [(kinds.index(kind), shapes[:at].count(kind)) for at, kind in enumerate(shapes)]
@@ -106,4 +133,10 @@ class EditNetworks(nn.Module):
         """The change of one map's weight for each row."""
         network, layer = self._places[at]
         change: WeightChange = self.networks[network](layer, pairs)
+        return change
+
+    def together(self, at: int, pairs: GradientPairs) -> WeightChange:
+        """One change of one map's weight for the edits of all rows."""
+        network, layer = self._places[at]
+        change: WeightChange = self.networks[network].together(layer, pairs)  # type: ignore[operator]
         return change

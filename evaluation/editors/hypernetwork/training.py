@@ -1,4 +1,4 @@
-"""Training of MEND's network (Mitchell et al. 2022): follow the edit, leave the rest; resumed after a kill."""
+"""Training of the networks of MEND and its kin: follow the edit, leave the rest; resumed after a kill."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import io
 import logging
 import pickle
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -15,6 +15,7 @@ from torch import Tensor
 
 from curation.files.atomic import write_bytes
 from evaluation.editors.hypernetwork.gradients import (
+    ALL,
     LowerLayerStates,
     apply_changes,
     gradients,
@@ -30,6 +31,8 @@ from schemas.core.ids import canonical_json, seed
 log = logging.getLogger(__name__)
 
 ROWS = 64  # rows of one pass over training edits
+Texts = list[tuple[int, TargetText]]
+"""Texts, each with the place of its edit in the step."""
 
 
 class TrainingTask(NamedTuple):
@@ -40,12 +43,18 @@ class TrainingTask(NamedTuple):
         cases: What to learn.
         shared: Whether texts that must stay serve all cases by turns; else each case has its own alone.
         rows: Rows of one pass over training edits.
+        joint: Whether the edits of a step make one change together; else each makes its own.
+        answers: Whether only tokens after which a goal is predicted count in the edits' gradients.
+        clip: Largest norm of a step's gradient.
     """
 
     maps: Sequence[str]
     cases: Sequence[TrainingCase]
     shared: bool = True
     rows: int = ROWS
+    joint: bool = False
+    answers: bool = False
+    clip: float | None = None
 
 
 class Losses(NamedTuple):
@@ -120,6 +129,7 @@ class Trainer:
             rank=settings.rank,
             step=settings.step_size,
             seed=seed(str(settings.seed), "mend", "network"),
+            joint=task.joint,
         )
 
     def run(self) -> TrainingResult:
@@ -160,29 +170,50 @@ class Trainer:
         maps, rows = self._task.maps, self._task.rows
         for start in range(0, len(lessons), rows):
             chunk = [one.edit for one in lessons[start : start + rows]]
-            by_map = gradients(maps, self._below.batch(chunk))
+            by_map = gradients(maps, self._below.batch(chunk), answers=self._task.answers)
             for i in range(len(chunk)):
                 out.append([GradientPairs(*(x[i : i + 1].cpu() for x in by_map[name])) for name in maps])
         return out
 
     def _changes(self, pairs: Sequence[Sequence[GradientPairs]]) -> dict[str, WeightChange]:
+        """The change of every map, one a row of an edit; one alone where edits are made together."""
+        make = self.network.together if self._task.joint else self.network
         changes = {}
         for at, name in enumerate(self._task.maps):
             longest = max(one[at].real.shape[1] for one in pairs)
             stacked = [torch.cat(parts) for parts in zip(*(_rows(one[at], longest) for one in pairs), strict=True)]
-            changes[name] = self.network(at, GradientPairs(*(x.to(self.lm.device) for x in stacked)))
+            changes[name] = make(at, GradientPairs(*(x.to(self.lm.device) for x in stacked)))
         return changes
 
     def _step(self, step: int, pairs: list[list[GradientPairs]], optimiser: torch.optim.Optimizer) -> Losses:
         p = self.settings
-        draw = torch.Generator().manual_seed(seed(str(p.seed), "mend", str(step)))
+        draw = self._draw(step)
+        chosen = torch.randperm(len(self.train), generator=draw)[: p.edits].tolist()
+        follow, stay = self._texts(chosen, draw)
+        with torch.enable_grad():
+            a, b = self._losses(self._changes([pairs[i] for i in chosen]), follow, stay)
+            optimiser.zero_grad()
+            (p.edit_weight * a + b).backward()  # type: ignore[no-untyped-call]
+        self._update(optimiser)
+        return Losses(float(a.detach()), float(b.detach()))
+
+    def _draw(self, step: int) -> torch.Generator:
+        return torch.Generator().manual_seed(seed(str(self.settings.seed), "mend", str(step)))
+
+    def _update(self, optimiser: torch.optim.Optimizer) -> None:
+        if self._task.clip is not None:
+            torch.nn.utils.clip_grad_norm_(self.network.parameters(), self._task.clip)
+        optimiser.step()
+
+    def _texts(self, chosen: Sequence[int], draw: torch.Generator) -> tuple[Texts, Texts]:
+        """Texts that must follow the edits of training cases, and texts that must stay, each with its edit's place."""
+        p = self.settings
 
         def pick(n: int) -> int:
             return int(torch.randint(n, (1,), generator=draw))
 
-        chosen = torch.randperm(len(self.train), generator=draw)[: p.edits].tolist()
-        follow: list[tuple[int, TargetText]] = []
-        stay: list[tuple[int, TargetText]] = []
+        follow: Texts = []
+        stay: Texts = []
         for e, i in enumerate(chosen):
             lesson = self.train[i]
             texts = lesson.paraphrases
@@ -192,23 +223,20 @@ class Trainer:
                 own_neighbours = lesson.locality and (n % 2 == 0 or not self._task.shared)
                 prompts = lesson.locality if own_neighbours else self._pool
                 stay.append((e, prompts[pick(len(prompts))]))
-        with torch.enable_grad():
-            a, b = self._losses([pairs[i] for i in chosen], follow, stay)
-            optimiser.zero_grad()
-            (p.edit_weight * a + b).backward()  # type: ignore[no-untyped-call]
-        optimiser.step()
-        return Losses(float(a.detach()), float(b.detach()))
+        return follow, stay
 
     def _losses(
         self,
-        pairs: Sequence[Sequence[GradientPairs]],
-        follow: Sequence[tuple[int, TargetText]],
-        stay: Sequence[tuple[int, TargetText]],
+        changes: Mapping[str, WeightChange],
+        follow: Texts,
+        stay: Texts,
+        earlier: Mapping[str, WeightChange] | None = None,
     ) -> tuple[Tensor, Tensor]:
-        lm, changes = self.lm, self._changes(pairs)
+        """Mean NLL of what must follow, and divergence of what must stay from what it was under earlier changes."""
+        lm = self.lm
         same, of_same = self._batch(follow)
         rest, of_rest = self._batch(stay)
-        with torch.no_grad():
+        with torch.no_grad(), apply_changes(lm, earlier or {}, ALL):
             before = rest.log_probs()
         with apply_changes(lm, changes, of_rest):
             after = rest.log_probs()
@@ -217,8 +245,9 @@ class Trainer:
             learnt = same.nll()
         return learnt.mean(), divergence.mean()
 
-    def _batch(self, rows: Sequence[tuple[int, TargetText]]) -> tuple[TargetBatch, Tensor]:
-        return self._below.batch([one for _, one in rows]), torch.tensor([e for e, _ in rows])
+    def _batch(self, rows: Texts) -> tuple[TargetBatch, Tensor]:
+        edit_of = ALL if self._task.joint else torch.tensor([e for e, _ in rows])
+        return self._below.batch([one for _, one in rows]), edit_of
 
     @torch.no_grad()
     def _measure(self, pairs: list[list[GradientPairs]]) -> Losses:
@@ -228,7 +257,7 @@ class Trainer:
             part = self.held[start : start + self.settings.edits]
             follow = [(e, one) for e, lesson in enumerate(part) for one in lesson.paraphrases]
             stay = [(e, one) for e, lesson in enumerate(part) for one in (lesson.locality or self._pool)[:3]]
-            chunk_losses = self._losses(pairs[start : start + len(part)], follow, stay)
+            chunk_losses = self._losses(self._changes(pairs[start : start + len(part)]), follow, stay)
             sums = [s + float(x) * len(part) for s, x in zip(sums, chunk_losses, strict=True)]
             count += len(part)
         return Losses(sums[0] / count, sums[1] / count)

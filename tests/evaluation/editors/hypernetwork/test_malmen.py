@@ -1,0 +1,195 @@
+"""MALMEN and RLEdit: least squares by hand, edits made together, training on groups and on sequences."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+import torch
+
+from curation.files.artifact_cache import Cache
+from evaluation.editors.hypernetwork.gradients import ALL, apply_changes, gradients, map_shapes
+from evaluation.editors.hypernetwork.malmen import Malmen, RLEdit
+from evaluation.editors.hypernetwork.network import EditNetwork, GradientPairs, WeightChange
+from evaluation.editors.hypernetwork.training import TrainingStep
+from evaluation.editors.target_texts import TargetBatch, fact_texts
+from evaluation.edits.weight_deltas import DenseDelta, LowRankDelta, applied
+from evaluation.models.language_model import LM
+from schemas.cases import Case
+from schemas.facts import Entity, Object
+from tests.support.editors import mend
+from tests.support.editors.mend import QUICK
+from tests.support.facts import peru_fact
+from tests.support.tiny import make
+
+cases = mend.cases
+METHODS = {"malmen": Malmen, "rledit": RLEdit}
+IN, OUT = 6, 4
+
+
+def network(seed: int = 0) -> EditNetwork:
+    """A network that is not the identity."""
+    out = EditNetwork(IN, OUT, layers=2, rank=3, step=0.1, seed=seed, joint=True)
+    generator = torch.Generator().manual_seed(seed + 1)
+    with torch.no_grad():
+        for name, value in out.named_parameters():
+            if name in ("u1", "u2", "bias", "log_damping"):
+                value.copy_(torch.randn(value.shape, generator=generator) / 2)
+    return out
+
+
+def pairs(rows: int, tokens: int, seed: int = 0) -> GradientPairs:
+    generator = torch.Generator().manual_seed(seed)
+    u, delta = torch.randn(rows, tokens, IN, generator=generator), torch.randn(rows, tokens, OUT, generator=generator)
+    real = torch.ones(rows, tokens)
+    real[0, -1] = 0.0
+    return GradientPairs(u, delta, real)
+
+
+def published(net: EditNetwork, layer: int, p: GradientPairs) -> torch.Tensor:
+    """The shift [in, out] as the paper has it: (UᵀU + λI)⁻¹ UᵀD, tokens as rows, with the wanted D token by token."""
+    keys, wanted = [], []
+    change = net(layer, p)  # MEND's change of a token is its factor pair: −α g_δ and g_u
+    for row in range(len(p.u)):
+        for token in range(p.u.shape[1]):
+            if p.real[row, token]:
+                u, g_u, g_d = p.u[row, token], change.right[row, :, token], change.left[row, :, token]
+                keys.append(u)
+                wanted.append((u @ g_u) * g_d)
+    U, D = torch.stack(keys), torch.stack(wanted)
+    return torch.linalg.inv(U.T @ U + net.log_damping[layer].exp() * torch.eye(IN)) @ U.T @ D
+
+
+@pytest.mark.parametrize(("rows", "tokens"), [(1, 2), (3, 2), (5, 4)])
+def test_the_change_is_the_papers_least_squares(rows: int, tokens: int) -> None:
+    """With fewer tokens than inputs, and with more: the two forms of the solution are one."""
+    net, p = network(), pairs(rows, tokens)
+    for layer in (0, 1):
+        change = net.together(layer, p)
+        shift = (change.left[0] @ change.right[0].T).T
+        assert change.left.shape == (1, OUT, rows * tokens - 1)
+        assert torch.allclose(shift, published(net, layer, p), atol=1e-5)
+
+
+def test_little_damping_fits_every_token_and_much_none() -> None:
+    net, p = network(), pairs(2, 2)
+    wanted = {}
+    for damping in (1e-6, 1e6):
+        with torch.no_grad():
+            net.log_damping.fill_(torch.tensor(damping).log())
+        change = net.together(0, p)
+        keys = p.u[p.real.bool()]
+        wanted[damping] = (keys @ change.right[0]) @ change.left[0].T
+    one = net(0, p)
+    target = torch.stack(
+        [(p.u[r, t] @ one.right[r, :, t]) * one.left[r, :, t] for r in range(2) for t in range(2) if p.real[r, t]]
+    )
+    assert torch.allclose(wanted[1e-6], target, atol=1e-3) and wanted[1e6].abs().max() < 1e-4
+
+
+def test_the_damping_learns_by_the_papers_gradient() -> None:
+    """Tan et al. differentiate by hand: dL/dlog λ = −λ Σ (A⁻¹ G) ⊙ S, with G the loss's gradient of the shift S."""
+    net, p = network(), pairs(3, 2)
+    weight = torch.randn(IN, OUT, generator=torch.Generator().manual_seed(5))
+    change = net.together(1, p)
+    shift = (change.left[0] @ change.right[0].T).T
+    (shift * weight).sum().backward()  # so that G is the weight
+    keys = p.u[p.real.bool()]
+    damping = net.log_damping[1].exp().detach()
+    by_hand = -damping * (torch.linalg.solve(keys.T @ keys + damping * torch.eye(IN), weight) * shift.detach()).sum()
+    assert net.log_damping.grad is not None
+    assert torch.allclose(net.log_damping.grad[1], by_hand, atol=1e-4) and net.log_damping.grad[0] == 0
+
+
+def trained(name: str, lm: LM, folder: Path, cases: list[Case], **options: Any) -> Malmen:
+    method = METHODS[name](METHODS[name].Params(**{**QUICK, **options}), lm, Cache(folder / "cache"))
+    method.prepare(cases)
+    return method
+
+
+def another() -> Any:
+    return peru_fact("f/n", subject=Entity(text="Norway"), new=Object(text="Quito"))
+
+
+@pytest.mark.parametrize("name", METHODS)
+def test_facts_are_edited_together_not_added_up(name: str, tiny: LM, cases: list[Case], tmp_path: Path) -> None:
+    method = trained(name, tiny, tmp_path, cases, step_size=1e-2)
+    facts = [peru_fact(), another()]
+    (both,), each = method.edit_groups([facts]), method.edit_each(facts)
+    assert len(both.deltas or ()) == len(each[0].deltas or ()) == 2
+    for n, joint in enumerate(both.deltas or ()):
+        alone = [edit.deltas[n].matrix() for edit in each if edit.deltas]
+        assert not torch.allclose(joint.matrix(), alone[0] + alone[1], atol=1e-9)
+    for group in method.edit_groups([facts, facts[:1]])[1].deltas or ():
+        same = next(d for d in each[0].deltas or () if d.weight == group.weight)
+        assert torch.allclose(group.matrix(), same.matrix(), atol=1e-6), "a group knows nothing of the others"
+    twice, once = method.edit([facts[0], facts[0]]), method.edit(facts[:1])
+    for a, b in zip(twice.deltas or (), once.deltas or (), strict=True):
+        assert a.matrix().norm() < 1.9 * b.matrix().norm(), "the same wish twice is no double wish"
+
+
+def test_many_facts_make_a_dense_change(tiny: LM, cases: list[Case], tmp_path: Path) -> None:
+    method = trained("malmen", tiny, tmp_path, cases, tokens="all")
+    facts = [peru_fact(f"f/{n}", subject=Entity(text=f"Land {n}")) for n in range(40)]
+    assert all(isinstance(delta, DenseDelta) for delta in method.edit(facts).deltas or ())
+
+
+def test_only_tokens_before_the_new_object_count(tiny: LM) -> None:
+    maps = [tiny.layout.projection(1)]
+    texts = fact_texts(tiny, [peru_fact(), another()])
+    batch = TargetBatch(tiny, texts, 1)
+    every, answers = gradients(maps, batch), gradients(maps, batch, answers=True)
+    real = answers[maps[0]].real
+    assert real.sum(1).tolist() == [len(text.goals) for text in texts] and real.sum() < every[maps[0]].real.sum()
+    assert all(real[n, list(text.positions)].all() for n, text in enumerate(texts))
+
+
+@pytest.mark.parametrize("name", METHODS)
+def test_training_lowers_the_held_out_loss_and_changes_no_weight(
+    name: str, tiny: LM, cases: list[Case], tmp_path: Path
+) -> None:
+    digest, steps = tiny.weights_digest(), list[TrainingStep]()
+    options = {**QUICK, "steps": 40, "lr": 3e-3, "step_size": 1e-3, "step_lr": 0.3, "clip": 100.0}
+    method = METHODS[name](METHODS[name].Params(**options), tiny, Cache(tmp_path))
+    out = method.train(cases, name="t", out=tmp_path / "m.safetensors", on_step=steps.append)
+    first = steps[0].held_out
+    assert first is not None and out.held_out.follow < first.follow - 0.2
+    assert tiny.weights_digest() == digest
+    damping = [value for key, value in out.network.state_dict().items() if key.endswith("log_damping")]
+    assert damping and all((value != 0).any() for value in damping), "the damping has learnt, too"
+
+
+@pytest.mark.parametrize("name", METHODS)
+def test_a_killed_training_goes_on_as_if_it_had_not_been(name: str, cases: list[Case], tmp_path: Path) -> None:
+    lm, method = make("llama"), METHODS[name]
+    whole = method(method.Params(**QUICK), lm, Cache(tmp_path)).train(cases, name="t", out=tmp_path / "whole")
+
+    def killed(step: TrainingStep) -> None:
+        raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        method(method.Params(**QUICK), lm, Cache(tmp_path)).train(cases, name="t", out=tmp_path / "m", on_step=killed)
+    again = method(method.Params(**QUICK), lm, Cache(tmp_path)).train(cases, name="t", out=tmp_path / "m")
+    assert again.held_out == pytest.approx(whole.held_out, abs=1e-5) and again.step == whole.step
+    for a, b in zip(again.network.parameters(), whole.network.parameters(), strict=True):
+        assert torch.allclose(a, b, atol=1e-6)
+
+
+def test_a_step_of_a_sequence_sees_the_model_that_earlier_steps_left(tiny: LM, cases: list[Case]) -> None:
+    """Gradients under earlier changes differ from those of the unedited model, and changes of one weight add up."""
+    maps = [tiny.layout.projection(1), tiny.layout.projection(2)]
+    texts = fact_texts(tiny, [peru_fact(), another()])
+    batch = TargetBatch(tiny, texts, 1)
+    generator = torch.Generator().manual_seed(3)
+    changes = {
+        name: WeightChange(*(torch.randn(1, side, 2, generator=generator) for side in (outputs, inputs)))
+        for name, (inputs, outputs) in zip(maps, map_shapes(tiny, maps), strict=True)
+    }
+    before = gradients(maps, batch)[maps[1]].delta
+    with apply_changes(tiny, changes, ALL):
+        after, loss = gradients(maps, batch)[maps[1]].delta, batch.nll()
+    assert not torch.allclose(before, after)
+    deltas = [LowRankDelta(f"{name}.weight", change.left[0], change.right[0]) for name, change in changes.items()]
+    with applied(tiny.model, deltas):
+        assert torch.allclose(loss, TargetBatch(tiny, texts).nll(), atol=1e-4)
