@@ -6,6 +6,9 @@ from collections import defaultdict
 from collections.abc import Collection, Iterable, Mapping
 from typing import NamedTuple
 
+from construction.authoring.diversity import CHECK as CHOSEN
+from construction.authoring.replacement import CHECK as REPLACED
+from construction.authoring.standing import MARK
 from construction.checks import CHECKS
 from construction.verifier.prompt_verifier import READ
 from construction.verifier.steps import STEPS
@@ -15,7 +18,9 @@ from schemas.verdicts import Verdict
 
 SCREEN = "screen_question"
 """The task of people whose verdicts on questions count here."""
-OWN_CHECKS = frozenset({*CHECKS.names(), *(step.check for step in STEPS.values()), READ.partition("@")[0]})
+OWN_CHECKS = frozenset(
+    {*CHECKS.names(), *(step.check for step in STEPS.values()), READ.partition("@")[0], CHOSEN, REPLACED, MARK}
+)
 """Checks whose verdicts construct makes itself, and makes again in every run."""
 
 
@@ -32,8 +37,9 @@ class Dropped(NamedTuple):
 
 
 def dropped_in(store: Store) -> Dropped:
-    """What people, readers and other checks dropped in a store."""
-    return Dropped(dropped_by_people(store.verdicts()), dropped_later(store.verdicts(), OWN_CHECKS))
+    """What people, readers and other checks dropped in a store; people screen questions by a rule of their own."""
+    later = dropped_later((v for v in store.verdicts() if not v.check.startswith(SCREEN)), OWN_CHECKS)
+    return Dropped({**later, **dropped_by_people(store.verdicts())}, later)
 
 
 def dropped_by_people(verdicts: Iterable[Verdict]) -> dict[str, Verdict]:

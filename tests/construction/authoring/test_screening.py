@@ -138,3 +138,14 @@ def test_a_prompt_that_was_dropped_since_is_replaced_by_the_next_question(tmp_pa
     construct(path, reply, candidates=4)
     with Store.open(path) as store:
         assert {p.id for p in store.all(ScriptPrompt)} == {p.id for p in prompts}, "once more changes nothing"
+
+
+def test_questions_that_readers_dropped_get_no_scripts(tmp_path: Path) -> None:
+    path = tmp_path / "s.duckdb"
+    construct(path, scripts=0, candidates=4)
+    with Store.open(path, write=True) as store:
+        questions = [q for q in store.all(ScriptQuestion) if q.fact == PERU.key]
+        store.put([by_check(q.id, "blind_asked", "drop") for q in questions[:3]])
+    construct(path, candidates=4)
+    _, scripted = stored(path)
+    assert scripted & {q.key for q in questions} == {questions[3].key} and len(scripted) == 3
