@@ -5,10 +5,9 @@ from __future__ import annotations
 import csv
 import itertools
 import re
-from array import array
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from itertools import chain, islice
+from itertools import chain
 from pathlib import Path
 from typing import Any
 
@@ -16,6 +15,7 @@ from curation.files.atomic import atomic_file
 from curation.files.json_files import write_array, write_lines
 from curation.splits.split_file import NONE, Extras, Split
 from curation.splits.visible_texts import record_keys
+from curation.store.writer import chunks
 from schemas.cases import AnyCase, Case
 from schemas.facts import Entity, Fact, Object
 from schemas.text.counting import counted
@@ -86,8 +86,8 @@ def counterfact_rows(cases: Sequence[Case], extras: Extras = NONE) -> Iterator[d
     questions, then CounterFact's own where the extras hold them; ``attribute_prompts`` and ``pararel_idx`` come from
     there too. Script prompts have no place.
     """
-    taken = array("q", sorted(n for c in cases if _fits_format(c) and (n := _number(c)) is not None))
-    free = _free(taken)
+    taken = {_number(case) for case in cases if _fits_format(case)}
+    free = (n for n in itertools.count() if n not in taken)
     for case, fields in _with_fields(filter(_fits_format, cases), extras):
         number, fact = _number(case), case.fact
         prompts = dict.fromkeys([*(q.text for q in case.questions), *fields.get("generation_prompts", ())])
@@ -110,11 +110,9 @@ def counterfact_rows(cases: Sequence[Case], extras: Extras = NONE) -> Iterator[d
 
 def _with_fields(cases: Iterable[Case], extras: Extras) -> Iterator[tuple[Case, dict[str, Any]]]:
     """Cases, each with the fields of its CounterFact record that its fact does not carry."""
-    rest = iter(cases)
-    while portion := list(islice(rest, 1000)):
-        fields_by_fact = {
-            e.subject_key: e.value for e in extras.of([c.fact.key for c in portion]) if e.name == "fields"
-        }
+    for portion in chunks(cases):
+        rest = extras.of([case.fact.key for case in portion])
+        fields_by_fact = {extra.subject_key: extra.value for extra in rest if extra.name == "fields"}
         for case in portion:
             fields = fields_by_fact.get(case.fact.key, {})
             yield case, {k: v for k, v in fields.items() if isinstance(v, _FIELDS.get(k, ()))}
@@ -127,18 +125,6 @@ def _fits_format(case: Case) -> bool:
 def _number(case: Case) -> int | None:
     """CounterFact's own number of a case."""
     return int(m[1]) if (m := _NUMBERED.fullmatch(case.fact.key)) else None
-
-
-def _free(taken: Iterable[int]) -> Iterator[int]:
-    """Numbers that are not among some ascending ones, the lowest first."""
-    ahead, following = iter(taken), 0
-    nearest = next(ahead, None)
-    while True:
-        while nearest is not None and nearest <= following:
-            following += nearest == following
-            nearest = next(ahead, None)
-        yield following
-        following += 1
 
 
 def _target(value: Object) -> dict[str, str]:

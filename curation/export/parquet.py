@@ -5,7 +5,6 @@ Nothing of a case is lost in them; keys join the tables.
 
 from __future__ import annotations
 
-import itertools
 import tempfile
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -14,6 +13,7 @@ from typing import Any, NamedTuple
 
 from curation.files.atomic import atomic_folder
 from curation.splits.split_file import Split
+from curation.store.writer import chunks
 from schemas.cases import FACT
 from schemas.core.errors import UserError
 from schemas.extras import Extra
@@ -61,7 +61,6 @@ def text_column(name: str, description: str, path: str = "") -> Column:
     return Column(name, "VARCHAR", description, path)
 
 
-_CHUNK = 2000
 _MEMORY = "512MB"
 
 
@@ -301,8 +300,7 @@ def write_tables(
             for name, columns in {**tables, "extras": EXTRAS}.items():
                 described = ", ".join(f'"{c.name}" {c.type}' for c in columns)
                 db.execute(f"CREATE TABLE {name} ({described})")
-            iterator = iter(cases)
-            while chunk := list(itertools.islice(iterator, _CHUNK)):
+            for chunk in chunks(cases):
                 for name, columns in tables.items():
                     if rows is not None:
                         chunk_rows = [row for case in chunk for row in rows[name](case)]
@@ -310,7 +308,7 @@ def write_tables(
                         chunk_rows = [values_of(part, columns) for case in chunk for part in _ROWS[name](case)]
                     counts[name] += len(chunk_rows)
                     _insert(db, name, chunk_rows, columns)
-            while portion := list(itertools.islice(beside, _CHUNK)):
+            for portion in chunks(beside):
                 counts["extras"] = counts.get("extras", 0) + len(portion)
                 _insert(db, "extras", portion, EXTRAS)
             for name in counts:

@@ -9,6 +9,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from scipy import sparse  # type: ignore[import-untyped]
 from scipy.linalg import cho_factor, cho_solve  # type: ignore[import-untyped]
+from scipy.sparse.csgraph import connected_components  # type: ignore[import-untyped]
 from scipy.special import expit  # type: ignore[import-untyped]
 
 from curation.stats.estimates import Floats, Groups, Ints, number_groups
@@ -428,18 +429,9 @@ def refuse_inestimable(ratings: Sequence[FacetRating]) -> None:
 
 def _linked(ratings: Sequence[FacetRating]) -> list[list[str]]:
     """Persons in groups, within which items that two rated lead from everybody to everybody."""
-    home = {r.person: r.person for r in ratings}
-
-    def root(person: str) -> str:
-        while home[person] != person:
-            person = home[person]
-        return person
-
-    first: dict[str, str] = {}
-    for r in ratings:
-        other = first.setdefault(r.item, r.person)
-        home[root(r.person)] = root(other)
-    groups: dict[str, list[str]] = {}
-    for person in sorted(home):
-        groups.setdefault(root(person), []).append(person)
-    return list(groups.values())
+    names = sorted({r.person for r in ratings})
+    items = number_groups([r.item for r in ratings])
+    rated = _indicator(np.array([names.index(r.person) for r in ratings]), 1.0, len(ratings), len(names))
+    on_item = _indicator(items.of, 1.0, len(ratings), len(items.names)).T @ rated
+    number, group = connected_components(on_item.T @ on_item, directed=False)
+    return [[name for name, one in zip(names, group, strict=True) if one == k] for k in range(number)]

@@ -8,6 +8,7 @@ as likely as its opposite. Where differences are skewed, a mean of zero is anoth
 from __future__ import annotations
 
 import math
+from bisect import bisect_left
 from collections.abc import Mapping
 from functools import lru_cache
 
@@ -153,14 +154,11 @@ def cases_needed(difference: float, *, sd: float, power: float = 0.8, level: flo
     enough = 2
     while smallest_detectable(sd=sd, n=enough, power=power, level=level, family=family) > difference:
         enough *= 2
-    few = enough // 2
-    while enough - few > 1:
-        middle = (few + enough) // 2
-        if middle >= 2 and smallest_detectable(sd=sd, n=middle, power=power, level=level, family=family) <= difference:
-            enough = middle
-        else:
-            few = middle
-    return enough
+
+    def shows(n: int) -> bool:
+        return smallest_detectable(sd=sd, n=n, power=power, level=level, family=family) <= difference
+
+    return bisect_left(range(enough), True, lo=max(2, enough // 2), key=shows)
 
 
 @lru_cache(maxsize=4096)

@@ -6,7 +6,7 @@ import json
 from collections import Counter, deque
 from collections.abc import Iterator
 from contextlib import contextmanager
-from itertools import groupby, islice
+from itertools import groupby
 from operator import itemgetter
 from pathlib import Path
 from typing import Any, Literal, NamedTuple
@@ -20,12 +20,11 @@ from curation.store.import_sources import make_tables
 from curation.store.origins import fill_origins, is_judgement
 from curation.store.reader import TABLES
 from curation.store.store import KINDS, Store
+from curation.store.writer import chunks
 from schemas.core.errors import DataError, StoreError, UserError
 from schemas.text.counting import counted
 
 DUMP_FORMAT = 2
-BATCH = 5000
-"""Rows that are put into a store at a time."""
 
 
 def snapshot(store: Store, path: Path) -> None:
@@ -87,8 +86,7 @@ def rebuild(path: Path, target: Path) -> dict[str, int]:
         raise UserError("the store exists already", where=str(target), fix="name another file, or move it away")
     counts: Counter[str] = Counter()
     with atomic_path(target, "the store") as partial, Store.open(partial, create=True) as store:
-        lines = _lines(path)
-        while batch := list(islice(lines, BATCH)):
+        for batch in chunks(_lines(path)):
             for table, rows in groupby(batch, key=itemgetter(0)):
                 values = [_checked(table, row, where) for _, row, where in rows]
                 store.put_table_rows(table, values)
