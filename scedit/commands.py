@@ -102,9 +102,9 @@ COMMANDS: dict[str, Command | Group] = {
     "annotate label-studio invite": Command("annotation_ui.cli.label_studio:invite", "Make accounts for raters."),
     "annotate label-studio push": Command("annotation_ui.cli.label_studio:push", "Send a campaign's items there."),
     "annotate label-studio pull": Command("annotation_ui.cli.label_studio:pull", "Fetch annotations from there."),
-    "annotate links": Command("annotation_ui.cli.crowd:links", "Write a personal link for each rater (CSV)."),
+    "annotate links": Command("annotation_ui.cli.campaigns:links", "Write a personal link for each rater (CSV)."),
     "annotate participants": Command(
-        "annotation_ui.cli.crowd:participants", "List raters in the form that crowd services ask for."
+        "annotation_ui.cli.campaigns:participants", "List raters in the form that crowd services ask for."
     ),
     "annotate add-scripts": Command("annotation_ui.cli.results:add_scripts", "Add generated scripts to a store."),
     "annotate import": Command("annotation_ui.cli.results:import_", "Import a campaign's answers into the store."),

@@ -10,7 +10,7 @@ from annotation_ui.app import widgets
 from annotation_ui.interface.texts import ENGLISH, interface_text
 from annotation_ui.ratings import raters
 from annotation_ui.ratings.database import RatingsDB
-from annotation_ui.ratings.invitations import INVITATION, log_in_by_link
+from annotation_ui.ratings.raters import INVITATION, log_in_by_link
 
 _DELAY = 0.5  # seconds after a wrong secret, so that guessing is slow
 

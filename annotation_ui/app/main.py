@@ -19,7 +19,7 @@ from annotation_ui.app.rating.saving import readable_error
 from annotation_ui.interface.texts import best_language
 from annotation_ui.ratings import raters
 from annotation_ui.ratings.database import RatingsDB
-from annotation_ui.ratings.preferences import read_preferences
+from annotation_ui.ratings.raters import read_preferences
 from schemas.core.errors import StoreError, UserError
 
 

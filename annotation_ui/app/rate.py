@@ -19,9 +19,8 @@ from annotation_ui.campaigns.campaign import campaign_task, task_of
 from annotation_ui.campaigns.groups import closed_items, waiting_for
 from annotation_ui.ratings import raters
 from annotation_ui.ratings.database import RatingsDB
-from annotation_ui.ratings.drafts import read_draft
-from annotation_ui.ratings.open_items import answered_items, has_open_items, skipped_items
-from annotation_ui.ratings.preferences import keep_preference
+from annotation_ui.ratings.open_items import answered_items, has_open_items, read_draft, skipped_items
+from annotation_ui.ratings.raters import keep_preference
 from annotation_ui.ratings.records import Assignment, Campaign
 from annotation_ui.tasks.forms import Form
 from schemas.core.errors import StoreError, UserError

@@ -21,7 +21,7 @@ from annotation_ui.app.page_context import cookie_name
 from annotation_ui.campaigns.campaign import task_of
 from annotation_ui.ratings import raters
 from annotation_ui.ratings.database import RatingsDB
-from annotation_ui.ratings.drafts import keep_draft
+from annotation_ui.ratings.open_items import keep_draft
 from schemas.core.errors import UserError
 
 SESSION_PATH, DRAFT_PATH = "/scedit/session", "/scedit/draft"

@@ -20,7 +20,7 @@ from annotation_ui.campaigns.campaign import task_of
 from annotation_ui.interface.texts import ENGLISH, interface_text, languages
 from annotation_ui.ratings import raters
 from annotation_ui.ratings.database import RatingsDB
-from annotation_ui.ratings.preferences import keep_preference
+from annotation_ui.ratings.raters import keep_preference
 from annotation_ui.tasks.base import RatingTask
 from annotation_ui.tasks.forms import COMMENT, Field, Form
 from annotation_ui.tasks.spans import read_spans

@@ -1,15 +1,19 @@
-"""From live answers to the store: every answer passes the form again, and what does not goes into a report."""
+"""What comes of answers: into the store, each checked by its form again; settled items, and the gold set of a round."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, NamedTuple
+import json
+from collections import defaultdict
+from collections.abc import Iterable, Mapping, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
-from annotation_ui.campaigns.campaign import campaign_task, form_task
-from annotation_ui.campaigns.settled_items import SettledItem, settled_answers
+from annotation_ui.campaigns.campaign import campaign_task, form_task, task_of
 from annotation_ui.ratings.database import RatingsDB
-from annotation_ui.ratings.records import Adjudication, CampaignItem, Revision
+from annotation_ui.ratings.records import Adjudication, Assignment, CampaignItem, Revision
 from annotation_ui.tasks.base import RatingTask, TaskItem
+from annotation_ui.tasks.forms import Answers
+from curation.files.atomic import atomic_file
 from schemas.core.errors import DataError
 from schemas.core.records import Record
 from schemas.lineage import Lineage
@@ -19,6 +23,63 @@ from schemas.verdicts import Verdict
 
 if TYPE_CHECKING:
     from curation.store.store import Store
+
+
+class SettledItem(NamedTuple):
+    """An item that is settled.
+
+    Attributes:
+        item: What was judged.
+        answers: By person, each passed by the form; the lead's alone where the lead decided.
+        settled_at: When the last of them was saved.
+        lead: Whether the lead decided.
+    """
+
+    item: TaskItem
+    answers: Mapping[str, Answers]
+    settled_at: str
+    lead: bool = False
+
+
+def settled_answers(
+    task: RatingTask,
+    items: Mapping[str, CampaignItem],
+    *,
+    current: Iterable[Revision],
+    assigned: Iterable[Assignment],
+    decisions: Mapping[str, Adjudication],
+) -> list[SettledItem]:
+    """The settled real items of a campaign, in its order; none that waits for somebody or has a faulty answer.
+
+    Args:
+        task: What the campaign asks.
+        items: Of the campaign.
+        current: Current answers to them.
+        assigned: To whom they were given.
+        decisions: The lead's, by item.
+    """
+    answers_by_item: dict[str, dict[str, tuple[Answers, str]]] = defaultdict(dict)
+    for r in current:
+        answers_by_item[r.item][r.person] = (r.answers or {} if r.form == task.form.label else {}, r.saved_at)
+    people: dict[str, set[str]] = defaultdict(set)
+    for a in assigned:
+        people[a.item].add(a.person)
+    out = []
+    for key, placed in items.items():
+        if placed.purpose != "real":
+            continue
+        item, decision = placed.item, decisions.get(key)
+        if decision is not None:
+            if not task.faults(item, decision.answers):
+                out.append(SettledItem(item, {decision.lead: decision.answers}, decision.saved_at, lead=True))
+            continue
+        answers = answers_by_item[key]
+        if not answers or people[key] - set(answers) or any(task.faults(item, one) for one, _ in answers.values()):
+            continue
+        last = max(at for _, at in answers.values())
+        out.append(SettledItem(item, {person: one for person, (one, _) in sorted(answers.items())}, last))
+    return out
+
 
 STAGE = "annotation"
 
@@ -231,3 +292,40 @@ def _line(g: RaterAnswer, record: Record, task: RatingTask) -> Lineage:
     request = f"{g.origin}/{g.saved_at}"
     parents = tuple(dict.fromkeys((*task.judged(g.item), *g.item.related)))  # two scripts in the order of showing
     return Lineage(item_id=record.id, stage=STAGE, made_at=g.saved_at, parents=parents, detail=detail, request=request)
+
+
+class GoldItem(NamedTuple):
+    """A settled item: the answers that count, and how they were settled."""
+
+    item: str
+    shown: dict[str, str]
+    answers: dict[str, Any]
+    settled: Literal["adjudicated", "unanimous"]
+
+
+def gold_items(db: RatingsDB, name: str) -> list[GoldItem]:
+    """Items that a lead decided, and items on which two or more people gave the very same judgements."""
+    task, items, decided = task_of(db, name), db.items(name), db.adjudications(name)
+    field_names = [f.name for f in task.form.asked_fields()]
+    answers_by_item: dict[str, list[dict[str, Any]]] = defaultdict(list)
+    for r in db.current_answers(name):
+        if r.item in items and items[r.item].purpose == "real" and r.answers and not task.form.faults(r.answers):
+            answers_by_item[r.item].append({a: r.answers.get(a) for a in field_names})
+    out = []
+    for item, placed in items.items():
+        if item in decided and not task.form.faults(decided[item].answers):
+            answers = {a: decided[item].answers[a] for a in field_names}
+            out.append(GoldItem(item, dict(placed.item.shown), answers, "adjudicated"))
+        elif len(answers_by_item[item]) > 1 and all(s == answers_by_item[item][0] for s in answers_by_item[item]):
+            out.append(GoldItem(item, dict(placed.item.shown), answers_by_item[item][0], "unanimous"))
+    return out
+
+
+def write_gold_set(db: RatingsDB, name: str, path: Path) -> int:
+    """Write the gold set as a file that ``scedit annotate new --control-items`` takes; returns the number of items."""
+    gold = gold_items(db, name)
+    with atomic_file(path) as file:
+        for g in gold:
+            row = {"purpose": "training", "id": f"gold-{g.item}", "shown": g.shown, "expected": g.answers}
+            file.write(json.dumps({**row, "because": g.settled}, ensure_ascii=False) + "\n")
+    return len(gold)

@@ -1,10 +1,14 @@
-"""Campaigns: items out of the store, assigned among people, extended later, and how far everybody is."""
+"""Campaigns: items drawn from the store with known probabilities, assigned to people; who is how far."""
 
 from __future__ import annotations
 
-from collections import Counter
-from collections.abc import Sequence
-from typing import TYPE_CHECKING, NamedTuple
+import random
+import re
+from collections import Counter, defaultdict
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from pydantic import field_validator
 
 from annotation_ui.campaigns.assignment import AssignmentSettings, assign
 from annotation_ui.campaigns.control_items import (
@@ -15,22 +19,178 @@ from annotation_ui.campaigns.control_items import (
     wrong_fields,
 )
 from annotation_ui.campaigns.groups import campaigns_of_group, refuse_disorder, refuse_unshared
-from annotation_ui.campaigns.options import CampaignOptions as CampaignOptions
-from annotation_ui.campaigns.options import as_begun
-from annotation_ui.campaigns.sampling import SampleSize, draw_sample
 from annotation_ui.ratings.database import RatingsDB
 from annotation_ui.ratings.open_items import skips_of_campaign
-from annotation_ui.ratings.raters import list_raters
+from annotation_ui.ratings.raters import list_raters, web_address
 from annotation_ui.ratings.records import Assignment, Campaign, CampaignItem, Revision
 from annotation_ui.tasks import TASKS
 from annotation_ui.tasks.base import RatingTask, TaskItem
 from annotation_ui.tasks.forms import Form
+from curation.quality.sample import allocate
 from schemas.core.clock import now
+from schemas.core.config import Options, validate
 from schemas.core.errors import UserError
-from schemas.core.ids import content_id
+from schemas.core.ids import content_id, seed
 
 if TYPE_CHECKING:
     from curation.store.store import Store
+
+LONGEST_CONSENT = 100_000  # characters
+
+
+class CampaignOptions(Options):
+    """How a campaign's items are chosen and assigned.
+
+    Attributes:
+        overlap: Raters per item.
+        batch: Items a batch.
+        percent: How many of the store's items, stratified; 100 for all.
+        least: From every stratum at the least, when sampled.
+        only: ``all`` items, or those that the checks are ``unsure`` about (for people to decide).
+        consent: What people agree to before they begin; empty for none.
+        number: How many items, in place of a percentage; None for a percentage.
+        group: Campaigns of one group ask about the same drawn items; empty for a campaign on its own.
+        spans: Whether words of the shown texts can be marked.
+        stop_width: The round is over once the interval of every difference between methods is narrower; None: never.
+        routing: Share open items out by what they tell about those differences, instead of evenly.
+        completion_code: What the finish page tells, for a crowd service; empty for none.
+        completion_url: Where the finish page leads, likewise.
+    """
+
+    overlap: int = 2
+    batch: int = 20
+    percent: float = 100.0
+    least: int = 1
+    only: str = "all"
+    consent: str = ""
+    number: int | None = None
+    group: str = ""
+    spans: bool = False
+    stop_width: float | None = None
+    routing: bool = False
+    completion_code: str = ""
+    completion_url: str = ""
+
+    @field_validator("completion_code")
+    @classmethod
+    def _check_code(cls, code: str) -> str:
+        if code and not re.fullmatch(r"[A-Za-z0-9_-]{1,64}", code):
+            raise ValueError("a completion code is 1 to 64 letters, digits, - or _")
+        return code
+
+    @field_validator("completion_url")
+    @classmethod
+    def _check_url(cls, url: str) -> str:
+        if url and web_address(url, "https") is None:
+            raise ValueError("a completion address begins with https:// and names a host")
+        return url
+
+    @field_validator("consent")
+    @classmethod
+    def _check_consent(cls, text: str) -> str:
+        if text and not text.strip():
+            raise ValueError("the consent text is empty; write what raters agree to, or leave it out")
+        if any(c in text for c in "\x00\ufffd") or any("\ud800" <= c <= "\udfff" for c in text):
+            raise ValueError("the consent text is no plain text; save it as UTF-8")
+        if len(text) > LONGEST_CONSENT:
+            raise ValueError(f"the consent text has {len(text)} characters; allowed: at most {LONGEST_CONSENT}")
+        return text
+
+
+def campaign_options(db: RatingsDB, name: str, options: Mapping[str, Any]) -> CampaignOptions:
+    """The options of a campaign: those that are given now, else those that it was made with, else the usual ones.
+
+    Args:
+        db: The ratings file.
+        name: Of the campaign, which may not be there yet.
+        options: By name; None, False and empty text count as not given.
+    """
+    known = set(CampaignOptions.model_fields)
+    earlier = next((c.settings for c in db.campaigns() if c.name == name), {})
+    earlier_options = {k: v for k, v in earlier.items() if k in known and v is not None}
+    now_given = {k: v for k, v in options.items() if v not in (None, False, "")}
+    if {"number", "percent"} & now_given.keys():  # one replaces the other
+        earlier_options = {k: v for k, v in earlier_options.items() if k not in ("number", "percent")}
+    return validate(CampaignOptions, earlier_options | now_given, where=f"campaign '{name}'")
+
+
+def as_begun(sharing: CampaignOptions, before: Campaign) -> CampaignOptions:
+    """Options of a campaign that is there: its group and its form stay as they were.
+
+    Raises:
+        UserError: words shall be marked, and could not be so far.
+    """
+    marking = bool(before.settings.get("spans"))
+    if sharing.spans and not marking:
+        raise UserError(
+            f"the campaign '{before.name}' was made without marked words",
+            where="spans",
+            fix="leave them out, or make a new campaign with them",
+        )
+    return sharing.model_copy(
+        update={"group": sharing.group or str(before.settings.get("group", "")), "spans": marking}
+    )
+
+
+class SampleSize(NamedTuple):
+    """How many items: in percent of all, or a number. ``least``: from every stratum at the least."""
+
+    percent: float = 100.0
+    number: int | None = None
+    least: int = 1
+
+
+def draw_sample(items: Sequence[TaskItem], size: SampleSize, *, name: str) -> list[CampaignItem]:
+    """A stratified sample of items with known inclusion probabilities (calibration weights by them).
+
+    The same name draws the same items.
+
+    Args:
+        items: All that could be judged.
+        size: Percent or number; from 100 % on, all of them.
+        name: Seeds the draw: the campaign's, or its group's.
+
+    Raises:
+        UserError: a percentage of 0 or less, more items than there are, or fewer than the strata need.
+    """
+    strata: dict[str, list[TaskItem]] = defaultdict(list)
+    for item in items:
+        strata[item.stratum].append(item)
+    sizes = {s: len(strata[s]) for s in sorted(strata)}
+    if size.percent >= 100 and size.number is None:
+        return [CampaignItem(i, probability=1.0) for i in items]
+    percent = _percent(sizes, size)
+    rng = random.Random(seed(name, "sample"))
+    shares = allocate(sizes, percent, min_per_stratum=size.least, rng=rng)
+    return [
+        CampaignItem(item, probability=share.probability)
+        for stratum, share in shares.items()
+        for item in rng.sample(sorted(strata[stratum], key=lambda i: i.id), share.drawn)
+    ]
+
+
+def _percent(sizes: Mapping[str, int], size: SampleSize) -> float:
+    """The percentage that comes to the wanted number, strata with their least included."""
+    if size.number is None:
+        if not 0 < size.percent <= 100:
+            raise UserError(f"a sample of {size.percent:g} % cannot be drawn", allowed="more than 0, at most 100")
+        return size.percent
+    total = sum(sizes.values())
+    lowest = sum(min(size.least, n) for n in sizes.values())
+    if not max(1, lowest) <= size.number <= total:
+        raise UserError(
+            f"{size.number} items cannot be drawn",
+            allowed=f"{max(1, lowest)} to {total} ({len(sizes)} strata, at least {size.least} of each)",
+        )
+    small: set[str] = set()
+    while True:  # a small stratum gives its least; the others share what is left
+        rest = sum(n for s, n in sizes.items() if s not in small)
+        left = size.number - sum(min(size.least, sizes[s]) for s in small)
+        fraction = left / rest if rest else 1.0
+        more = {s for s, n in sizes.items() if n * fraction < size.least - 1e-9} | small
+        if more == small:
+            return 100 * fraction
+        small = more
 
 
 def make_task(name: str, *, spans: bool = False) -> RatingTask:

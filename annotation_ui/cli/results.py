@@ -148,7 +148,7 @@ def gold(name: str, db_path: Path, out: Path) -> None:
 
     Example: scedit annotate gold pilot --ratings r.sqlite --out gold.jsonl
     """
-    from annotation_ui.campaigns.gold_set import write_gold_set
+    from annotation_ui.campaigns.answer_import import write_gold_set
     from annotation_ui.ratings.database import RatingsDB
 
     with RatingsDB(db_path) as db:
@@ -183,7 +183,7 @@ def strengths(name: str, db_path: Path, store_path: Path, raters: tuple[str, ...
 
     Example: scedit annotate strengths pairs --ratings r.sqlite --store my.duckdb
     """
-    from annotation_ui.agreement.comparisons import method_strengths
+    from annotation_ui.agreement.method_means import method_strengths
     from annotation_ui.ratings.database import RatingsDB
     from curation.store.store import Store
 

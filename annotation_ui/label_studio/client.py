@@ -1,6 +1,6 @@
 """Label Studio: annotators who can log in, a project a task, items out, annotations back, validated.
 
-With ``project_tasks`` the only import of ``label_studio_sdk``. What Label Studio accepts (values off the scale, missing
+The only import of ``label_studio_sdk``. What Label Studio accepts (values off the scale, missing
 dimensions, another's name under an annotation, several annotations of one person) is sorted out here; nothing that is
 refused reaches the answers, and nothing that is refused goes unsaid.
 """
@@ -21,7 +21,6 @@ from label_studio_sdk.core.api_error import ApiError
 from annotation_ui.campaigns.campaign import campaign_task, form_task
 from annotation_ui.campaigns.groups import waiting_for
 from annotation_ui.label_studio.labeling_config import config_digest, label_config, task_data
-from annotation_ui.label_studio.project_tasks import BROKEN_TASK, read_tasks, task_pages
 from annotation_ui.label_studio.validation import (
     PullResult,
     RawAnnotation,
@@ -36,6 +35,86 @@ from annotation_ui.tasks.base import RatingTask
 from curation.files.json_files import read_json
 from schemas.core.errors import DataError, UserError
 from schemas.core.ids import slug
+
+PAGE = 200
+BROKEN_TASK = "an annotation in it breaks Label Studio; delete the task there, or the annotation by its API"
+
+
+class ReadTasks(NamedTuple):
+    """The tasks that could be read, and the numbers of those that break the server."""
+
+    tasks: list[dict[str, Any]]
+    unreadable: list[str]
+
+
+def read_tasks(client: Any, project: int, pushed: Mapping[str, str]) -> ReadTasks:
+    """All tasks of a project with their annotations.
+
+    Label Studio takes an annotation with half a character (a lone surrogate) and from then on answers every list that
+    it would be in with an error of its own. Such a project is read a task at a time, so that one annotation keeps
+    nobody else's back.
+
+    Args:
+        client: Makes the requests: the SDK's own, called with a path and a method.
+        project: Its number.
+        pushed: Content ids by task number.
+
+    Raises:
+        ApiError: the project cannot be read at all.
+    """
+    try:
+        return ReadTasks(list(task_pages(client, project)), [])
+    except ApiError as error:
+        if (error.status_code or 0) < 500 or not pushed:
+            raise
+        broken = error
+    tasks: list[dict[str, Any]] = []
+    unreadable: list[str] = []
+    for number in pushed:
+        answer = client.request(f"api/tasks/{number}", method="GET")
+        if answer.status_code == 200:
+            tasks.append(answer.json())
+        elif answer.status_code >= 500:
+            unreadable.append(number)
+    if not tasks:
+        raise broken
+    return ReadTasks(tasks, unreadable)
+
+
+def task_pages(client: Any, project: int) -> Iterator[dict[str, Any]]:
+    """All tasks of a project with their annotations, a page at a time (one big export times out).
+
+    A server may give shorter pages than were asked for (``TASK_API_PAGE_SIZE_MAX``), so tasks are counted, not pages.
+
+    Raises:
+        ApiError: a page cannot be read.
+        UserError: the pages end before the number of tasks that the server names.
+    """
+    page, seen = 1, set[Any]()
+    total = 0
+    while True:
+        answer = client.request(
+            "api/tasks", method="GET", params={"project": project, "fields": "all", "page": page, "page_size": PAGE}
+        )
+        if answer.status_code == 404 and page > 1:
+            break
+        if answer.status_code != 200:
+            raise ApiError(status_code=answer.status_code, body=answer.text[:200])
+        body = answer.json()
+        total = int(body["total"])
+        new = [task for task in body["tasks"] if task["id"] not in seen]
+        seen.update(task["id"] for task in new)
+        yield from new
+        if len(seen) >= total or not new:
+            break
+        page += 1
+    if len(seen) < total:
+        raise UserError(
+            f"Label Studio lists {total:,} tasks and gave {len(seen):,} of them",
+            where=f"project {project}",
+            fix="run the command again; no task is called deleted meanwhile",
+        )
+
 
 CHUNK = 1000
 CONFIG_CHANGED = "the labelling configuration of its project was changed since the push"

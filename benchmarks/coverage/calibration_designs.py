@@ -6,7 +6,7 @@ from collections.abc import Callable
 
 import numpy as np
 
-from annotation_ui.campaigns.sampling import SampleSize, draw_sample
+from annotation_ui.campaigns.campaign import SampleSize, draw_sample
 from annotation_ui.tasks.base import TaskItem
 from benchmarks.coverage.rows import LIKERT, Array, Outcome, Rng, Row, covers
 from curation.stats.prediction_powered import Unit, calibrate, difference

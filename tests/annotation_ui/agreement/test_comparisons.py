@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from annotation_ui.agreement.comparisons import method_strengths
 from annotation_ui.agreement.judgements import live_judgements
+from annotation_ui.agreement.method_means import method_strengths
 from annotation_ui.agreement.report import agreement_report, disagreements
 from annotation_ui.campaigns.campaign import CampaignOptions, assign_items, create_campaign, make_task
 from annotation_ui.ratings import raters as people

@@ -127,8 +127,8 @@ HOSTILE = [
 
 def test_whatever_is_stored_stops_no_statistic_and_is_counted(rated: RatingsDB, store: Store) -> None:
     from annotation_ui.agreement.report import agreement_report, disagreements
+    from annotation_ui.campaigns.answer_import import gold_items
     from annotation_ui.campaigns.campaign import rater_progress
-    from annotation_ui.campaigns.gold_set import gold_items
     from curation.stats.bootstrap import Resampling
     from tests.annotation_ui.cli.conftest import call
 

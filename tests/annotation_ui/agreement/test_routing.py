@@ -7,9 +7,8 @@ from collections import Counter
 import pytest
 
 from annotation_ui.agreement.routing import assign_campaign
-from annotation_ui.campaigns.campaign import assign_items, create_campaign, make_task
+from annotation_ui.campaigns.campaign import CampaignOptions, assign_items, create_campaign, make_task
 from annotation_ui.campaigns.control_items import RaterControlItem
-from annotation_ui.campaigns.options import CampaignOptions
 from annotation_ui.ratings import raters
 from annotation_ui.ratings.database import RatingsDB
 from annotation_ui.ratings.open_items import next_item

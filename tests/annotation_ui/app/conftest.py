@@ -15,7 +15,7 @@ from annotation_ui.campaigns.campaign import CampaignOptions, assign_items, crea
 from annotation_ui.campaigns.control_items import RaterControlItem
 from annotation_ui.ratings import raters as people
 from annotation_ui.ratings.database import RatingsDB
-from annotation_ui.ratings.preferences import keep_preference
+from annotation_ui.ratings.raters import keep_preference
 from curation.store.store import Store
 
 Open = Callable[..., Any]

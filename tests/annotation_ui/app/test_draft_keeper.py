@@ -6,7 +6,7 @@ import pytest
 
 from annotation_ui.ratings import raters as people
 from annotation_ui.ratings.database import RatingsDB
-from annotation_ui.ratings.drafts import keep_draft, read_draft
+from annotation_ui.ratings.open_items import keep_draft, read_draft
 from annotation_ui.tasks.script_questions import FilterQuestion
 from curation.store.store import Store
 from tests.annotation_ui.app.conftest import Open, button, pilot

@@ -9,7 +9,7 @@ import pytest
 
 from annotation_ui.ratings import raters as people
 from annotation_ui.ratings.database import RatingsDB
-from annotation_ui.ratings.invitations import identity_of
+from annotation_ui.ratings.raters import identity_of
 from curation.store.store import Store
 from tests.annotation_ui.app.conftest import button, pilot
 from tests.support.app import served_app as served

@@ -8,7 +8,7 @@ import pytest
 
 from annotation_ui.campaigns.campaign import make_task
 from annotation_ui.campaigns.control_items import RaterControlItem
-from annotation_ui.ratings import database, sqlite_file
+from annotation_ui.ratings import database
 from annotation_ui.ratings import raters as people
 from annotation_ui.ratings.database import RatingsDB
 from annotation_ui.ratings.open_items import next_item
@@ -57,7 +57,7 @@ def test_an_incomplete_form_saves_nothing_and_keeps_what_was_filled_in(
     button(page, SAVE).click().run()
     assert db.history("pilot") == []
     (box,) = page.error
-    assert "Consistency" in box.value and "Completeness" in box.value and "Coherence" not in box.value
+    assert "Consistency" in box.value and "(and 1 more)" in box.value and "Coherence" not in box.value
     assert page.radio[0].value == 3 and page.text_area[0].value == "half way"
 
 
@@ -202,7 +202,7 @@ def test_what_cannot_be_saved_stays_in_the_form(
         if fault == "locked":
             db.connection.execute("BEGIN IMMEDIATE")
         else:
-            patch.setattr(sqlite_file, "AFTER_OPENING", ("PRAGMA max_page_count = 1",))  # as many as there are
+            patch.setattr(database, "AFTER_OPENING", ("PRAGMA max_page_count = 1",))  # as many as there are
             with RatingsDB(db.path) as other, pytest.raises(StoreError):
                 for _ in range(100):  # until the last free page is used
                     other.adjudicate("pilot", db.assignments("pilot")[0].item, "lea", {"comment": "x" * 300})

@@ -12,7 +12,7 @@ from annotation_ui.app.page_context import cookie_name
 from annotation_ui.ratings import database
 from annotation_ui.ratings import raters as people
 from annotation_ui.ratings.database import RatingsDB
-from annotation_ui.ratings.drafts import read_draft
+from annotation_ui.ratings.open_items import read_draft
 from annotation_ui.tasks.generated_scripts import RateScript
 from curation.store.store import Store
 from tests.annotation_ui.app.conftest import pilot

@@ -138,6 +138,6 @@ def test_answers_are_shown_in_the_words_that_raters_saw() -> None:
     answers = {"guides": "no", "reasons": ["duplicate", "ungrammatical"]}
     assert widgets.answers_in_words(form, answers) == (
         "Do the very next words have to be the old or the new answer? no · "
-        "Why not? The same as another question + Broken or ungrammatical text"
+        "Why not? The same as another question + Broken, unclear or ungrammatical text"
     )
     assert widgets.answers_in_words(form, {}) == ""

@@ -8,10 +8,9 @@ import pytest
 
 from annotation_ui.agreement.judgements import live_judgements
 from annotation_ui.agreement.report import disagreements
-from annotation_ui.campaigns.answer_import import import_campaign
+from annotation_ui.campaigns.answer_import import gold_items, import_campaign, write_gold_set
 from annotation_ui.campaigns.campaign import CampaignOptions, assign_items, create_campaign, make_task
 from annotation_ui.campaigns.control_items import read_control_items
-from annotation_ui.campaigns.gold_set import gold_items, write_gold_set
 from annotation_ui.ratings import raters as people
 from annotation_ui.ratings.database import RatingsDB
 from curation.store.store import Store

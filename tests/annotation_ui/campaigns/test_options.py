@@ -6,8 +6,13 @@ from pathlib import Path
 
 import pytest
 
-from annotation_ui.campaigns.campaign import campaign_task, create_campaign, make_task
-from annotation_ui.campaigns.options import CampaignOptions, campaign_options
+from annotation_ui.campaigns.campaign import (
+    CampaignOptions,
+    campaign_options,
+    campaign_task,
+    create_campaign,
+    make_task,
+)
 from annotation_ui.ratings.database import RatingsDB
 from curation.store.store import Store
 from schemas.core.errors import UserError

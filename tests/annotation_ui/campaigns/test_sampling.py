@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from annotation_ui.campaigns.sampling import SampleSize, draw_sample
+from annotation_ui.campaigns.campaign import SampleSize, draw_sample
 from annotation_ui.tasks.base import TaskItem
 from schemas.core.errors import UserError
 

@@ -8,9 +8,8 @@ from typing import Any
 
 import pytest
 
-from annotation_ui.campaigns.campaign import assign_items, create_campaign
-from annotation_ui.campaigns.options import CampaignOptions
-from annotation_ui.campaigns.settled_items import SettledItem, settled_answers
+from annotation_ui.campaigns.answer_import import SettledItem, settled_answers
+from annotation_ui.campaigns.campaign import CampaignOptions, assign_items, create_campaign
 from annotation_ui.ratings import raters
 from annotation_ui.ratings.database import RatingsDB
 from annotation_ui.tasks.probes import CurateProbe

@@ -11,9 +11,8 @@ from urllib.parse import parse_qs, urlsplit
 import pytest
 
 from annotation_ui.ratings.database import RatingsDB
-from annotation_ui.ratings.invitations import log_in_by_link
 from annotation_ui.ratings.open_items import next_item
-from annotation_ui.ratings.raters import list_raters
+from annotation_ui.ratings.raters import list_raters, log_in_by_link
 from schemas.core.errors import UserError
 from tests.annotation_ui.cli.conftest import call
 

@@ -20,7 +20,7 @@ from tests.support.app.label_studio_results import build_result
 
 client: Any = pytest.importorskip("annotation_ui.label_studio.client", reason="label-studio-sdk is not installed")
 project_tasks: Any = pytest.importorskip(
-    "annotation_ui.label_studio.project_tasks", reason="label-studio-sdk is not installed"
+    "annotation_ui.label_studio.client", reason="label-studio-sdk is not installed"
 )
 
 FORM = FilterQuestion.form

@@ -13,7 +13,7 @@ pytest.importorskip("label_studio_sdk", reason="label-studio-sdk is not installe
 
 from label_studio_sdk.core.api_error import ApiError
 
-from annotation_ui.label_studio.project_tasks import PAGE, read_tasks
+from annotation_ui.label_studio.client import PAGE, read_tasks
 from schemas.core.errors import UserError
 
 TASKS = [{"id": n, "annotations": []} for n in range(2 * PAGE + 3)]

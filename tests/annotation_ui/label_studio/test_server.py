@@ -75,7 +75,7 @@ def log_in_and_answer(page: Any, url: str, account: Any, project: int, count: in
 
 def pages(site: Any, project: int) -> Iterator[dict[str, Any]]:
     """The tasks of a project with their annotations."""
-    from annotation_ui.label_studio.project_tasks import task_pages
+    from annotation_ui.label_studio.client import task_pages
 
     return task_pages(site.sdk._client_wrapper.httpx_client, project)
 
@@ -230,8 +230,7 @@ def test_marks_pairs_and_hostile_annotations_by_api_and_by_export_file(
 ) -> None:
     from annotation_ui.agreement.judgements import live_judgements
     from annotation_ui.agreement.report import agreement_report
-    from annotation_ui.label_studio.client import LabelStudioSite
-    from annotation_ui.label_studio.project_tasks import BROKEN_TASK
+    from annotation_ui.label_studio.client import BROKEN_TASK, LabelStudioSite
     from tests.support.app.label_studio_server import read_access, token_of
 
     site = LabelStudioSite(read_access(folder).url, read_access(folder).token)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from annotation_ui.ratings.invitations import web_address
+from annotation_ui.ratings.raters import web_address
 
 
 @pytest.mark.parametrize(

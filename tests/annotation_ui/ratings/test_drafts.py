@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from annotation_ui.ratings.database import RatingsDB
-from annotation_ui.ratings.drafts import keep_draft, read_draft
+from annotation_ui.ratings.open_items import keep_draft, read_draft
 from annotation_ui.ratings.records import Assignment, Campaign, CampaignItem
 from annotation_ui.tasks.base import TaskItem
 from annotation_ui.tasks.script_questions import FilterQuestion

@@ -6,7 +6,7 @@ import pytest
 
 from annotation_ui.ratings import raters
 from annotation_ui.ratings.database import RatingsDB
-from annotation_ui.ratings.invitations import identity_of, invitation_link, log_in_by_link
+from annotation_ui.ratings.raters import identity_of, invitation_link, log_in_by_link
 from schemas.core.errors import UserError
 
 

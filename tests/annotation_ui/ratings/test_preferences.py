@@ -6,7 +6,7 @@ import pytest
 
 from annotation_ui.ratings import raters as people
 from annotation_ui.ratings.database import RatingsDB
-from annotation_ui.ratings.preferences import keep_preference, read_preferences
+from annotation_ui.ratings.raters import keep_preference, read_preferences
 from schemas.core.errors import UserError
 
 
@@ -21,7 +21,7 @@ def test_the_latest_choice_of_each_person_is_kept(db: RatingsDB) -> None:
     assert read_preferences(db, "ann") == {}
 
 
-@pytest.mark.parametrize(("name", "value"), [("colour", "red"), ("language", "x" * 21)])
+@pytest.mark.parametrize(("name", "value"), [("colour", "red"), ("language", "x" * 65)])
 def test_what_cannot_be_chosen_is_refused(db: RatingsDB, name: str, value: str) -> None:
     with pytest.raises(UserError, match="cannot be set"):
         keep_preference(db, "ann", name, value)

@@ -11,9 +11,8 @@ from pathlib import Path
 import pytest
 
 from annotation_ui.ratings import database
-from annotation_ui.ratings.database import RatingsDB
+from annotation_ui.ratings.database import RatingsDB, is_full, make_private, next_step, readable_fault
 from annotation_ui.ratings.records import Assignment, Campaign, CampaignItem
-from annotation_ui.ratings.sqlite_file import is_full, make_private, next_step, readable_fault
 from annotation_ui.tasks.base import TaskItem
 from schemas.core.errors import StoreError
 

@@ -11,8 +11,7 @@ import pytest
 from annotation_ui.agreement.judgements import live_judgements
 from annotation_ui.agreement.report import agreement_report, disagreements
 from annotation_ui.campaigns.answer_import import import_campaign
-from annotation_ui.campaigns.campaign import assign_items, create_campaign, make_task
-from annotation_ui.campaigns.options import CampaignOptions
+from annotation_ui.campaigns.campaign import CampaignOptions, assign_items, create_campaign, make_task
 from annotation_ui.ratings import raters
 from annotation_ui.ratings.database import RatingsDB
 from annotation_ui.tasks.base import TaskItem

@@ -17,7 +17,7 @@ from typing import IO, Any, NamedTuple
 import httpx
 
 from annotation_ui.child_environment import child_environment
-from annotation_ui.ratings.sqlite_file import make_private
+from annotation_ui.ratings.database import make_private
 from curation.files.json_files import read_json
 from schemas.core.errors import DataError, UserError
 

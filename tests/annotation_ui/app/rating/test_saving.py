@@ -5,8 +5,7 @@ from __future__ import annotations
 from annotation_ui.app.rating.saving import field_keys, save_key
 from annotation_ui.campaigns.campaign import make_task
 from annotation_ui.ratings.database import RatingsDB
-from annotation_ui.ratings.drafts import keep_draft
-from annotation_ui.ratings.open_items import next_item, skipped_items
+from annotation_ui.ratings.open_items import keep_draft, next_item, skipped_items
 from curation.store.store import Store
 from tests.annotation_ui.app.conftest import Open, button, pilot, texts
 from tests.annotation_ui.conftest import work
