@@ -14,7 +14,7 @@ import streamlit as st
 
 from annotation_ui.app import login, widgets
 from annotation_ui.app.page_context import PageContext, cookie_name
-from annotation_ui.app.rating import item_view
+from annotation_ui.app.rating import form
 from annotation_ui.app.rating.saving import readable_error
 from annotation_ui.interface.texts import best_language
 from annotation_ui.ratings import raters
@@ -45,7 +45,7 @@ def main() -> None:
                 return
             person = raters.authenticate(db, token(ratings))
             if person is None:
-                item_view.forget_held_item()
+                form.forget_held_item()
                 ended = token(ratings) is not None
                 login.show_login(db, best_language(_browser_language()), ended=ended)
                 return
@@ -58,7 +58,7 @@ def main() -> None:
                 widgets.set_session_cookie(context.token)
             _navigate(context)
     except StoreError as error:
-        if not item_view.show_held_item(error):
+        if not form.show_held_item(error):
             st.error(readable_error(error))
     except UserError as error:
         st.error(widgets.escape_markdown(str(error)))
@@ -83,7 +83,7 @@ def _preferences(db: RatingsDB, person: str) -> dict[str, str]:
 
 def _navigate(context: PageContext) -> None:
     from annotation_ui.app import browse, guidelines, rate
-    from annotation_ui.app.lead import adjudicate, agreement, progress
+    from annotation_ui.app.lead import adjudicate, progress
     from annotation_ui.app.rating import own_answers
 
     def page(show: object, title: str, path: str, *, first: bool = False) -> object:
@@ -95,7 +95,7 @@ def _navigate(context: PageContext) -> None:
     if context.person.role == "lead":
         pages = [
             page(progress.show, "Progress", "progress", first=True),
-            page(agreement.show, "Agreement", "agreement"),
+            page(progress.show_agreement, "Agreement", "agreement"),
             page(adjudicate.show, "Adjudicate", "adjudicate"),
             page(browse.show, "Items", "items"),
             page(guidelines.show, "Guidelines", "guidelines"),
@@ -113,7 +113,7 @@ def _navigate(context: PageContext) -> None:
     with st.sidebar:
         widgets.account_box(context)
     if chosen is not st.session_state.get("rate_page"):
-        item_view.forget_held_item()
+        form.forget_held_item()
     chosen.run()
 
 

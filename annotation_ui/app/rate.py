@@ -10,13 +10,11 @@ from typing import Literal
 import streamlit as st
 
 from annotation_ui.app import widgets
-from annotation_ui.app.keyboard import can_save_at_once
+from annotation_ui.app.browser_parts import can_save_at_once
 from annotation_ui.app.page_context import PageContext
-from annotation_ui.app.rating.form import show_skip
-from annotation_ui.app.rating.item_view import ItemView, show_item
+from annotation_ui.app.rating.form import ItemView, show_item, show_skip
 from annotation_ui.app.rating.saving import handle_pending
-from annotation_ui.campaigns.campaign import campaign_task, task_of
-from annotation_ui.campaigns.groups import closed_items, waiting_for
+from annotation_ui.campaigns.campaign import campaign_task, closed_items, task_of, waiting_for
 from annotation_ui.ratings import raters
 from annotation_ui.ratings.database import RatingsDB
 from annotation_ui.ratings.open_items import answered_items, has_open_items, read_draft, skipped_items

@@ -166,7 +166,7 @@ def show_field(f: Field, *, key: str, value: Any, language: str = ENGLISH) -> An
             key=key,
         )
         return list(chosen or [])
-    if f.kind == "spans":  # filled in by the page; see annotation_ui.app.rating.marked_words
+    if f.kind == "spans":  # filled in by the page; see annotation_ui.app.browser_parts
         initial = "" if f.fault(value) or not value else json.dumps(value, ensure_ascii=False)
         with st.container(key="marked-words"):
             return read_spans(st.text_area(label, value=initial, key=key) or "")

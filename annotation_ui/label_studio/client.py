@@ -18,8 +18,7 @@ import httpx
 from label_studio_sdk import LabelStudio
 from label_studio_sdk.core.api_error import ApiError
 
-from annotation_ui.campaigns.campaign import campaign_task, form_task
-from annotation_ui.campaigns.groups import waiting_for
+from annotation_ui.campaigns.campaign import campaign_task, form_task, waiting_for
 from annotation_ui.label_studio.labeling_config import config_digest, label_config, task_data
 from annotation_ui.label_studio.validation import (
     PullResult,

@@ -126,25 +126,16 @@ def make_private(paths: Sequence[Path]) -> list[Path]:
 
 
 def file_fault(error: sqlite3.Error, path: Path) -> StoreError:
-    """What SQLite says of a file, as our error with the next step."""
-    return StoreError(readable_fault(error, path), where=str(path), fix=next_step(error, path))
-
-
-def readable_fault(error: sqlite3.Error, path: Path) -> str:
-    """What SQLite says of a file, as a clause that people understand."""
-    message = str(error)
-    if is_full(error, path):
-        return "nothing was saved: the disk is full"
-    if "locked" in message or "busy" in message:
-        return "nothing was saved: another program holds the ratings file"
-    if "readonly" in message:
-        return "nothing was saved: the ratings file may only be read"
-    return f"nothing was saved: {message}"
-
-
-def next_step(error: sqlite3.Error, path: Path) -> str:
-    """What to do about it."""
-    return "make room on the disk and save again" if is_full(error, path) else "try again in a minute"
+    """What SQLite says of a file, as a clause that people understand, with the next step."""
+    message, full = str(error), is_full(error, path)
+    if full:
+        message = "the disk is full"
+    elif "locked" in message or "busy" in message:
+        message = "another program holds the ratings file"
+    elif "readonly" in message:
+        message = "the ratings file may only be read"
+    fix = "make room on the disk and save again" if full else "try again in a minute"
+    return StoreError(f"nothing was saved: {message}", where=str(path), fix=fix)
 
 
 def is_full(error: sqlite3.Error, path: Path) -> bool:
@@ -174,7 +165,7 @@ class RatingsDB:
 
     def __init__(self, path: Path | str, *, create: bool = False) -> None:
         self.path = Path(path)
-        self._db = open_ratings_file(self.path, create=create, patience=BUSY)
+        self.connection = open_ratings_file(self.path, create=create, patience=BUSY)
 
     def __enter__(self) -> RatingsDB:
         return self
@@ -188,15 +179,15 @@ class RatingsDB:
 
     def close(self) -> None:
         """Close the file."""
-        self._db.close()
+        self.connection.close()
 
     @contextmanager
-    def _transaction(self) -> Iterator[sqlite3.Connection]:
+    def write_transaction(self) -> Iterator[sqlite3.Connection]:
         """All or nothing; a full disk, a lock or a file that cannot be written is one sentence."""
         try:
-            self._db.execute("BEGIN IMMEDIATE")
-            yield self._db
-            self._db.execute("COMMIT")
+            self.connection.execute("BEGIN IMMEDIATE")
+            yield self.connection
+            self.connection.execute("COMMIT")
         except sqlite3.OperationalError as error:
             self._roll_back()
             raise file_fault(error, self.path) from None
@@ -205,8 +196,8 @@ class RatingsDB:
             raise
 
     def _roll_back(self) -> None:
-        if self._db.in_transaction:  # SQLite may have done so by itself, as on a full disk
-            self._db.execute("ROLLBACK")
+        if self.connection.in_transaction:  # SQLite may have done so by itself, as on a full disk
+            self.connection.execute("ROLLBACK")
 
     # ---- campaigns and items ---------------------------------------------------------------------------------
 
@@ -216,7 +207,7 @@ class RatingsDB:
         Raises:
             UserError: the name is taken by another task or form.
         """
-        with self._transaction() as db:
+        with self.write_transaction() as db:
             row = db.execute("SELECT task, form FROM campaigns WHERE name = ?", [campaign.name]).fetchone()
             if row and (row["task"], row["form"]) != (campaign.task, campaign.form):
                 raise UserError(
@@ -231,7 +222,7 @@ class RatingsDB:
 
     def campaigns(self) -> list[Campaign]:
         """All campaigns, oldest first."""
-        rows = self._db.execute("SELECT * FROM campaigns ORDER BY made_at, name").fetchall()
+        rows = self.connection.execute("SELECT * FROM campaigns ORDER BY made_at, name").fetchall()
         return [Campaign(r["name"], r["task"], r["form"], json.loads(r["settings"]), r["made_at"]) for r in rows]
 
     def campaign(self, name: str) -> Campaign:
@@ -255,7 +246,7 @@ class RatingsDB:
         taken: Sequence[Assignment] = (),
     ) -> None:
         """Add items and assignments, and take some back; an assignment with an answer is never taken back."""
-        with self._transaction() as db:
+        with self.write_transaction() as db:
             db.executemany(
                 "DELETE FROM assignments WHERE campaign = ?1 AND person = ?2 AND item = ?3 AND NOT EXISTS (SELECT 1 "
                 "FROM revisions r WHERE r.campaign = ?1 AND r.person = ?2 AND r.item = ?3)",
@@ -282,7 +273,7 @@ class RatingsDB:
 
     def items(self, campaign: str) -> dict[str, CampaignItem]:
         """The items of a campaign by id, in the order in which they were placed."""
-        rows = self._db.execute("SELECT * FROM items WHERE campaign = ? ORDER BY rowid", [campaign]).fetchall()
+        rows = self.connection.execute("SELECT * FROM items WHERE campaign = ? ORDER BY rowid", [campaign]).fetchall()
         return {r["id"]: _campaign_item(r) for r in rows}
 
     def item(self, campaign: str, item: str) -> CampaignItem:
@@ -291,7 +282,7 @@ class RatingsDB:
         Raises:
             UserError: the campaign has no such item.
         """
-        row = self._db.execute("SELECT * FROM items WHERE campaign = ? AND id = ?", [campaign, item]).fetchone()
+        row = self.connection.execute("SELECT * FROM items WHERE campaign = ? AND id = ?", [campaign, item]).fetchone()
         if row is None:
             raise UserError(f"no item '{item}' in the campaign '{campaign}'", where=str(self.path))
         return _campaign_item(row)
@@ -301,7 +292,7 @@ class RatingsDB:
         sql, values = "SELECT * FROM assignments WHERE campaign = ?", [campaign]
         if person is not None:
             sql, values = sql + " AND person = ?", [campaign, person]
-        rows = self._db.execute(sql + " ORDER BY person, batch, position", values).fetchall()
+        rows = self.connection.execute(sql + " ORDER BY person, batch, position", values).fetchall()
         return [Assignment(r["person"], r["item"], r["batch"], r["position"]) for r in rows]
 
     # ---- answers -----------------------------------------------------------------------------------------------
@@ -334,7 +325,7 @@ class RatingsDB:
             UserError: the item is not assigned to this person, or the token belongs to another item's save.
             StoreError: the file cannot be written; nothing was saved.
         """
-        with self._transaction() as db:
+        with self.write_transaction() as db:
             self.check_assigned(campaign, person, item)
             if token is not None:
                 row = db.execute("SELECT id, campaign, person, item FROM revisions WHERE token = ?", [token]).fetchone()
@@ -360,17 +351,17 @@ class RatingsDB:
             UserError: it is not assigned to them.
         """
         known = "SELECT 1 FROM assignments WHERE campaign = ? AND person = ? AND item = ?"
-        if self._db.execute(known, [campaign, person, item]).fetchone() is None:
+        if self.connection.execute(known, [campaign, person, item]).fetchone() is None:
             raise UserError(f"the item '{item}' is not assigned to '{person}'", where=campaign)
 
     def revision_of(self, token: str) -> Revision | None:
         """The save of this name, or None."""
-        row = self._db.execute("SELECT * FROM revisions WHERE token = ?", [token]).fetchone()
+        row = self.connection.execute("SELECT * FROM revisions WHERE token = ?", [token]).fetchone()
         return None if row is None else _revision(row)
 
     def latest_revisions(self, campaign: str) -> dict[tuple[str, str], Revision]:
         """The latest revision by person and item, withdrawals included."""
-        rows = self._db.execute(
+        rows = self.connection.execute(
             "SELECT * FROM revisions WHERE id IN (SELECT max(id) FROM revisions WHERE campaign = ? GROUP BY person, "
             "item)",
             [campaign],
@@ -383,7 +374,7 @@ class RatingsDB:
         values: list[Any] = [campaign]
         if person is not None:
             sql, values = sql + " AND person = ?", [campaign, person]
-        rows = self._db.execute(
+        rows = self.connection.execute(
             f"SELECT * FROM revisions WHERE id IN ({sql} GROUP BY person, item) AND answers IS NOT NULL ORDER BY id",
             values,
         ).fetchall()
@@ -395,12 +386,12 @@ class RatingsDB:
         for column, value in (("person", person), ("item", item)):
             if value is not None:
                 sql, values = f"{sql} AND {column} = ?", [*values, value]
-        return [_revision(r) for r in self._db.execute(sql + " ORDER BY id", values).fetchall()]
+        return [_revision(r) for r in self.connection.execute(sql + " ORDER BY id", values).fetchall()]
 
     def adjudicate(self, campaign: str, item: str, lead: str, answers: Answers) -> int:
         """Append a lead's decision on an item that people differ on; returns its number."""
         self.item(campaign, item)
-        with self._transaction() as db:
+        with self.write_transaction() as db:
             body = json.dumps(dict(answers), ensure_ascii=False)
             done = db.execute(
                 "INSERT INTO decisions (campaign, item, lead, answers, saved_at) VALUES (?, ?, ?, ?, ?)",
@@ -410,30 +401,21 @@ class RatingsDB:
 
     def adjudications(self, campaign: str) -> dict[str, Adjudication]:
         """The latest decision on each item."""
-        rows = self._db.execute("SELECT * FROM decisions WHERE campaign = ? ORDER BY id", [campaign]).fetchall()
+        rows = self.connection.execute("SELECT * FROM decisions WHERE campaign = ? ORDER BY id", [campaign]).fetchall()
         return {r["item"]: Adjudication(r["item"], r["lead"], _mapping(r["answers"]), str(r["saved_at"])) for r in rows}
 
     def link(self, site: str, kind: str, pairs: Sequence[tuple[str, str]]) -> None:
         """Remember what our things are called at another site (accounts, projects, tasks of a Label Studio)."""
-        with self._transaction() as db:
+        with self.write_transaction() as db:
             rows = [(site, kind, local, remote) for local, remote in pairs]
             db.executemany("INSERT OR REPLACE INTO links VALUES (?, ?, ?, ?)", rows)
 
     def remote_names(self, site: str, kind: str) -> dict[str, str]:
         """Remote names by local names, in order of the local ones."""
-        rows = self._db.execute(
+        rows = self.connection.execute(
             "SELECT local, remote FROM links WHERE site = ? AND kind = ? ORDER BY local", [site, kind]
         ).fetchall()
         return {r["local"]: r["remote"] for r in rows}
-
-    @property
-    def connection(self) -> sqlite3.Connection:
-        """For ``annotation_ui.ratings.raters`` only, which keeps people and sessions in the same file."""
-        return self._db
-
-    def write_transaction(self) -> Any:
-        """A write transaction as a context manager, for ``annotation_ui.ratings.raters``."""
-        return self._transaction()
 
 
 def _campaign_item(row: sqlite3.Row) -> CampaignItem:

@@ -16,7 +16,7 @@ import time
 from collections.abc import Callable
 from pathlib import Path
 
-from annotation_ui.app.lead.figures import quick_figures, slow_figures
+from annotation_ui.app.lead.progress import quick_figures, slow_figures
 from annotation_ui.campaigns.campaign import form_digest, make_task
 from annotation_ui.ratings.database import RatingsDB
 from annotation_ui.ratings.records import Assignment, Campaign, CampaignItem

@@ -10,10 +10,9 @@ import streamlit as st
 
 from annotation_ui.agreement.report import ItemDisagreement
 from annotation_ui.app import widgets
+from annotation_ui.app.browser_parts import keyboard_shortcuts
 from annotation_ui.app.item import item_html
-from annotation_ui.app.keyboard import keyboard_shortcuts
-from annotation_ui.app.lead.figures import quick_figures
-from annotation_ui.app.lead.tables import apply_lead_style
+from annotation_ui.app.lead.progress import apply_lead_style, quick_figures
 from annotation_ui.app.page_context import PageContext
 from annotation_ui.app.rating.saving import readable_error
 from annotation_ui.ratings.records import Revision

@@ -1,21 +1,96 @@
-"""The lead's first page: who is where, how fast, how long it takes yet, agreement so far, and what to look at."""
+"""The lead's pages of progress and agreement: who is where, how fast, agreement so far, and what to look at."""
 
 from __future__ import annotations
 
+import html
 from collections.abc import Sequence
+from pathlib import Path
+from typing import NamedTuple
 
 import streamlit as st
 
-from annotation_ui.agreement.overview import Overview
-from annotation_ui.app.lead.figures import QuickFigures, quick_figures, slow_figures
-from annotation_ui.app.lead.tables import apply_lead_style, lead_table
+from annotation_ui.agreement.judgements import live_judgements
+from annotation_ui.agreement.overview import Overview, answers_digest, compute_apart
+from annotation_ui.agreement.report import ItemDisagreement, disagreements
+from annotation_ui.app import widgets
 from annotation_ui.app.page_context import PageContext
 from annotation_ui.app.widgets import escape_markdown
-from annotation_ui.campaigns.campaign import RaterProgress
+from annotation_ui.campaigns.campaign import RaterProgress, rater_progress, task_of
 from annotation_ui.ratings.database import RatingsDB
-from annotation_ui.ratings.records import Campaign
+from annotation_ui.ratings.records import Campaign, Revision
 from schemas.core.errors import UserError
 from schemas.text.counting import counted
+
+
+def apply_lead_style() -> None:
+    """The rules of the lead's pages, beside those that all pages share."""
+    st.html(f"<style>{(Path(__file__).parents[1] / 'assets').joinpath('lead.css').read_text(encoding='utf-8')}</style>")
+
+
+def lead_table(head: Sequence[str], rows: Sequence[Sequence[str]], *, flagged: Sequence[str] = ()) -> str:
+    """A table; a column that is empty in every row is left out.
+
+    Args:
+        head: Titles of the columns.
+        rows: Texts, a row each.
+        flagged: Columns whose texts are to be noticed.
+
+    Example:
+        >>> lead_table(["who", "note"], [["ann", ""]]).count("<th>")
+        1
+    """
+    there = [n for n in range(len(head)) if any(row[n] for row in rows)]
+    top = "".join(f"<th>{html.escape(head[n])}</th>" for n in there)
+    lines = "".join(
+        "<tr>" + "".join(_cell(head[n], row[n], flagged=head[n] in flagged) for n in there) + "</tr>" for row in rows
+    )
+    return f'<div class="se-lead"><table><thead><tr>{top}</tr></thead><tbody>{lines}</tbody></table></div>'
+
+
+def _cell(title: str, text: str, *, flagged: bool) -> str:
+    body = html.escape(text)
+    if flagged and text:
+        body = f'<div class="se-flag">{body}</div>'
+    return f'<td data-label="{html.escape(title)}">{body}</td>'
+
+
+_KEPT = 16  # states of campaigns whose figures are cached
+
+
+class QuickFigures(NamedTuple):
+    """What takes a fraction of a second: progress, answers, and items on which people differ, widest first."""
+
+    progress: list[RaterProgress]
+    answers: list[Revision]
+    apart: list[ItemDisagreement]
+
+
+def quick_figures(db: RatingsDB, name: str) -> QuickFigures:
+    """The quick figures of a campaign."""
+    return _quick(str(db.path.absolute()), name, answers_digest(db, name))
+
+
+@st.cache_data(max_entries=_KEPT, show_spinner=False)
+def _quick(ratings: str, name: str, digest: str) -> QuickFigures:
+    with RatingsDB(ratings) as db:
+        apart = disagreements(live_judgements(db, name), task_of(db, name))
+        return QuickFigures(rater_progress(db, name), db.current_answers(name), apart)
+
+
+def slow_figures(db: RatingsDB, name: str, store: Path | None) -> Overview:
+    """Agreement with its intervals and all that rests on it; a process of its own computes it, the page waits.
+
+    Raises:
+        UserError: the process failed.
+    """
+    place = str(store.absolute()) if store else ""
+    return _slow(str(db.path.absolute()), name, place, answers_digest(db, name, store))
+
+
+@st.cache_data(max_entries=_KEPT, show_spinner="Agreement is being computed ...")
+def _slow(ratings: str, name: str, store: str, digest: str) -> Overview:
+    return compute_apart(Path(ratings), name, Path(store) if store else None)
+
 
 _EVERY = 30.0  # seconds between two looks at the answers
 _SHOWN = 5  # items to discuss
@@ -142,3 +217,31 @@ def _show_discussion(db: RatingsDB, name: str, quick: QuickFigures) -> None:
     if rows:
         st.html(lead_table(["to discuss", "disagreement", "answers"], rows))
     st.caption(f"{line}. Decide them on the page Adjudicate.")
+
+
+def show_agreement(context: PageContext) -> None:
+    """Agreement by aspect of one campaign: computed again where answers changed."""
+    opened = widgets.campaign_page(context, "Agreement")
+    if opened is None:
+        return
+    name, _ = opened
+    if not context.db.current_answers(name):
+        st.info("Nobody has answered yet.")
+        return
+    _agreement_figures(context, name)
+
+
+@st.fragment(run_every=30.0)
+def _agreement_figures(context: PageContext, name: str) -> None:
+    try:
+        with RatingsDB(context.db.path) as db:
+            overview = slow_figures(db, name, context.store)
+    except UserError as error:
+        st.error(widgets.escape_markdown(str(error)))
+        return
+    if overview.warning:
+        st.warning(widgets.escape_markdown(overview.warning))
+    if overview.body:
+        st.html(overview.body)
+    else:
+        st.info("Nobody has answered yet.")

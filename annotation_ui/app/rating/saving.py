@@ -9,10 +9,10 @@ from typing import Any
 import streamlit as st
 
 from annotation_ui.app import widgets
+from annotation_ui.app.browser_parts import field_keys
 from annotation_ui.app.page_context import PageContext
-from annotation_ui.campaigns.campaign import task_of
+from annotation_ui.campaigns.campaign import closed_items, task_of
 from annotation_ui.campaigns.control_items import wrong_fields
-from annotation_ui.campaigns.groups import closed_items
 from annotation_ui.ratings.open_items import skip_item
 from annotation_ui.tasks.forms import Form
 from annotation_ui.tasks.spans import read_spans
@@ -20,11 +20,6 @@ from schemas.core.errors import StoreError, UserError
 
 _GLANCE = 20  # characters of the line that says what was saved
 _LONGEST = 1800.0  # seconds; somebody who was away for longer did not work on the item all the time
-
-
-def field_keys(campaign: str, item: str, form: Form) -> dict[str, str]:
-    """The keys of a form's widgets, by field."""
-    return {f.name: f"{campaign}/{item}/{f.name}" for f in form.fields}
 
 
 def save_key(campaign: str, item: str) -> str:

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from annotation_ui.agreement.overview import Overview, campaign_overview
-from annotation_ui.app.lead import figures as lead_figures
+from annotation_ui.app.lead import progress as lead_figures
 from annotation_ui.campaigns.campaign import CampaignOptions, assign_items, create_campaign, make_task
 from annotation_ui.campaigns.control_items import RaterControlItem
 from annotation_ui.ratings import raters as people

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from annotation_ui.app.keyboard import can_save_at_once, class_of, is_set
+from annotation_ui.app.browser_parts import can_save_at_once, class_of, is_set
 from annotation_ui.campaigns.campaign import make_task
 from annotation_ui.ratings import raters as people
 from annotation_ui.ratings.database import RatingsDB

@@ -7,9 +7,16 @@ from typing import Any
 
 import pytest
 
-from annotation_ui.campaigns.campaign import CampaignOptions, assign_items, create_campaign, make_task
+from annotation_ui.campaigns.campaign import (
+    CampaignOptions,
+    assign_items,
+    campaigns_of_group,
+    closed_items,
+    create_campaign,
+    make_task,
+    waiting_for,
+)
 from annotation_ui.campaigns.control_items import RaterControlItem
-from annotation_ui.campaigns.groups import campaigns_of_group, closed_items, waiting_for
 from annotation_ui.ratings import raters as people
 from annotation_ui.ratings.database import RatingsDB
 from annotation_ui.ratings.open_items import skip_item

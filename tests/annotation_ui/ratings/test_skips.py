@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from annotation_ui.campaigns.campaign import assign_items, rater_progress
-from annotation_ui.campaigns.groups import waiting_for
+from annotation_ui.campaigns.campaign import assign_items, rater_progress, waiting_for
 from annotation_ui.ratings import raters as people
 from annotation_ui.ratings.database import RatingsDB
 from annotation_ui.ratings.open_items import next_item, skip_item, skipped_items

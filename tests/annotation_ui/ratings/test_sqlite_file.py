@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from annotation_ui.ratings import database
-from annotation_ui.ratings.database import RatingsDB, is_full, make_private, next_step, readable_fault
+from annotation_ui.ratings.database import RatingsDB, file_fault, is_full, make_private
 from annotation_ui.ratings.records import Assignment, Campaign, CampaignItem
 from annotation_ui.tasks.base import TaskItem
 from schemas.core.errors import StoreError
@@ -91,6 +91,6 @@ def test_a_disk_too_full_for_the_files_beside_it_is_called_full(
     error, usage = sqlite3.OperationalError(message), shutil.disk_usage(tmp_path)
     assert is_full(error, tmp_path / "r") == ("full" in message), "there is room: it is something else"
     monkeypatch.setattr(shutil, "disk_usage", lambda _: usage._replace(free=4096))
-    assert readable_fault(error, tmp_path / "r") == "nothing was saved: the disk is full"
-    assert next_step(error, tmp_path / "r").startswith("make room")
+    fault = file_fault(error, tmp_path / "r")
+    assert fault.what == "nothing was saved: the disk is full" and str(fault.fix).startswith("make room")
     assert not is_full(sqlite3.OperationalError("database is locked"), tmp_path / "r")

@@ -12,8 +12,14 @@ import pytest
 from annotation_ui.agreement.judgements import live_judgements
 from annotation_ui.agreement.report import TaskReport, agreement_report, disagreements
 from annotation_ui.campaigns.answer_import import import_campaign
-from annotation_ui.campaigns.campaign import CampaignOptions, assign_items, create_campaign, make_task
-from annotation_ui.campaigns.groups import closed_items, waiting_for
+from annotation_ui.campaigns.campaign import (
+    CampaignOptions,
+    assign_items,
+    closed_items,
+    create_campaign,
+    make_task,
+    waiting_for,
+)
 from annotation_ui.ratings import raters
 from annotation_ui.ratings.database import RatingsDB
 from curation.loaders.importer import import_split

@@ -36,7 +36,7 @@ def body(page: Any) -> str:
 
 
 def test_the_page_and_the_command_say_the_same(db: RatingsDB, rated: list[str], open_page: Open) -> None:
-    page = body(open_page("lead.agreement.show", "lea"))
+    page = body(open_page("lead.progress.show_agreement", "lea"))
     words = ["agreement", "pilot", "-r", str(db.path), "--json"]
     result = CliRunner().invoke(command("annotate"), words, catch_exceptions=False)
     (aspect,) = json.loads(result.output)["aspects"]
@@ -57,16 +57,16 @@ def test_a_judge_in_the_snapshot_stands_beside_the_people(
     )
     snapshot = tmp_path / "snapshot.duckdb"
     store.copy_to(snapshot)
-    assert "judge:m" not in body(open_page("lead.agreement.show", "lea"))
-    page = body(open_page("lead.agreement.show", "lea", store=snapshot))
+    assert "judge:m" not in body(open_page("lead.progress.show_agreement", "lea"))
+    page = body(open_page("lead.progress.show_agreement", "lea", store=snapshot))
     assert "judge:m against the mean of people" in page and "2 people (ann, bob)" in page
 
 
 def test_before_the_first_answer_there_is_a_line_and_no_figure(db: RatingsDB, store: Store, open_page: Open) -> None:
     people.invite(db, "lea", role="lead")
-    assert "no campaign" in texts(open_page("lead.agreement.show", "lea"))
+    assert "no campaign" in texts(open_page("lead.progress.show_agreement", "lea"))
     pilot(db, store, "ann", "bob", task=TASK)
-    page = open_page("lead.agreement.show", "lea")
+    page = open_page("lead.progress.show_agreement", "lea")
     assert "Nobody has answered" in texts(page) and not page.get("html")
 
 
@@ -75,7 +75,7 @@ def test_programs_are_named_on_the_page(db: RatingsDB, store: Store, open_page: 
     pilot(db, store, "synthetic-ann", task=TASK)
     item = db.assignments("pilot")[0].item
     db.save("pilot", "synthetic-ann", item, {"executability": 3}, form=f"{TASK}@3")
-    assert "synthetic-ann are programs" in body(open_page("lead.agreement.show", "lea")).replace(
+    assert "synthetic-ann are programs" in body(open_page("lead.progress.show_agreement", "lea")).replace(
         "is a program", "are programs"
     )
 
@@ -83,7 +83,7 @@ def test_programs_are_named_on_the_page(db: RatingsDB, store: Store, open_page: 
 def test_the_campaign_chosen_on_one_page_is_the_first_on_the_next(db: RatingsDB, store: Store, open_page: Open) -> None:
     pilot(db, store, "ann", "bob", task=TASK)
     pilot(db, store, "ann", "bob", task="filter_question", name="second")
-    page = open_page("lead.agreement.show", "lea")
+    page = open_page("lead.progress.show_agreement", "lea")
     assert page.selectbox[0].value == "pilot"
     page.selectbox[0].set_value("second").run()
     assert page.session_state["lead-campaign"] == "second"

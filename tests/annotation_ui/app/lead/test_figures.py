@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from annotation_ui.app.lead.figures import quick_figures, slow_figures
+from annotation_ui.app.lead.progress import quick_figures, slow_figures
 from annotation_ui.ratings.database import RatingsDB
 from curation.store.store import Store
 from tests.annotation_ui.app.conftest import pilot

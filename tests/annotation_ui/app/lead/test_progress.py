@@ -101,7 +101,9 @@ def test_every_campaign_has_its_own_table(db: RatingsDB, store: Store, open_page
     assert [rows(page, n)[0]["done"] for n in (0, 1)] == ["0 of 12", "0 of 24"]
 
 
-@pytest.mark.parametrize("page", ["lead.progress.show", "lead.agreement.show", "lead.adjudicate.show", "browse.show"])
+@pytest.mark.parametrize(
+    "page", ["lead.progress.show", "lead.progress.show_agreement", "lead.adjudicate.show", "browse.show"]
+)
 def test_whatever_is_stored_takes_no_page_down(db: RatingsDB, store: Store, open_page: Open, page: str) -> None:
     pilot(db, store, "ann", "bob")
     for person in ("ann", "bob"):

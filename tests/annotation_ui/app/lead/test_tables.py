@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from annotation_ui.app.lead.tables import lead_table
+from annotation_ui.app.lead.progress import lead_table
 
 
 def test_empty_columns_are_left_out_and_texts_are_escaped() -> None:
