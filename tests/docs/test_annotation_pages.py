@@ -94,6 +94,16 @@ def test_the_page_on_annotation() -> None:
     assert "comparisons in" in strengths
 
 
+def test_the_page_on_assignment() -> None:
+    generated()
+    run("scedit annotate add-scripts generated.jsonl --store my.duckdb")
+    (first, second) = lines("assignment.md")
+    number = "--number 400"
+    assert number in first, "the paper's number: more scripts than this store has"
+    run(first.replace(number, "--number 12"))
+    assert "12 items, 12 of them new" in run(second)
+
+
 def test_the_page_on_crowds() -> None:
     generated()
     run("scedit annotate add-scripts generated.jsonl --store my.duckdb")
