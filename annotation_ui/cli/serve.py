@@ -42,7 +42,7 @@ def serve(db_path: Path, store: Path | None, host: str, port: int, allow_network
         raise MissingPackage("streamlit", extra="annotate")
     RatingsDB(db_path).close()  # a wrong path is told here, not in the browser
     for fault in language_faults():
-        click.echo(f"A language is not offered: {fault}", err=True)
+        click.echo(fault, err=True)
     click.echo(f"The rating app: http://{host}:{port}   Stop with Ctrl-C.", err=True)
     raise SystemExit(subprocess.call(command(db_path, store, host=host, port=port), env=environment()))
 

@@ -1,93 +1,71 @@
 """The words that raters read around a form: one TOML file a language, the same keys in each.
 
 The questions and anchors of a form are not among them: they are part of the form, and other words would be another
-form. To add a language, copy ``en.toml``, translate the values and leave the names in braces as they are. A file with a
-fault is not offered, and ``scedit annotate serve`` says what is wrong with it.
+form. To add a language, copy ``en.toml``, translate the values and leave the names in braces as they are. Where a text
+is missing or cannot be used, the English one is shown, and ``scedit annotate serve`` names it.
 """
 
 from __future__ import annotations
 
-import logging
 import string
 import tomllib
-from collections.abc import Mapping
 from functools import cache
 from pathlib import Path
-from typing import Any
 
-from curation.files.json_files import read_text
-from schemas.core.errors import DataError, UserError
+from schemas.core.errors import UserError
 
 _FOLDER = Path(__file__).parent
 ENGLISH = "en"
-_log = logging.getLogger(__name__)
 
 
 @cache
 def languages() -> dict[str, str]:
-    """The languages that there are, by code, each in its own words; those of files with faults are left out.
+    """The languages that there are, by code, each in its own words.
 
     Example:
         >>> languages()["en"]
         'English'
     """
-    out: dict[str, str] = {}
-    for path in sorted(_FOLDER.glob("*.toml")):
-        try:
-            out[path.stem] = read_texts(path.stem)["language"]
-        except UserError as error:
-            _log.warning("a language is not offered: %s", error)
-    return out
-
-
-def language_faults() -> list[str]:
-    """A sentence for each file of texts that cannot be used."""
-    out: list[str] = []
-    for path in sorted(_FOLDER.glob("*.toml")):
-        try:
-            read_texts(path.stem)
-        except UserError as error:
-            out.append(str(error))
-    return out
+    codes = sorted(p.stem for p in _FOLDER.glob("*.toml") if p.stem.isascii() and p.stem.isalpha())
+    names = {code: _translated(code).get("language", "") for code in codes}
+    return {code: name for code, name in names.items() if name}
 
 
 @cache
 def read_texts(language: str) -> dict[str, str]:
-    """All texts of a language.
+    """All texts of a language, English ones where it has none.
 
     Raises:
-        UserError: there is no file for it. DataError: the file cannot be read, or its texts are not those of English.
+        UserError: there is no such language.
     """
-    path = _FOLDER / f"{language}.toml"
-    if not (language.isascii() and language.isalpha()) or not path.is_file():
-        known = ", ".join(sorted(p.stem for p in _FOLDER.glob("*.toml") if p.stem.isascii() and p.stem.isalpha()))
-        raise UserError(f"there are no interface texts in '{language}'", allowed=known)
+    if language not in languages():
+        raise UserError(f"there are no interface texts in '{language}'", allowed=", ".join(languages()))
+    return _translated(ENGLISH) | _translated(language)
+
+
+def language_faults() -> list[str]:
+    """A sentence for each file with texts that are missing or cannot be used."""
+    out = []
+    for path in sorted(_FOLDER.glob("*.toml")):
+        if lost := [key for key in _translated(ENGLISH) if key not in _translated(path.stem)]:
+            more = f" and {len(lost) - 5} more" if len(lost) > 5 else ""
+            out.append(f"{path}: missing or not usable: {', '.join(lost[:5])}{more}; English is shown instead")
+    return out
+
+
+@cache
+def _translated(language: str) -> dict[str, str]:
+    """The texts of a file that can take the place of the English ones: words, with the same names in braces."""
     try:
-        texts = tomllib.loads(read_text(path, "file of interface texts"))
-    except (tomllib.TOMLDecodeError, RecursionError) as error:
-        raise DataError(f"not readable as TOML: {str(error)[:200]}", where=str(path)) from None
-    _check(texts, texts if language == ENGLISH else read_texts(ENGLISH), str(path))
-    return texts
-
-
-def _check(texts: Mapping[str, Any], english: Mapping[str, Any], where: str) -> None:
-    """Refuse texts that would break a page in the middle of somebody's work.
-
-    Raises:
-        DataError: one is missing, unknown, empty or no text, or names other values in braces than the English one.
-    """
-    for key in english:
-        if key not in texts:
-            raise DataError(f"the text '{key}' is missing", where=where, fix=f"translate it from {ENGLISH}.toml")
-    for key, text in texts.items():
-        if key not in english:
-            raise DataError(f"the app has no text '{key[:40]}'", where=where, fix="take the line out")
-        if not isinstance(text, str) or not text.strip():
-            raise DataError(f"'{key}' is no text, or empty", where=where, allowed="words in quotation marks")
-        wanted = _names(english[key]) or set()
-        if _names(text) != wanted:
-            allowed = ", ".join(f"{{{name}}}" for name in sorted(wanted)) or "no braces"
-            raise DataError(f"'{key}' has other names in braces than in English", where=where, allowed=allowed)
+        texts = tomllib.loads((_FOLDER / f"{language}.toml").read_text(encoding="utf-8"))
+    except (ValueError, RecursionError):  # another encoding, no TOML
+        return {}
+    english = texts if language == ENGLISH else _translated(ENGLISH)
+    return {
+        key: text
+        for key, text in texts.items()
+        if key in english and isinstance(text, str) and text.strip() and _names(text) == _names(english[key])
+    }
 
 
 def _names(text: str) -> set[str] | None:
