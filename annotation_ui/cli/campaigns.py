@@ -155,7 +155,7 @@ def assign(name: str, db_path: Path, as_json: bool) -> None:
 
     Example: scedit annotate assign pilot --ratings r.sqlite
     """
-    from annotation_ui.agreement.routing import assign_campaign
+    from annotation_ui.agreement.method_means import assign_campaign
     from annotation_ui.ratings.database import RatingsDB
 
     with RatingsDB(db_path) as db:

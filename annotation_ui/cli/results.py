@@ -163,7 +163,7 @@ def add_scripts(scripts: Path, store_path: Path) -> None:
 
     Example: scedit annotate add-scripts generated.jsonl --store my.duckdb
     """
-    from annotation_ui.campaigns.script_import import import_scripts
+    from annotation_ui.tasks.generated_scripts import import_scripts
 
     seen, fresh = import_scripts(scripts, store_path)
     click.echo(f"{counted(seen, 'script')} read, {fresh} new in the store.")

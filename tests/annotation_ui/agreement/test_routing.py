@@ -6,7 +6,7 @@ from collections import Counter
 
 import pytest
 
-from annotation_ui.agreement.routing import assign_campaign
+from annotation_ui.agreement.method_means import assign_campaign
 from annotation_ui.campaigns.campaign import CampaignOptions, assign_items, create_campaign, make_task
 from annotation_ui.campaigns.control_items import RaterControlItem
 from annotation_ui.ratings import raters
@@ -81,7 +81,7 @@ def test_routing_moves_nothing_begun_and_keeps_the_overlap(db: RatingsDB, store:
 
 
 def test_what_tells_most_comes_next(db: RatingsDB, store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
-    from annotation_ui.agreement import routing
+    from annotation_ui.agreement import method_means as routing
 
     campaign(db, store, routing=True, batch=2)
     assign_campaign(db, NAME)

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from annotation_ui.campaigns.script_import import import_scripts, read_scripts
+from annotation_ui.tasks.generated_scripts import import_scripts, read_scripts
 from curation.store.store import Store
 from schemas.core.errors import DataError, UserError
 from schemas.generated_scripts import GeneratedScript

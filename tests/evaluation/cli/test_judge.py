@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 from click.testing import CliRunner
 
-from annotation_ui.campaigns.script_import import read_scripts
+from annotation_ui.tasks.generated_scripts import read_scripts
 from curation.shipped import mini_split
 from curation.store.store import Store
 from evaluation.cli.judge import judge as command

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from annotation_ui.campaigns.script_import import read_scripts
+from annotation_ui.tasks.generated_scripts import read_scripts
 from curation.shipped import mini_split
 from evaluation.metrics.script_parser import broken_rules, names
 from evaluation.metrics.text_level import objects
