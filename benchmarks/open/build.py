@@ -19,7 +19,7 @@ from curation.splits.split_file import Split, load_split, make_split, write_spli
 from scedit.commands import cli
 
 SOURCES = Path(__file__).parent / "sources"
-VERSION = "1.0.0"
+VERSION = "0.10.0"
 DEV = 0.2
 """Share of the cases in ``dev``, as near as whole relations allow."""
 SEED = "open"
@@ -47,15 +47,20 @@ def unpacked(name: str, folder: Path) -> Path:
 
 
 def made_again(folder: Path) -> Split:
-    """The whole split: facts and replies through ``construct``, the blind reading, ``freeze``, and its parts."""
+    """The whole split: facts and replies through ``construct``, ``freeze``, and its parts.
+
+    The first reading comes before ``construct``, which replaces what it dropped; what all readings come to, after it.
+    """
     folder.mkdir(parents=True, exist_ok=True)
-    facts, replies, reading = (unpacked(f"{name}.jsonl", folder) for name in ("facts", "replies", "reading"))
+    names = ("facts", "replies", "reading", "decisions")
+    facts, replies, reading, decisions = (unpacked(f"{name}.jsonl", folder) for name in names)
     store, frozen = folder / "open.duckdb", folder / "frozen.jsonl"
     asked = ("--model", "author-b", "--verify", "reader-b", "--questions", "4", "--candidates", "8")
-    command("construct", facts, "--store", store, *asked, "--journal", replies, "--replay")
     command("data", "import", reading, "--store", store)
-    enough = ("--set", "min_prompts=3", "--set", "min_neighbours=2")
-    command("split", "freeze", "open", "--store", store, "--version", VERSION, *enough, "--out", frozen)
+    command("construct", facts, "--store", store, *asked, "--journal", replies, "--replay")
+    command("data", "import", decisions, "--store", store)
+    rule = ("--set", 'ignore=["blind_hidden"]', "--set", "min_prompts=3", "--set", "min_neighbours=2")
+    command("split", "freeze", "open", "--store", store, "--version", VERSION, *rule, "--out", frozen)
     return divided(load_split(frozen))
 
 

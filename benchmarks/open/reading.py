@@ -4,7 +4,8 @@
 prompts and paraphrases, shuffles them, adds a damaged control to every four, and writes one file a test,
 ``TEST.jsonl``. A reader writes ``TEST.answers.jsonl`` beside it: ``{"n": 1, "answer": "..."}``. ``score FOLDER`` prints
 the table. The truth is in ``truth.jsonl``, which the reader must not open. A reader is a person or a language model;
-say which. ``verdicts FOLDER OUT --reader NAME`` writes the answers as verdicts for ``scedit data import``.
+say which. ``verdicts FOLDER OUT --reader NAME`` writes the answers as verdicts for ``scedit data import``, and
+``decide SPLIT OUT FOLDER ...`` what several readings come to.
 
 | test | what the reader sees | what it writes | passes if |
 | --- | --- | --- | --- |
@@ -22,7 +23,7 @@ import argparse
 import json
 import random
 from collections import defaultdict
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -41,6 +42,8 @@ from schemas.verdicts import Verdict, verdict_key
 
 TESTS = ("continuation", "after_edit", "hidden", "asked", "needed", "paraphrase")
 CONTROLS = 4  # items for each control
+ENOUGH = (3, 1)  # prompts of an edit, and of a fact that only serves as a neighbour
+NEVER = {"continuation": "something else comes next", "needed": "the task does not need the fact"}
 UNGUESSED = 2  # prompts of an edit at least whose object is not guessed, else it is the likeliest object of its kind
 TASKS = {
     "continuation": "Write the one to six words that come next and end the step. Name a thing by its name.",
@@ -228,6 +231,67 @@ def verdicts(folder: Path, reader: str) -> Iterator[Verdict]:
             )
 
 
+def decisions(split: Split, readings: Sequence[Path]) -> Iterator[Verdict]:
+    """What several readings of a split's prompts come to, a verdict of ``blind_reading`` on each prompt.
+
+    A prompt is dropped where the next words or the need of the fact fail, or all readers say that nobody would ask.
+    One that a single reader would not ask, or whose object is guessed with the subject hidden, is dropped where its
+    fact keeps enough others: three of an edit, one of a neighbour.
+    """
+    good: dict[str, dict[str, list[bool]]] = defaultdict(lambda: defaultdict(list))
+    for folder in readings:
+        for test, read in answered(folder).items():
+            for one in read:
+                if not one.item["control"] and test != "paraphrase":
+                    good[one.item["prompt"]][test].append(one.good)
+    for prompts, enough in _prompts_of_facts(split):
+        faults = {p.id: _faults(good.get(p.id, {})) for p in prompts}
+        open_ = [p.id for p in prompts if not faults[p.id].never]
+        kept = sorted(open_, key=lambda i: (faults[i].weight, seed_of("reading", i)))[:enough]
+        for p in prompts:
+            if p.id not in good:
+                continue
+            found = faults[p.id]
+            stays = p.id in kept or (not found.never and not found.weight)
+            by = "blind_reading@1"
+            yield Verdict(
+                key=verdict_key(item_id=p.id, by=by),
+                item_id=p.id,
+                by=by,
+                label="keep" if stays else "drop",
+                reason=", ".join((*found.never, *found.rather_not)) or "passes every blind test that it was given",
+            )
+
+
+class Faults(NamedTuple):
+    """What is wrong with a prompt: for good, or only where its fact has better ones."""
+
+    never: tuple[str, ...]
+    rather_not: tuple[str, ...]
+
+    @property
+    def weight(self) -> int:
+        """A guessed object weighs less than a question that a reader would not ask."""
+        return sum(2 if "ask" in one else 1 for one in self.rather_not)
+
+
+def _faults(good: Mapping[str, Sequence[bool]]) -> Faults:
+    asked = good.get("asked", ())
+    never = [name for test, name in NEVER.items() if not all(good.get(test, ()))]
+    never += ["nobody would ask this"] if asked and not any(asked) and len(asked) > 1 else []
+    rather_not = ["a reader would not ask this"] if not all(asked) else []
+    rather_not += ["guessed with the subject hidden"] if not all(good.get("hidden", ())) else []
+    return Faults(tuple(never), tuple(rather_not))
+
+
+def _prompts_of_facts(split: Split) -> Iterator[tuple[tuple[ScriptPrompt, ...], int]]:
+    """The prompts of every edit and of every other neighbour, with how many of them are enough."""
+    edited = {case.fact.key for case in split.cases}
+    yield from ((case.prompts, ENOUGH[0]) for case in split.cases)
+    others = {n.fact.key: n.prompts for case in split.cases for n in case.neighbours if n.fact.key not in edited}
+    yield from ((prompts, ENOUGH[1]) for prompts in others.values())
+
+
 def score(folder: Path) -> str:
     """Rows of a Markdown table: what passes by kind, and how many controls the reader noticed."""
     lines = ["| test | edits | neighbours | controls noticed |", "| --- " * 4 + "|"]
@@ -264,12 +328,19 @@ def main(arguments: Sequence[str] | None = None) -> None:
     tell.add_argument("folder", type=Path)
     tell.add_argument("out", type=Path)
     tell.add_argument("--reader", required=True)
+    decide = commands.add_parser("decide")
+    decide.add_argument("split", type=Path)
+    decide.add_argument("out", type=Path)
+    decide.add_argument("folders", type=Path, nargs="+")
     options = parser.parse_args(arguments)
     if options.command == "score":
         print(score(options.folder))
         return
     if options.command == "verdicts":
         print(write_records(verdicts(options.folder, options.reader), options.out))
+        return
+    if options.command == "decide":
+        print(write_records(decisions(load_split(options.split), options.folders), options.out))
         return
     draw = {name: getattr(options, name) for name in ("edits", "neighbours", "seed")}
     write_sheets(load_split(options.split), options.folder, **draw)
