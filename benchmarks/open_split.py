@@ -10,7 +10,6 @@ split that log-odds by relation are read from.
 from __future__ import annotations
 
 import argparse
-import json
 import sys
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -25,7 +24,6 @@ from curation.loaders.importer import import_split
 from curation.overlap.contamination import TextCollection, open_collection, overlap
 from curation.overlap.near_duplicates import near_duplicates, store_items
 from curation.shipped import SHIPPED, demonstrations_split, shipped_split
-from curation.shipped.open_cases import FOLDER
 from curation.splits.split_file import Split
 from curation.stats.bounded import bounded_interval
 from curation.store.store import Store
@@ -182,16 +180,6 @@ def cuts_table(split: Split) -> str:
     return table(["cut in step", *map(str, steps)], rows)
 
 
-def funnel_table(path: Path) -> str:
-    """What failed which check while the cases were written, and was rewritten or left out."""
-    lines = [json.loads(line) for line in path.read_text(encoding="utf-8").splitlines()]
-    by_check = Counter(line["check"].split("@")[0] for line in lines)
-    cases = {check: len({x["case"] for x in lines if x["check"].split("@")[0] == check}) for check in by_check}
-    rows = [[f"`{check}`", n, cases[check]] for check, n in by_check.most_common()]
-    rows.append(["**all**", len(lines), len({line["case"] for line in lines})])
-    return table(["check", "texts that failed", "of items"], rows)
-
-
 def duplicates_table(store: Store) -> str:
     """Texts of the whole split that are near one that stands before them."""
     from curation.similarity.embeddings import Embedder
@@ -245,8 +233,6 @@ def sharing_table(split: Split) -> str:
     text = (SHIPPED / "corpus.txt").read_text(encoding="utf-8")
     sharing = [c for c in split.cases if find(text, c.fact.subject)]
     rows.append(["the statistics corpus (the subject is named)", str(len(sharing)), ""])
-    counterfact = (FOLDER / "counterfact_subjects.txt").read_text(encoding="utf-8").splitlines()
-    rows.append(["CounterFact's subjects (`counterfact_subjects.txt`)", str(len(counterfact)), ""])
     return table(["beside", "cases whose edited subject is there", "or a neighbour's"], rows)
 
 
@@ -288,7 +274,6 @@ def figures(store: Store, split: Split, unedited: Run | None) -> str:
         "Token boundaries and predictability": prompts_table(split, by_check, larger["token_boundary"]),
         "Do the cuts lead to the object?": guidance_table(split, by_check, NAMES[MODEL]),
         "Where scripts are cut": cuts_table(split),
-        "The funnel": funnel_table(FOLDER / "funnel.jsonl"),
         "Near-duplicates across the whole split": duplicates_table(store),
         "Overlap with what else is shipped": overlap_table(split) + "\n\n" + sharing_table(split),
     }

@@ -61,7 +61,7 @@ class TypedCase(Frozen):
 
 
 class TypedFile(Frozen):
-    """A file of cases of one relation; see ``curation/shipped/open``."""
+    """A file of cases of one relation: its prompt at the head, then cases with questions and scripts as plain lines."""
 
     key: Key
     kind: Literal["counterfactual", "temporal"] = "counterfactual"

@@ -93,7 +93,7 @@ def shipped_split(name: str) -> Split:
 
     Example:
         >>> shipped_split("open:dev").name, len(shipped_split("open").cases)
-        ('open-dev', 404)
+        ('open-dev', 363)
     """
     from curation.shipped.open_cases import open_part, open_release
 
