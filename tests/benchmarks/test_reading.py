@@ -118,3 +118,44 @@ def test_the_same_seed_draws_the_same(folder: Path, tmp_path: Path) -> None:
 def test_what_passes(test: str, change: str, said: str, ok: bool) -> None:
     item = {"old": {"text": "Lima"}, "new": {"text": "Oslo"}, "change": change}
     assert reading.passes(test, item, said) is ok
+
+
+def test_what_several_readings_come_to(tmp_path: Path) -> None:
+    """A prompt with a light fault stays where its fact has too few better ones; one with a heavy fault never does."""
+    split = mini_split()
+    case = split.cases[0]
+    first, second, third, fourth = case.prompts
+    said = {
+        "asked": {
+            first.id: ("yes", "yes"),
+            second.id: ("no", "no"),
+            third.id: ("yes", "no"),
+            fourth.id: ("yes", "yes"),
+        },
+        "hidden": {fourth.id: (f"{case.fact.old.text}; none",)},
+        "needed": {first.id: ("yes", "no")},
+    }
+    for reader in (0, 1):
+        folder = tmp_path / str(reader)
+        folder.mkdir()
+        truth = []
+        for test, answers in said.items():
+            rows = []
+            for n, (prompt, words) in enumerate(answers.items(), 1):
+                if reader < len(words):
+                    fact = case.fact.model_dump(mode="json", include={"old", "new", "change"})
+                    ids = {"fact": case.fact.id, "prompt": prompt, "kind": "edit", "control": False}
+                    truth.append({"test": test, "n": n, **ids, **fact})
+                    rows.append({"n": n, "answer": words[reader]})
+            text = "".join(json.dumps(row) + "\n" for row in rows)
+            (folder / f"{test}.answers.jsonl").write_text(text, encoding="utf-8")
+        (folder / "truth.jsonl").write_text("".join(json.dumps(row) + "\n" for row in truth), encoding="utf-8")
+    found = {v.item_id: v for v in reading.decisions(split, [tmp_path / "0", tmp_path / "1"])}
+    assert {key: found[p.id].label for key, p in zip("abcd", case.prompts, strict=True)} == {
+        "a": "drop",  # a reader says that the task does not need the fact
+        "b": "drop",  # both would not ask
+        "c": "keep",  # one would not ask: there are no three better ones
+        "d": "keep",
+    }
+    assert found[second.id].reason == "nobody would ask this, a reader would not ask this"
+    assert found[fourth.id].reason == "guessed with the subject hidden" and len(found) == 4

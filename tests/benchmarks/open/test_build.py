@@ -1,0 +1,35 @@
+"""The open split is made again of its sources, byte for byte, and its readings decide as the page says."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from curation.shipped.open_cases import open_path, open_release, verified_text
+from curation.splits.split_file import write_split
+
+build = pytest.importorskip("benchmarks.open.build", reason="benchmarks are not shipped")
+
+
+@pytest.mark.slow
+def test_what_ships_is_what_the_sources_make(tmp_path: Path) -> None:
+    """Facts and replies through construct, the readings, freeze, the parts: half a minute, and nobody is asked."""
+    whole = build.made_again(tmp_path / "work")
+    write_split(whole, tmp_path / "open.jsonl")
+    assert (tmp_path / "open.jsonl").read_bytes() == verified_text(open_path()).encode("utf-8")
+    build.pack(tmp_path / "open.jsonl", tmp_path)
+    listed = (tmp_path / "checksums.sha256").read_text(encoding="utf-8")
+    assert listed == open_path().with_name("checksums.sha256").read_text(encoding="utf-8")
+
+
+def test_no_prompt_stands_that_a_reading_dropped(tmp_path: Path) -> None:
+    prompts = {p.id for case in open_release().cases for x in (case, *case.neighbours) for p in x.prompts}
+    dropped = set()
+    for name in ("reading", "decisions"):
+        for line in build.unpacked(f"{name}.jsonl", tmp_path).read_text(encoding="utf-8").splitlines():
+            verdict = json.loads(line)
+            if verdict["label"] == "drop" and not verdict["by"].startswith("blind_hidden@"):
+                dropped.add(verdict["item_id"])
+    assert len(dropped) > 500 and not prompts & dropped
