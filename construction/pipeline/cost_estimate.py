@@ -17,7 +17,7 @@ from construction.llm.cost.prices import Price
 from construction.llm.reply_cache import ReplyCache
 from construction.pipeline.author_models import ScriptAuthor
 from construction.pipeline.pipeline import ConstructionPlan, ConstructionWork
-from construction.pipeline.rehearsal import RehearsedModels, rehearse
+from construction.pipeline.rehearsal import RehearsalClient, RehearsedModels, rehearse
 from construction.prompts.custom import load_prompts
 from construction.prompts.prompt_file import WriterPrompts
 from construction.scripts.script_step import ScriptStep
@@ -150,14 +150,7 @@ def estimate(
     attempts = attempts_of(record, limits.attempts if limits else None)
     clients = rehearse(facts, models, record, attempts=attempts, dropped=dropped)
     paid = [*authors, *([reader] if reader else [])]
-    names = ["questions", *([f"scripts, {a.access.label}" for a in authors] or ["scripts"])]
-    prices = [price, *([a.access.price() for a in authors] or [price])]
-    if reader is not None:
-        names, prices = [*names, f"verify, {reader.access.label}"], [*prices, reader.access.price()]
-    stages = [
-        StageEstimate(stage=name, **client.missing.estimate(paid)._asdict())
-        for name, client, paid in zip(names, clients, prices, strict=True)
-    ]
+    stages = _stages(clients, price, authors, reader)
     answers: Counter[str] = Counter()
     for client in clients:
         answers[client.endpoint.model] += client.answers
@@ -180,6 +173,23 @@ def estimate(
         budget=_compare_with_limits(limits, tokens, cost) if limits else "",
         answers=dict(answers),
     )
+
+
+def _stages(
+    clients: Sequence[RehearsalClient],
+    price: Price | None,
+    authors: Sequence[ScriptAuthor],
+    reader: ScriptAuthor | None,
+) -> list[StageEstimate]:
+    """What each stage still needs: questions, scripts of each author, readings."""
+    names = ["questions", *([f"scripts, {a.access.label}" for a in authors] or ["scripts"])]
+    prices = [price, *([a.access.price() for a in authors] or [price])]
+    if reader is not None:
+        names, prices = [*names, f"verify, {reader.access.label}"], [*prices, reader.access.price()]
+    return [
+        StageEstimate(stage=name, **client.missing.estimate(paid)._asdict())
+        for name, client, paid in zip(names, clients, prices, strict=True)
+    ]
 
 
 def models_of(
