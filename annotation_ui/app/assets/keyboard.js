@@ -76,6 +76,9 @@ export default function (component) {
     if (toggle) toggle.click();
   };
   const onKey = (event) => {
+    const box = event.target.closest ? event.target : document.body;
+    const beside = typing(box) && !box.closest('[data-testid="stForm"], [role=dialog]');
+    if (event.key === "Enter" && beside) setTimeout(leaveField, 60);  // a number was typed: the next key answers again
     if (!event.isTrusted || event.defaultPrevented || !whole() || keysWait()) return;
     if (document.documentElement.dataset.sceditMarking && !event.ctrlKey && /^(Arrow|Home|End|Tab|Enter|Esc|Back|Del|m$)/i.test(event.key)) return;  // see marking.js
     const target = event.target.closest ? event.target : document.body;
