@@ -57,7 +57,8 @@ def test_the_commands_of_the_page_word_by_word(tmp_path: Path, monkeypatch: pyte
     run_lines(last)
     split = load_split(Path("mine-1.1.0.jsonl"))
     assert (split.header["version"], split.header["release"]["before"]["version"]) == ("1.1.0", "1.0.0")
-    assert split.header["cases"] == 138 and [e["item"] for e in split.header["errata"]] == ["open/city/belem-tower"]
+    assert split.header["cases"] == 138
+    assert [e["item"] for e in split.header["errata"]] == ["open/broadcaster-series/blackadder"]
     assert load_split(Path("release") / "mine.jsonl").header["header_digest"] == split.header["header_digest"]
 
 
