@@ -11,12 +11,12 @@ from typing import TYPE_CHECKING, Any, ClassVar
 from annotation_ui.tasks.base import RatingTask, TaskItem
 from annotation_ui.tasks.forms import read_form
 from curation.files.json_files import json_lines
-from curation.store.store import Store
 from schemas.core.clock import now
 from schemas.core.config import validate
 from schemas.core.errors import DataError, UserError
 from schemas.core.ids import content_id, seed
 from schemas.core.records import Record
+from schemas.events.open_answer import OpenAnswer
 from schemas.facts import Fact
 from schemas.generated_scripts import GeneratedScript
 from schemas.lineage import Lineage
@@ -91,9 +91,7 @@ def generated_items(store: Store, *, blind_to_fact: bool) -> Iterator[TaskItem]:
             continue
         script = raw_text(generated.text)
         texts = {"script": script} if blind_to_fact else {**script_context(store, generated), "script": script}
-        yield TaskItem(
-            id=generated.id, case=generated.case, stratum=f"{generated.model} {generated.editor}", shown=texts
-        )
+        yield TaskItem(id=generated.id, case=generated.case, stratum=method_of(generated), shown=texts)
 
 
 def script_context(store: Store, script: GeneratedScript) -> dict[str, str]:
@@ -136,9 +134,9 @@ UNIT = "preference"
 """Of a stored outcome: 1 where the script that the verdict is on was better, 0 where the other, 0.5 for a tie."""
 
 
-def method_of(script: GeneratedScript) -> str:
+def method_of(text: GeneratedScript | OpenAnswer) -> str:
     """What is compared: model and editing method."""
-    return f"{script.model} {script.editor}"
+    return f"{text.model} {text.editor}"
 
 
 def pair_items(store: Store, *, blind_to_fact: bool) -> Iterator[TaskItem]:
@@ -237,6 +235,8 @@ def import_scripts(path: Path, store_path: Path) -> tuple[int, int]:
         UserError, DataError: as ``read_scripts``; or a script names a fact or question that the store has not, or a
             key of something else.
     """
+    from curation.store.store import Store
+
     scripts = read_scripts(path)
     with Store.open(store_path, write=True) as store:
         for script in scripts:

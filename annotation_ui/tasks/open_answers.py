@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING, ClassVar
 
 from annotation_ui.tasks.base import TaskItem
 from annotation_ui.tasks.forms import Answers, read_form
-from annotation_ui.tasks.generated_scripts import ScaleTask
+from annotation_ui.tasks.generated_scripts import ScaleTask, method_of
 from schemas.cases import EventCase
 from schemas.core.errors import UserError
 from schemas.events.open_answer import OpenAnswer
@@ -40,6 +40,19 @@ def answered_questions(store: Store, scope: Scope) -> Iterator[tuple[OpenAnswer,
             yield answer, cases[answer.case], question
 
 
+def _item(
+    answer: OpenAnswer,
+    case: EventCase,
+    question: TendencyQuestion,
+    more: Mapping[str, str],
+    *,
+    related: tuple[str, ...] = (),
+) -> TaskItem:
+    """An open answer to be judged: its event and question, what else is shown before it, and what it is beside."""
+    texts = {"event": case.event.text, "question": question.text, **more, "answer": raw_text(answer.text)}
+    return TaskItem(id=answer.id, case=answer.case, stratum=method_of(answer), shown=texts, related=related)
+
+
 class RateAnswer(ScaleTask):
     """Five points for the four aspects that a judge rates of an open answer in scope."""
 
@@ -51,17 +64,7 @@ class RateAnswer(ScaleTask):
     def items(self, store: Store) -> Iterator[TaskItem]:
         """Every open answer in scope that is not a refusal."""
         for answer, case, question in answered_questions(store, "in"):
-            yield TaskItem(
-                id=answer.id,
-                case=answer.case,
-                stratum=f"{answer.model} {answer.editor}",
-                shown={
-                    "event": case.event.text,
-                    "question": question.text,
-                    "right": question.right_option,
-                    "answer": raw_text(answer.text),
-                },
-            )
+            yield _item(answer, case, question, {"right": question.right_option})
 
     def faults(self, item: TaskItem, answers: Answers) -> list[str]:
         """Those of the form, and the rule between accuracy and overall."""
@@ -86,15 +89,4 @@ class RateAnswerPair(ScaleTask):
             old = before.get((answer.model, answer.case, answer.question, answer.sample))
             if not answer.edited or old is None or old.text.strip() == answer.text.strip():
                 continue
-            yield TaskItem(
-                id=answer.id,
-                case=answer.case,
-                stratum=f"{answer.model} {answer.editor}",
-                shown={
-                    "event": case.event.text,
-                    "question": question.text,
-                    "before": raw_text(old.text),
-                    "answer": raw_text(answer.text),
-                },
-                related=(old.id,),
-            )
+            yield _item(answer, case, question, {"before": raw_text(old.text)}, related=(old.id,))

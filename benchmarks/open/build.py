@@ -25,11 +25,11 @@ DEV = 0.2
 SEED = "open"
 BY: tuple[By, ...] = ("subject", "relation")
 WRITTEN_BY = (
-    "large language models: facts from general knowledge by one, questions and scripts by two as authors of scedit "
+    "large language models: facts from general knowledge by one, questions and scripts by three as authors of scedit "
     "construct; no text of a published benchmark was copied"
 )
 JUDGED_BY = (
-    "large language models that wrote none of it: one verified questions and prompts, another read every prompt blind; "
+    "large language models that wrote none of it: two verified questions and prompts, two others read prompts blind; "
     "no person has judged it or looked a fact up"
 )
 

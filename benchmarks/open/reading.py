@@ -43,6 +43,8 @@ from schemas.verdicts import Verdict, verdict_key
 TESTS = ("continuation", "after_edit", "hidden", "asked", "needed", "paraphrase")
 CONTROLS = 4  # items for each control
 ENOUGH = (3, 1)  # prompts of an edit, and of a fact that only serves as a neighbour
+UNASKED, GUESSED = "a reader would not ask this", "guessed with the subject hidden"
+RATHER_NOT = {UNASKED: 2, GUESSED: 1}  # a guessed object weighs less than a question that a reader would not ask
 NEVER = {"continuation": "something else comes next", "needed": "the task does not need the fact"}
 UNGUESSED = 2  # prompts of an edit at least whose object is not guessed, else it is the likeliest object of its kind
 TASKS = {
@@ -220,15 +222,14 @@ def verdicts(folder: Path, reader: str) -> Iterator[Verdict]:
             first = some[0].item
             likely = test == "hidden" and first["kind"] == "edit" and len(good[first["fact"]]) < UNGUESSED
             told = f"a reader wrote: {' / '.join(one.answer for one in some)}"
-            by = f"blind_{test}@1"
-            yield Verdict(
-                key=verdict_key(item_id=item_id, by=by, model=reader),
-                item_id=item_id,
-                by=by,
-                label="keep" if likely or all(one.good for one in some) else "drop",
-                reason=f"{told} (the fact's likely object)" if likely else told,
-                model=reader,
-            )
+            reason = f"{told} (the fact's likely object)" if likely else told
+            keep = likely or all(one.good for one in some)
+            yield _verdict(item_id, f"blind_{test}@1", keep=keep, reason=reason, model=reader)
+
+
+def _verdict(item_id: str, by: str, *, keep: bool, reason: str, model: str | None = None) -> Verdict:
+    key = verdict_key(item_id=item_id, by=by, model=model)
+    return Verdict(key=key, item_id=item_id, by=by, label="keep" if keep else "drop", reason=reason, model=model)
 
 
 def decisions(split: Split, readings: Sequence[Path]) -> Iterator[Verdict]:
@@ -252,15 +253,9 @@ def decisions(split: Split, readings: Sequence[Path]) -> Iterator[Verdict]:
             if p.id not in good:
                 continue
             found = faults[p.id]
-            stays = p.id in kept or (not found.never and not found.weight)
-            by = "blind_reading@1"
-            yield Verdict(
-                key=verdict_key(item_id=p.id, by=by),
-                item_id=p.id,
-                by=by,
-                label="keep" if stays else "drop",
-                reason=", ".join((*found.never, *found.rather_not)) or "passes every blind test that it was given",
-            )
+            reason = ", ".join((*found.never, *found.rather_not)) or "passes every blind test that it was given"
+            stays = p.id in kept or not (found.never or found.rather_not)
+            yield _verdict(p.id, "blind_reading@1", keep=stays, reason=reason)
 
 
 class Faults(NamedTuple):
@@ -271,16 +266,16 @@ class Faults(NamedTuple):
 
     @property
     def weight(self) -> int:
-        """A guessed object weighs less than a question that a reader would not ask."""
-        return sum(2 if "ask" in one else 1 for one in self.rather_not)
+        """How much is wrong, of what is not for good."""
+        return sum(RATHER_NOT[one] for one in self.rather_not)
 
 
 def _faults(good: Mapping[str, Sequence[bool]]) -> Faults:
     asked = good.get("asked", ())
     never = [name for test, name in NEVER.items() if not all(good.get(test, ()))]
     never += ["nobody would ask this"] if asked and not any(asked) and len(asked) > 1 else []
-    rather_not = ["a reader would not ask this"] if not all(asked) else []
-    rather_not += ["guessed with the subject hidden"] if not all(good.get("hidden", ())) else []
+    rather_not = [UNASKED] if not all(asked) else []
+    rather_not += [GUESSED] if not all(good.get("hidden", ())) else []
     return Faults(tuple(never), tuple(rather_not))
 
 

@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, NamedTuple
 
 from construction.authoring.diversity import chosen_verdict, selection_order, surplus_verdict
 from construction.authoring.outcome import REPEATED, AuthorAttempts, FactOutcome, QuestionOutcome, ScriptOutcome, Slot
 from construction.authoring.rejection import reason_for_author
-from construction.authoring.screening import Dropped
 from construction.authoring.standing import overall_label
 from construction.checks import CheckInputs, judge
 from construction.checks.prompts import complaint
@@ -85,7 +84,7 @@ class Author:
         writers: Who writes the scripts; every one writes for every question.
         reader: Reads what the checks let pass, where asked for.
         unread: Whether prompts that nobody read are ``unsure``.
-        dropped: What was dropped in the store since an earlier run.
+        dropped: What was dropped in the store since an earlier run, by content id, with the verdict that says why.
     """
 
     def __init__(
@@ -96,9 +95,9 @@ class Author:
         writers: Sequence[ScriptWriter],
         reader: Verifier | None = None,
         unread: bool = False,
-        dropped: Dropped = Dropped(),  # noqa: B008 - holds nothing
+        dropped: Mapping[str, Verdict] | None = None,
     ) -> None:
-        self._dropped, self._unread = dropped, unread
+        self._dropped, self._unread = dropped or {}, unread
         self._client, self._questions, self._writers, self._reader = client, questions, tuple(writers), reader
         steps: list[PromptFileStep[Any, Any, WriterPrompt]] = [questions, *(w.step for w in writers)]
         self._foreign = {s.label: s.wording.digest for s in steps if not is_shipped(s.wording)}
@@ -156,9 +155,9 @@ class Author:
 
     def _screened(self, slot: Slot) -> Slot:
         """The slot with what people said of its question, where they dropped it."""
-        if not slot.questions or slot.questions[-1].question.id not in self._dropped.questions:
+        if not slot.questions or slot.questions[-1].question.id not in self._dropped:
             return slot
-        return slot.with_verdicts([self._dropped.questions[slot.questions[-1].question.id]])
+        return slot.with_verdicts([self._dropped[slot.questions[-1].question.id]])
 
     async def _read_questions(self, fact: Fact, slots: list[Slot], trace: list[Lineage]) -> list[Slot]:
         """The slots with what the verifier says of their questions that stand, before scripts are paid for."""
@@ -298,7 +297,7 @@ class Author:
         elif self._unread:
             said = {key: [read_verdict(key)] for key in prompts}
         for key in prompts:
-            said[key] += [self._dropped.prompts[key]] if key in self._dropped.prompts else []
+            said[key] += [self._dropped[key]] if key in self._dropped else []
 
         def with_verdicts(one: ScriptOutcome) -> ScriptOutcome:
             more = said.get(one.prompt.id, ()) if one.prompt is not None else ()

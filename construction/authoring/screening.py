@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Collection, Iterable, Mapping
-from typing import NamedTuple
+from collections.abc import Iterable, Sequence
 
 from construction.authoring.diversity import CHECK as CHOSEN
 from construction.authoring.replacement import CHECK as REPLACED
@@ -24,22 +23,15 @@ OWN_CHECKS = frozenset(
 """Checks whose verdicts construct makes itself, and makes again in every run."""
 
 
-class Dropped(NamedTuple):
-    """What was dropped in a store, by content id, with a verdict that says why.
+def dropped_in(store: Store) -> dict[str, Verdict]:
+    """What people, readers and other checks dropped in a store, by content id, with a verdict that says why.
 
-    Attributes:
-        questions: Questions that get no script.
-        prompts: Prompts in whose place another question gets a script.
+    A question among it gets no script; a prompt's place is taken by another question. People screen questions by a rule
+    of their own.
     """
-
-    questions: Mapping[str, Verdict] = {}
-    prompts: Mapping[str, Verdict] = {}
-
-
-def dropped_in(store: Store) -> Dropped:
-    """What people, readers and other checks dropped in a store; people screen questions by a rule of their own."""
-    later = dropped_later((v for v in store.verdicts() if not v.check.startswith(SCREEN)), OWN_CHECKS)
-    return Dropped({**later, **dropped_by_people(store.verdicts())}, later)
+    others = [v for v in store.verdicts() if v.check not in OWN_CHECKS]
+    later = dropped_later([v for v in others if not v.check.startswith(SCREEN)])
+    return {**later, **dropped_by_people(others)}
 
 
 def dropped_by_people(verdicts: Iterable[Verdict]) -> dict[str, Verdict]:
@@ -76,17 +68,9 @@ def dropped_by_people(verdicts: Iterable[Verdict]) -> dict[str, Verdict]:
     return out
 
 
-def dropped_later(verdicts: Iterable[Verdict], own: Collection[str]) -> dict[str, Verdict]:
-    """What a default split leaves out for verdicts that construct did not make: of people, of readers, of other checks.
-
-    Args:
-        verdicts: Of a store.
-        own: Names of the checks that construct makes itself and judges anew.
-
-    Returns:
-        By content id, a verdict that drops the item.
-    """
-    others = [v for v in verdicts if v.check not in own]
-    dropping = {v.item_id: v for v in sorted(others, key=lambda v: v.key) if v.label == "drop" and not v.related}
-    said = Verdicts(others, SplitRule())
+def dropped_later(verdicts: Sequence[Verdict]) -> dict[str, Verdict]:
+    """What a default split leaves out for these verdicts, by content id, each with a verdict that drops it."""
+    drops = [v for v in verdicts if v.label == "drop" and not v.related]
+    said = Verdicts(verdicts, SplitRule())
+    dropping = {v.item_id: v for v in sorted(drops, key=lambda v: v.key)}
     return {item: v for item, v in dropping.items() if said.judge("prompt", item).outcome == "drop"}

@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from datetime import date
 
 from pydantic import Field
 
-from construction.authoring.screening import Dropped
 from construction.llm.attempts import attempts_of
 from construction.llm.connection import Access
 from construction.llm.cost.budget import Amount
@@ -23,6 +22,7 @@ from construction.prompts.prompt_file import WriterPrompts
 from construction.scripts.script_step import ScriptStep
 from schemas.core.records import Frozen
 from schemas.text.counting import counted
+from schemas.verdicts import Verdict
 
 
 class StageEstimate(Frozen):
@@ -127,7 +127,7 @@ def estimate(
     reader: ScriptAuthor | None = None,
     cache: ReplyCache | None = None,
     limits: Access | None = None,
-    dropped: Dropped = Dropped(),  # noqa: B008 - holds nothing
+    dropped: Mapping[str, Verdict] | None = None,
 ) -> ConstructionEstimate:
     """Count the calls that a plan still needs and estimate their tokens at four characters a token.
 
@@ -140,7 +140,7 @@ def estimate(
         reader: Who reads the prompts, where somebody does.
         cache: The journal, where there is one: what is on record is not counted.
         limits: With the budget and the attempts at a call, where there are any.
-        dropped: What was dropped in the store.
+        dropped: What was dropped in the store, by content id.
     """
     wording = plan.wording()
     facts = [(fact, plan.quota(edited=True), True) for fact in work.edits]

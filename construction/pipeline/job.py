@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from construction.authoring.replacement import Choice
-from construction.authoring.screening import Dropped, dropped_in
+from construction.authoring.screening import dropped_in
 from construction.authoring.tally import ConstructionCounts
 from construction.llm.client import Client
 from construction.llm.connection import Access
@@ -37,6 +37,7 @@ from curation.store.import_sources import SourceUpdate
 from curation.store.store import Store
 from schemas.core.errors import UserError
 from schemas.facts import Fact
+from schemas.verdicts import Verdict
 
 SNAPSHOT_SECONDS = 30.0
 _CAPABLE = "paper"  # profile of prompts for all models that have none of their own
@@ -170,6 +171,7 @@ class PreparedJob(NamedTuple):
         """What it will ask and what that costs; replies on record are not counted."""
         access = self.job.access
         with recorded_replies(self.job.journal, retry_failed=access.retry_failed) as cache:
+            earlier, dropped = self._stored(cache)
             expected = estimate(
                 self.work,
                 self.plan,
@@ -179,9 +181,9 @@ class PreparedJob(NamedTuple):
                 reader=self.reader,
                 cache=cache,
                 limits=access,
-                dropped=self._dropped(),
+                dropped=dropped,
             )
-            return expected.model_copy(update={"earlier": self._earlier_work(cache)})
+            return expected.model_copy(update={"earlier": earlier})
 
     def earlier(self, store: Store, cache: ReplyCache | None) -> list[EarlierItems]:
         """What stands in the store by another model, prompt or number."""
@@ -189,27 +191,17 @@ class PreparedJob(NamedTuple):
         models = models_of(self.plan, wording, label, authors=self.authors, reader=self.reader)
         return earlier_generations(store, self.work, self.plan, models, cache)
 
-    def _dropped(self) -> Dropped:
-        """What was dropped in the store; nothing where it cannot be read now."""
+    def _stored(self, cache: ReplyCache | None) -> tuple[str, dict[str, Verdict]]:
+        """A sentence on what another model wrote, and what was dropped; nothing where the store cannot be read now."""
         if not self.job.store.exists():
-            return Dropped()
+            return "", {}
         try:
             with Store.open(self.job.store) as store:
-                return dropped_in(store)
+                earlier, dropped = self.earlier(store, cache), dropped_in(store)
         except UserError:
-            return Dropped()
-
-    def _earlier_work(self, cache: ReplyCache | None) -> str:
-        """The same in words; empty where the store cannot be read now."""
-        if not self.job.store.exists():
-            return ""
-        try:
-            with Store.open(self.job.store) as store:
-                earlier = self.earlier(store, cache)
-        except UserError:
-            return ""
+            return "", {}
         choice = {"add": " beside it (--add)", "replace": " in its place (--replace)", None: ": --add or --replace"}
-        return f"{sentence(earlier)}{choice[self.plan.generation]}." if earlier else ""
+        return f"{sentence(earlier)}{choice[self.plan.generation]}." if earlier else "", dropped
 
     def run(self, *, origin: str, live: ProgressDisplay) -> ConstructionCounts:
         """Construct; on any error what is finished stays in journal and store, and the embedded model is stopped.

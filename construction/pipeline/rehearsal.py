@@ -5,11 +5,10 @@ So a dry run counts the calls that the command would make now: none of a finishe
 
 from __future__ import annotations
 
-from collections.abc import Callable, Coroutine, Iterable, Sequence
+from collections.abc import Callable, Coroutine, Iterable, Mapping, Sequence
 from typing import Any, NamedTuple
 
 from construction.authoring.author import Author, QuestionQuota, ScriptWriter
-from construction.authoring.screening import Dropped
 from construction.llm import connection
 from construction.llm.attempts import attempts_of
 from construction.llm.calls.activity import Activity
@@ -27,6 +26,7 @@ from construction.scripts.question_step import QuestionStep
 from construction.scripts.script_step import ScriptStep
 from construction.verifier.prompt_verifier import Verifier
 from schemas.facts import Fact
+from schemas.verdicts import Verdict
 
 
 class _NotOnRecord(Exception):
@@ -139,7 +139,7 @@ def rehearse(
     cache: ReplyCache,
     *,
     attempts: int,
-    dropped: Dropped = Dropped(),  # noqa: B008 - holds nothing
+    dropped: Mapping[str, Verdict] | None = None,
 ) -> list[RehearsalClient]:
     """Walk through the work on facts; each stage's client holds what it would ask.
 
@@ -148,7 +148,7 @@ def rehearse(
         models: Who would be asked.
         cache: The journal's replies.
         attempts: Times that a call is made whose reply cannot be used.
-        dropped: What was dropped in the store.
+        dropped: What was dropped in the store, by content id.
     """
     clients = [RehearsalClient(name, cache, attempts=attempts) for name in models.names]
     first, *others = clients

@@ -77,16 +77,18 @@ class Malmen(Mend):
         ready = self._network()
         texts = self.texts_of([request for group in groups for request in check_requests(group)])
         owners = [n for n, group in enumerate(groups) for _ in group]
-        parts: list[dict[str, list[GradientPairs]]] = [{name: [] for name in ready.maps} for _ in groups]
+        parts: list[list[dict[str, GradientPairs]]] = [[] for _ in groups]
         for start in range(0, len(texts), self.rows):
             batch = TargetBatch(self.lm, texts[start : start + self.rows], min(ready.layers))
             pairs = gradients(ready.maps, batch, answers=ready.answers)
-            for row in range(len(batch.texts)):
-                for name in ready.maps:
-                    real = pairs[name].real[row].bool()
-                    one = GradientPairs(*(x[row : row + 1, real] for x in pairs[name]))
-                    parts[owners[start + row]][name].append(one)
-        changes = [[self._delta(at, name, part[name]) for at, name in enumerate(ready.maps)] for part in parts]
+            of_rows = owners[start : start + self.rows]
+            for owner in dict.fromkeys(of_rows):
+                first = of_rows.index(owner)
+                rows = slice(first, first + of_rows.count(owner))
+                parts[owner].append({name: _tokens(pairs[name], rows) for name in ready.maps})
+        changes = [
+            [self._delta(at, name, [one[name] for one in part]) for at, name in enumerate(ready.maps)] for part in parts
+        ]
         notes = norm_notes(self.lm.model, changes)
         return [WeightEdit(tuple(deltas), note) for deltas, note in zip(changes, notes, strict=True)]
 
@@ -164,6 +166,11 @@ class RLEdit(Malmen):
         size_weight: float = Field(default=1e-3, ge=0)
 
     params: Params
+
+
+def _tokens(pairs: GradientPairs, rows: slice) -> GradientPairs:
+    """The tokens of some rows as those of one row, padding among them."""
+    return GradientPairs(*(x[rows].flatten(0, 1)[None] for x in pairs))
 
 
 def _joined(earlier: WeightChange | None, change: WeightChange) -> WeightChange:

@@ -60,13 +60,10 @@ def common(assignments: list[Assignment], people: tuple[str, ...]) -> list[int]:
     return [len(of_person[a] & of_person[b]) for a, b in combinations(people, 2)]
 
 
-@pytest.mark.parametrize("overlap", range(1, 6))
-@pytest.mark.parametrize("crowd", range(2, 13))
+@pytest.mark.parametrize(("crowd", "overlap"), [(n, k) for n in range(2, 13) for k in range(1, min(n, 5) + 1)])
 def test_pairs_are_balanced_and_stay_connected_when_people_join_and_leave(crowd: int, overlap: int) -> None:
     """Four people with an overlap of 2 once fell into two pairs that shared nothing."""
     people, options = tuple(f"p{n:02}" for n in range(crowd)), AssignmentSettings(overlap, 10, "x")
-    if overlap > crowd:
-        pytest.skip("an item cannot have more people than there are")
     for count in (24, 60):
         first, _ = assign(items(count), people, options)
         counts = common(first, people)

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from construction.authoring.screening import dropped_by_people, dropped_later
+from construction.authoring.screening import dropped_by_people, dropped_in
 from construction.pipeline.pipeline import Construction, ConstructionPlan, plan_work
 from curation.rules.release import freeze
 from curation.rules.rule import SplitRule
@@ -110,8 +110,10 @@ def by_check(item: str, check: str, label: Label) -> Verdict:
         ([said("p", "ann", "drop", "f@1"), said("p", "lea", "keep", "f_adjudicated@1")], False),
     ],
 )
-def test_what_is_replaced(verdicts: list[Verdict], drops: bool) -> None:
-    assert list(dropped_later(verdicts, {"leak_in_prompt"})) == (["p"] if drops else [])
+def test_what_is_replaced(verdicts: list[Verdict], drops: bool, tmp_path: Path) -> None:
+    with Store.open(tmp_path / "s.duckdb", create=True) as store:
+        store.put(verdicts)
+        assert list(dropped_in(store)) == (["p"] if drops else [])
 
 
 def test_a_prompt_that_was_dropped_since_is_replaced_by_the_next_question(tmp_path: Path) -> None:
