@@ -182,6 +182,11 @@ COMPLETE = "Complete this sentence: "
 _STEPS = re.compile(r"(Step \d+:[^\n]*(\n|$))+")
 
 
+def to_complete(prompt: str) -> str:
+    """What the user says who asks for a prompt's completion; the reply begins with the prompt."""
+    return f"{COMPLETE}{prompt}"
+
+
 def chat_turns(probe: ScoreProbe, rewrite: Callable[[str], str] | None) -> ChatTurns:
     r"""A scored probe as it is asked in a chat; what an edit puts before a prompt is said by the user.
 
@@ -204,5 +209,5 @@ def chat_turns(probe: ScoreProbe, rewrite: Callable[[str], str] | None) -> ChatT
     if newline or probe.prompt.rstrip().endswith("?"):
         return ChatTurns(asked, "", "" if probe.separator.isspace() else probe.separator)
     if asked.endswith(probe.prompt):
-        asked = f"{asked.removesuffix(probe.prompt)}{COMPLETE}{probe.prompt}"
+        asked = asked.removesuffix(probe.prompt) + to_complete(probe.prompt)
     return ChatTurns(asked, probe.prompt, probe.separator)

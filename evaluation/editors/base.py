@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping, Sequence
-from typing import TYPE_CHECKING, Any, ClassVar, TypeVar
+from typing import TYPE_CHECKING, Any, ClassVar, Literal, TypeVar
 
 import torch
 from torch import nn
@@ -23,6 +23,16 @@ if TYPE_CHECKING:
 
 DIVERGENCE_RATIO = 1.0
 """An edit whose change has a larger norm than the weight itself is noted as diverged (``blow_up``)."""
+
+
+class FactFormat(Options):
+    """How fact prompts are read while an edit is computed from them.
+
+    Attributes:
+        edit_format: ``raw``, as published; ``chat``: in the chat template, as a user asks an instruct model for them.
+    """
+
+    edit_format: Literal["raw", "chat"] = "raw"
 
 
 class Editor(ABC):

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 from curation.files.artifact_cache import Cache
 from curation.files.model_packages import cache_dir
 from evaluation.editors import EDITORS
-from evaluation.editors.base import Editor, layers_of
+from evaluation.editors.base import Editor, FactFormat, layers_of
 from schemas.core.config import Options, validate
 from schemas.core.errors import ModelError, UserError
 
@@ -189,7 +189,8 @@ def make_editor(name: str, lm: LM, cache: Cache | None = None, overrides: Mappin
             fix="use lora or a method in context (prompt, ike ...)",
         )
     params = validate(kind.Params, options(name, lm, overrides or {}), where=f"options of '{name}'")
-    editor = kind(params, lm, cache or Cache(cache_dir()))
+    in_chat = isinstance(params, FactFormat) and params.edit_format == "chat"
+    editor = kind(params, lm.reading_in_chat() if in_chat else lm, cache or Cache(cache_dir()))
     for layer in editor.edited_layers:
         lm.layout.block(layer)  # refuses layers that the model has not
     return editor

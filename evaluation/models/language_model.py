@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Sequence
+from copy import copy
 from dataclasses import asdict
 from functools import lru_cache, partial
 from typing import Any
@@ -16,9 +17,10 @@ from evaluation.models.devices import send
 from evaluation.models.hooks import note_rows, set_home, stopping_after
 from evaluation.models.layout import Layout, layout_of
 from evaluation.models.layout_choice import LayoutChoice
-from evaluation.models.tokenization import EncodedPrompt, encode_target
+from evaluation.models.tokenization import EncodedPrompt, TokenPosition, encode_at, encode_target
 from schemas.core.errors import ModelError
 from schemas.core.ids import content_id
+from schemas.probes import to_complete
 from schemas.text.thoughts import MARKS
 
 REMEMBERED = 2**15
@@ -41,6 +43,7 @@ class LM:
     Attributes:
         layout: Names and sizes of its parts.
         limit: The most tokens it can read at once, or None where it says nothing.
+        in_chat: Whether prompts are encoded in the chat template (``reading_in_chat``).
 
     Raises:
         ModelError: the model is no decoder, or its tokenizer cannot give character offsets.
@@ -53,6 +56,7 @@ class LM:
             )
         self.model, self.tokenizer, self.name, self.revision = model, tokenizer, name, revision
         self.other_attention = ""
+        self.in_chat = False
         self._encode = lru_cache(maxsize=REMEMBERED)(partial(encode_target, tokenizer))
         self._token_ids = lru_cache(maxsize=REMEMBERED)(partial(_token_ids, tokenizer))
         model.eval().requires_grad_(False)
@@ -135,9 +139,38 @@ class LM:
         """A block of the decoder, counted from 0."""
         return self.module(self.layout.block(layer))
 
+    def reading_in_chat(self) -> LM:
+        """The same model, for which ``encode`` and ``encode_at`` put prompts in its chat template, to be completed.
+
+        Raises:
+            ModelError: its tokenizer has no chat template.
+        """
+        if not self.has_chat:
+            raise ModelError(
+                "the tokenizer has no chat template", where=self.name, fix='leave edit_format = "chat" out'
+            )
+        other = copy(self)
+        other.in_chat = True
+        return other
+
     def encode(self, prompt: str, target: str, *, separator: str = " ", special: bool = True) -> EncodedPrompt:
         """Prompt, separator and target as tokens, with the place of the target (``models.tokenization``)."""
-        return self._encode(prompt, target, separator=separator, special=special)
+        asked = self._asked(prompt)
+        special = special and not self.in_chat
+        return self._encode(asked + prompt, target, separator=separator, special=special)
+
+    def encode_at(self, text: str, *, end: int) -> TokenPosition:
+        """A prompt as tokens, with the last one that begins before character ``end`` of it.
+
+        Raises:
+            UserError: no token lies before ``end``.
+        """
+        asked = self._asked(text)
+        return encode_at(self.tokenizer, asked + text, end=len(asked) + end, special=not self.in_chat)
+
+    def _asked(self, prompt: str) -> str:
+        """What stands before a prompt: nothing, or in a chat the request to complete it."""
+        return self.chat(to_complete(prompt), thinking=False) if self.in_chat else ""
 
     @property
     def has_chat(self) -> bool:

@@ -82,13 +82,15 @@ class TokenPosition(NamedTuple):
     last: int
 
 
-def encode_at(tokenizer: Any, text: str, *, end: int) -> TokenPosition:
+def encode_at(tokenizer: Any, text: str, *, end: int, special: bool = True) -> TokenPosition:
     """Tokenise a text; ``last`` is the last token that begins before character ``end`` (the subject's end).
+
+    ``special`` as for ``encode_target``.
 
     Raises:
         UserError: no token lies before ``end``.
     """
-    tokens = _tokens(tokenizer, text)
+    tokens = _tokens(tokenizer, text, add_special=special)
     before = [i for i in range(tokens.specials, len(tokens.ids)) if tokens.spans[i][0] < end <= len(text)]
     if not before:
         raise UserError("no token of the subject is found in the prompt", where=repr(text))

@@ -78,6 +78,12 @@ def check_editors(
         else:
             takes_them = FACT in kind.takes or kind.wants_statements(wanted)
             _check_simplification(choice.name, takes_them, choice.simplify.name, split, where=f"{where}.simplify")
+        if wanted.get("edit_format") == "chat" and split.type != FACT:
+            raise UserError(
+                f"edit_format is for fact prompts, this split's edits are {split.type}s",
+                where=f"{where}.params",
+                fix="leave edit_format out",
+            )
         if choice.variant is not None:
             _check_takes(f"the validity variant '{choice.variant}'", (FACT,), split, where=where)
         if engine == "ray" and kind.wants_split(wanted):

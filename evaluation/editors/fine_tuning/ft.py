@@ -8,7 +8,7 @@ from typing import Annotated, Any, ClassVar
 import torch
 from pydantic import Field
 
-from evaluation.editors.base import Editor, by_size, check_requests
+from evaluation.editors.base import Editor, FactFormat, by_size, check_requests
 from evaluation.editors.fine_tuning.training import (
     DenseChange,
     Trained,
@@ -20,11 +20,10 @@ from evaluation.editors.fine_tuning.training import (
 from evaluation.editors.target_texts import TargetBatch, TargetText
 from evaluation.edits.edit import Edit
 from evaluation.models.packed_weights import packed_weights
-from schemas.core.config import Options
 from schemas.facts import Fact
 
 
-class TrainedLayers(Options):
+class TrainedLayers(FactFormat):
     """``layer``: trained layer, from 0, or several of them."""
 
     layer: Annotated[int, Field(ge=0)] | Annotated[tuple[Annotated[int, Field(ge=0)], ...], Field(min_length=1)]

@@ -12,7 +12,7 @@ from pydantic import Field, field_validator
 from torch import nn
 
 from curation.files.artifact_cache import Cache
-from evaluation.editors.base import Editor, check_requests
+from evaluation.editors.base import Editor, FactFormat, check_requests
 from evaluation.editors.fine_tuning.training import (
     CutTexts,
     LowRankChange,
@@ -27,7 +27,6 @@ from evaluation.edits.edit import Edit
 from evaluation.models.language_model import LM
 from evaluation.models.layout import linear_shape, maps_beside_experts
 from evaluation.models.packed_weights import packed_weights
-from schemas.core.config import Options
 from schemas.core.errors import MissingPackage, UserError
 from schemas.documents.document import Document
 from schemas.facts import Fact
@@ -47,7 +46,7 @@ class Lora(Editor):
     needs: ClassVar[str] = "the package peft"
     costs: ClassVar[str] = "a forward and backward pass through the model for every step"
 
-    class Params(Options):
+    class Params(FactFormat):
         """Options of LoRA.
 
         Attributes:

@@ -14,6 +14,7 @@ from torch import Tensor
 
 from evaluation.covariance.corpus import TextSource
 from evaluation.covariance.covariance import open_corpus
+from evaluation.editors.base import FactFormat
 from evaluation.editors.fine_tuning.trained_weights import Training, WeightScope, WeightTraining
 from evaluation.editors.locate_edit.target_windows import TargetWindow, search_windows, windows_of
 from evaluation.editors.locate_edit.value_search import SearchedValue, SearchSettings
@@ -48,7 +49,7 @@ class UnstructuredEditing(WeightTraining):
     about: ClassVar[str] = "all weights of one block trained to say a searched state, unrelated texts kept (UnKE)"
     costs: ClassVar[str] = "25 passes forth and back a window, then 50 through one block; five times the block's memory"
 
-    class Params(WeightScope):
+    class Params(FactFormat, WeightScope):
         """Options of UnKE: the block, the search, the training.
 
         Attributes:

@@ -10,13 +10,12 @@ import torch
 from pydantic import Field, field_validator
 from torch import Tensor
 
-from evaluation.editors.base import Editor, check_requests, norm_notes
+from evaluation.editors.base import Editor, FactFormat, check_requests, norm_notes
 from evaluation.editors.hypernetwork.gradients import gradients
 from evaluation.editors.target_texts import TargetBatch, fact_texts
 from evaluation.edits.edit import Edit, WeightEdit
 from evaluation.edits.weight_deltas import LowRankDelta
 from schemas.cases import Case
-from schemas.core.config import Options
 from schemas.core.errors import UserError
 from schemas.facts import Fact
 
@@ -116,7 +115,7 @@ class UltraEdit(Editor):
     needs: ClassVar[str] = "support: a few cases whose features it starts its statistics from"
     costs: ClassVar[str] = "one forward and backward pass; as many once for the support"
 
-    class Params(Options):
+    class Params(FactFormat):
         """Options of UltraEdit.
 
         Attributes:

@@ -11,7 +11,7 @@ import torch
 from pydantic import Field, field_validator
 
 from curation.case_sources.support import TrainingData
-from evaluation.editors.base import check_requests, norm_notes
+from evaluation.editors.base import FactFormat, check_requests, norm_notes
 from evaluation.editors.checkpoints import CheckpointEditor, not_trained, read_tensors, write_checkpoint
 from evaluation.editors.hypernetwork.gradients import gradients, map_shapes
 from evaluation.editors.hypernetwork.network import EditNetworks, GradientPairs
@@ -21,7 +21,6 @@ from evaluation.editors.target_texts import TargetBatch, TargetText, fact_texts
 from evaluation.edits.edit import Edit, WeightEdit
 from evaluation.edits.weight_deltas import LowRankDelta
 from evaluation.models.devices import send
-from schemas.core.config import Options
 from schemas.core.errors import UserError
 
 
@@ -40,7 +39,7 @@ class Mend(CheckpointEditor):
     needs: ClassVar[str] = "a checkpoint for the model (scedit model train --editors mend), or support to train on"
     costs: ClassVar[str] = "training once a model; then one forward and backward pass an edit"
 
-    class Params(Options):
+    class Params(FactFormat):
         """Options of MEND.
 
         Attributes:

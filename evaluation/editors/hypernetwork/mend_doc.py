@@ -47,6 +47,7 @@ class DocumentMend(Mend):
             instruction: What stands before questions, as they are asked in a run.
         """
 
+        edit_format: Literal["raw"] = "raw"
         maps: tuple[Maps, ...] = ("input", "output")
         edits: int = Field(default=4, ge=1)
         equal: Annotated[int, Field(ge=1)] | Literal["all"] = 4  # type: ignore[assignment]

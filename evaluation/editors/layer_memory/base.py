@@ -7,12 +7,11 @@ from typing import Any, ClassVar, Literal
 from pydantic import Field
 from torch import nn
 
-from evaluation.editors.base import Editor
-from schemas.core.config import Options
+from evaluation.editors.base import Editor, FactFormat
 from schemas.core.errors import ModelError
 
 
-class MemoryLayer(Options):
+class MemoryLayer(FactFormat):
     """Where the memory stands.
 
     Attributes:

@@ -10,7 +10,7 @@ from pydantic import Field, model_validator
 from torch import Tensor
 
 from evaluation.covariance.covariance import KeyCovariance
-from evaluation.editors.base import Editor, check_requests
+from evaluation.editors.base import Editor, FactFormat, check_requests
 from evaluation.editors.locate_edit import options
 from evaluation.editors.locate_edit.memit import Memit
 from evaluation.editors.locate_edit.options import CovarianceParams
@@ -23,10 +23,9 @@ from evaluation.edits.edit import Edit
 from evaluation.edits.weight_deltas import WeightDelta
 from evaluation.models.tokenization import TokenPosition
 from schemas.cases import EditRequest
-from schemas.core.config import Options
 
 
-class _WindowSearch(Options):
+class _WindowSearch(FactFormat):
     """How targets are cut, states searched for, and residuals written.
 
     Attributes:

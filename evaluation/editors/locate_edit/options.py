@@ -12,13 +12,14 @@ from curation.files.artifact_cache import Cache, remembered_sha256
 from evaluation.covariance.corpus import local_files
 from evaluation.covariance.covariance import ENOUGH, KeyCovariance, key_covariances, open_corpus
 from evaluation.covariance.pack import load_covariance, manifest_path, read_manifest, read_pack
+from evaluation.editors.base import FactFormat
 from evaluation.models.language_model import LM
 from schemas.core.config import Options
 
 log = logging.getLogger(__name__)
 
 
-class ValueSearchParams(Options):
+class ValueSearchParams(FactFormat):
     """How the value is searched for (``value_search``), and in which contexts.
 
     Attributes:

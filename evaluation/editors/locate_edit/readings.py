@@ -19,7 +19,7 @@ from evaluation.edits.weight_deltas import Delta, applied
 from evaluation.inference.batching import TokenBudget, default_budget, in_batches
 from evaluation.models.hooks import capture
 from evaluation.models.language_model import LM
-from evaluation.models.tokenization import TokenPosition, encode_at
+from evaluation.models.tokenization import TokenPosition
 from schemas.facts import Fact
 
 
@@ -35,7 +35,7 @@ def subject_position(lm: LM, fact: Fact, template: str = "{}") -> TokenPosition:
     before, _, _ = fact.prompt.partition("{}")
     prefix = fill(template, "")
     end = len(prefix) + len(before) + len(fact.subject.text)
-    return encode_at(lm.tokenizer, prefix + fact.fact_prompt, end=end)
+    return lm.encode_at(prefix + fact.fact_prompt, end=end)
 
 
 @torch.no_grad()

@@ -26,7 +26,6 @@ from evaluation.models.devices import free_memory, out_of_memory
 from evaluation.models.hooks import replace_output
 from evaluation.models.language_model import LM
 from evaluation.models.packed_weights import packed_weights
-from evaluation.models.tokenization import encode_at
 from schemas.facts import Fact
 
 ESSENCE = "{} is a"
@@ -149,7 +148,7 @@ def _rows_of(lm: LM, fact: Fact, templates: Sequence[str]) -> list[SearchRow]:
         goals = tuple((i - 1, text.ids[i]) for i in range(text.first, len(text.ids)))
         rows.append(SearchRow(0, text.ids[:-1], subject_position(lm, fact, template).last, goals, bare=not rows))
     subject = fact.subject.text
-    essence = encode_at(lm.tokenizer, ESSENCE.replace("{}", subject), end=len(subject))
+    essence = lm.encode_at(ESSENCE.replace("{}", subject), end=len(subject))
     return [*rows, SearchRow(0, essence.ids[: essence.last + 1], essence.last, ())]
 
 

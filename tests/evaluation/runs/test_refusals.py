@@ -12,6 +12,7 @@ from evaluation.runs.config import RunConfig
 from evaluation.runs.refusals import check_run, check_sequence, check_support, refuse_overlap
 from schemas.core.errors import UserError
 from tests.support.arithmetic import make_case
+from tests.support.documents.records import document_case
 from tests.support.evaluation.runner_of import check_methods
 from tests.support.events import event_case
 
@@ -44,6 +45,9 @@ def test_methods_and_metrics_of_another_type_are_refused_before_a_model_is_loade
         check("rome", split=events)
     with pytest.raises(UserError, match=r"variant 'masked' takes facts, this split's edits are events"):
         check({"name": "none", "label": "m", "variant": "masked"}, split=events)
+    documents = make_split("d", [document_case()])
+    with pytest.raises(UserError, match=r"editors.lora.params: edit_format is for fact prompts, .* are documents"):
+        check({"name": "lora", "params": {"edit_format": "chat"}}, split=documents)
     config = RunConfig.model_validate({"split": "mini", "editors": ["none"], "metrics": ["collapse", "es"], "out": "o"})
     options = {"none": check_options("none", "gpt2-xl", {}, where="none")}
     check_run(config, options, split=facts, support=Support(), cases=1)
