@@ -52,6 +52,11 @@ class Interval(NamedTuple):
         return self._bounds[1]
 
     @property
+    def told(self) -> str:
+        """The kind of the interval that is shown, or why there is none where that is known; else nothing."""
+        return self.kind if self.low is not None or self.kind == NO_SPREAD else ""
+
+    @property
     def _bounds(self) -> tuple[float | None, float | None]:
         """Both ends; none where the published interval has no width: values that agree are no certainty."""
         if self.ends is not None:

@@ -211,7 +211,7 @@ def _figures(exported: ExportedRun) -> Iterator[tuple[Any, ...]]:
                 value = summary.interval
                 head = (*_where(exported.run, by_label[row.label]), table.group, m.name, m.better, m.unit)
                 counts = (summary.cases, summary.items, summary.unscored)
-                ends = (value.mean, value.low, value.high, value.kind)
+                ends = (value.mean, value.low, value.high, value.told)
                 yield (*head, *ends, *counts, gain.mean, gain.low, gain.high)
 
 
@@ -359,7 +359,7 @@ def _log_figures(whole: ExportedRun, row: MethodRow) -> list[dict[str, Any]]:
                     for name, value in values.items()
                     if value is not None and math.isfinite(value)
                 },
-                "metadata": {"cases": summary.cases, "interval": interval.kind, "better": metric.better},
+                "metadata": {"cases": summary.cases, "interval": interval.told, "better": metric.better},
             }
         )
     return out

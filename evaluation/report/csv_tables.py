@@ -66,7 +66,7 @@ def ratings_csv(parts: Sequence[ReportSection], others: Sequence[TextSection]) -
                             *(n or "", text.model, source.title, label, aspect),
                             *(c.by_case.mean, c.by_case.half, c.by_case.n),
                             *(c.by_script.mean, c.by_script.half, c.scripts, c.unscored, low, high),
-                            *(c.by_case.low, c.by_case.high, c.by_case.kind, "integer"),
+                            *(c.by_case.low, c.by_case.high, c.by_case.told, "integer"),
                         )
                     )
     return _write(_RATED, rows)
@@ -82,8 +82,8 @@ def intervals_csv(parts: Sequence[ReportSection]) -> str:
                     s, gain = row.summaries[metric.name].interval, row.gain[metric.name]
                     rows.append(
                         (
-                            *(n, table.group, row.editor, row.label, metric.name, s.mean, s.low, s.high, s.kind, s.n),
-                            *(gain.mean, gain.low, gain.high, gain.kind, gain.n),
+                            *(n, table.group, row.editor, row.label, metric.name, s.mean, s.low, s.high, s.told, s.n),
+                            *(gain.mean, gain.low, gain.high, gain.told, gain.n),
                         )
                     )
     return _write(_INTERVALS, rows)
@@ -97,7 +97,7 @@ def comparisons_csv(parts: Sequence[ReportSection], others: Sequence[TextSection
         (
             *(n or "", f.metric, f.kind, c.first, c.second, c.difference, c.low, c.high, c.p, c.p_holm),
             *(c.wins, c.ties, c.losses, c.cases, c.only_one, c.detectable, c.verdict, len(f.contests), f.draws),
-            *(c.kind, c.test, "no" if c.never else "yes"),
+            *("" if c.low is None else c.kind, c.test, "no" if c.never else "yes"),
         )
         for n, f in numbered
         for c in f.contests

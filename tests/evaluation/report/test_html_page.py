@@ -290,8 +290,11 @@ def test_the_published_kind_is_selectable_and_marks_itself(tmp_path):
         and "± 1.96·sd/√cases" in old
         and "± " in old.replace("\N{NO-BREAK SPACE}", " ")
     )
-    kinds = [{r["interval"] for r in csv.DictReader((w.files[-1]).open())} for w in (usual, published)]
-    assert kinds[1] == {"1.96·sd/√n"} and "1.96·sd/√n" not in kinds[0] - {"1.96·sd/√n"}
+    for written, wanted in ((usual, {"beta, by case"}), (published, {"1.96·sd/√n"})):
+        rows = list(csv.DictReader(written.files[-1].open()))
+        assert {r["interval"] for r in rows if r["low_95"]} == wanted
+        assert {r["gain_interval"] for r in rows if r["gain_low_95"]} <= wanted
+        assert {r["gain_interval"] for r in rows if not r["gain_low_95"]} == {""}, "no kind where there is no interval"
     for row in csv.DictReader(usual.files[-1].open()):
         if row["low_95"]:
             assert 0 <= float(row["low_95"]) <= float(row["mean"]) <= float(row["high_95"]) <= 1
