@@ -118,8 +118,8 @@ class Author:
         try:
             parts = await gather_all([self._slots(call, trace) for call in calls])
             slots = _drop_repeats([slot for part in parts for slot in part], quota.candidates)
-            slots = [self._screened(slot) for slot in slots]
             slots = await self._read_questions(fact, slots, trace)
+            slots = [self._screened(slot) for slot in slots]  # after the reading, or the rest would be read anew
             if quota.scripts:
                 slots = await self._filled(fact, slots, quota, trace)
             else:

@@ -15,6 +15,7 @@ from construction.scripts.question_step import QuestionStep
 from construction.scripts.script_step import ScriptStep
 from construction.verifier.prompt_verifier import Verifier
 from curation.files.model_packages import EMBEDDED_LABEL
+from schemas.verdicts import Verdict
 from tests.support.construction.scripted_client import AT, client_of
 from tests.support.facts import make_fact
 from tests.support.scripted_server import asked, field
@@ -37,14 +38,14 @@ def answers(questions=QUESTIONS, steps=GOOD):
     return answer
 
 
-def author_of(answer, *, others=(), profile="paper", attempts=None, reader=None):
+def author_of(answer, *, others=(), profile="paper", attempts=None, reader=None, dropped=None):
     """An author with a client of its own, and further writers."""
     questions, scripts = load_prompt("questions", profile), load_prompt("scripts", profile)
     if attempts:
         scripts = scripts.model_copy(update={"attempts": attempts})
     client = client_of(answer)
     writers = [ScriptWriter(c, ScriptStep(scripts)) for c in others or (client,)]
-    return Author(client, questions=QuestionStep(questions), writers=writers, reader=reader), client
+    return Author(client, questions=QuestionStep(questions), writers=writers, reader=reader, dropped=dropped), client
 
 
 def make(author, *, questions=2, candidates=None, scripts=1, fact=FACT):
@@ -226,6 +227,17 @@ def test_a_question_that_the_verifier_drops_gets_no_script():
     first, second = outcome.questions()
     assert first.scripts and not second.scripts and not second.written
     assert [slot.standing for slot in outcome.slots] == ["keep", "drop"]
+
+
+def test_a_question_that_was_dropped_since_does_not_have_the_others_read_anew():
+    reader, asked = verifier()
+    first, _ = make(author_of(answers(), reader=reader)[0]).questions()
+    question = first.question.id
+    said = Verdict(key="v/1", item_id=question, by="blind_asked@1", label="drop", reason="nobody asks this")
+    again, asked_again = verifier()
+    outcome = make(author_of(answers(), reader=again, dropped={question: said})[0])
+    assert asked_again[0].messages == asked[0].messages, "the reply on record serves"
+    assert [bool(q.scripts) for q in outcome.questions()] == [False, True]
 
 
 def test_what_nobody_reads_is_unsure():
