@@ -2,19 +2,23 @@
 
 from __future__ import annotations
 
+import gzip
+import hashlib
+import zlib
 from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
 from curation.splits.split_file import Split, load_split, read_split
 from schemas.core.config import read_toml
-from schemas.core.errors import UserError
+from schemas.core.errors import DataError, UserError
 
 SHIPPED = Path(__file__).parent
 """The folder of what comes with the program; ``docs/data.md`` says what each file is."""
 
 SPLITS = ("mini", "open", "open:dev", "open:test", "events", "documents", "hops")
 """Names of the frozen splits that come with the program."""
+_AGAIN = "install the package again: nothing may be evaluated on a changed copy"
 SHIPPED_NAMES = "mini, open, open:dev, open:test, events, documents, hops"
 
 
@@ -59,6 +63,29 @@ edits of one fact, each with a question and a script of one hop. Demonstrations:
 """
 
 
+def verified_text(path: Path) -> str:
+    """What a file of a release holds, compressed or not, once its SHA-256 is that of ``checksums.sha256`` beside it.
+
+    Raises:
+        DataError: the file or the list is missing, damaged or changed.
+    """
+    name = path.name.removesuffix(".gz")
+    try:
+        data = path.read_bytes() if path.suffix != ".gz" else gzip.decompress(path.read_bytes())
+        lines = path.with_name("checksums.sha256").read_text(encoding="utf-8").splitlines()
+    except (OSError, EOFError, UnicodeDecodeError, zlib.error) as error:
+        raise DataError(f"the shipped split cannot be read: {error}", where=str(path), fix=_AGAIN) from None
+    listed = {parts[1]: parts[0] for parts in (line.split(maxsplit=1) for line in lines) if len(parts) == 2}
+    sha256 = hashlib.sha256(data).hexdigest()
+    if listed.get(name) != sha256:
+        raise DataError(
+            f"the shipped split was changed: its SHA-256 is {sha256[:12]}, the list says {str(listed.get(name))[:12]}",
+            where=str(path),
+            fix=_AGAIN,
+        )
+    return data.decode("utf-8")
+
+
 @lru_cache(maxsize=len(_FILES))
 def _hand_written(name: str) -> Split:
     """A hand-written split; where a list of checksums lies beside its file, the file is what was released.
@@ -66,12 +93,10 @@ def _hand_written(name: str) -> Split:
     Raises:
         DataError: the shipped file was changed.
     """
-    from curation.shipped.open_cases import verified_text
-
     path = SHIPPED / _FILES[name]
-    if not path.with_name("checksums.sha256").is_file():
-        return load_split(path)
-    return read_split(enumerate(verified_text(path).split("\n"), 1), path)
+    listed = path.with_name("checksums.sha256").is_file()
+    text = verified_text(path) if listed else path.read_text(encoding="utf-8")
+    return read_split(enumerate(text.split("\n"), 1), path)
 
 
 def mini_split() -> Split:

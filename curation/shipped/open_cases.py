@@ -2,48 +2,21 @@
 
 from __future__ import annotations
 
-import gzip
-import hashlib
-import zlib
 from collections.abc import Iterable
 from functools import lru_cache
 from pathlib import Path
 
+from curation.shipped import SHIPPED, verified_text
 from curation.splits.split_file import Extras, Split, part_of, read_split
 from schemas.cases import Case
-from schemas.core.errors import DataError
 
 PARTS = ("dev", "test")
-FOLDER = Path(__file__).parent / "open"
-_AGAIN = "install the package again: nothing may be evaluated on a changed copy"
+FOLDER = SHIPPED / "open"
 
 
 def open_path() -> Path:
     """The frozen split ``open``, compressed; ``checksums.sha256`` beside it has the SHA-256 of the split file in it."""
     return FOLDER / "open.jsonl.gz"
-
-
-def verified_text(path: Path) -> str:
-    """What a file of a release holds, compressed or not, once its SHA-256 is that of ``checksums.sha256`` beside it.
-
-    Raises:
-        DataError: the file or the list is missing, damaged or changed.
-    """
-    name = path.name.removesuffix(".gz")
-    try:
-        data = path.read_bytes() if path.suffix != ".gz" else gzip.decompress(path.read_bytes())
-        lines = path.with_name("checksums.sha256").read_text(encoding="utf-8").splitlines()
-    except (OSError, EOFError, UnicodeDecodeError, zlib.error) as error:
-        raise DataError(f"the shipped split cannot be read: {error}", where=str(path), fix=_AGAIN) from None
-    listed = {parts[1]: parts[0] for parts in (line.split(maxsplit=1) for line in lines) if len(parts) == 2}
-    sha256 = hashlib.sha256(data).hexdigest()
-    if listed.get(name) != sha256:
-        raise DataError(
-            f"the shipped split was changed: its SHA-256 is {sha256[:12]}, the list says {str(listed.get(name))[:12]}",
-            where=str(path),
-            fix=_AGAIN,
-        )
-    return data.decode("utf-8")
 
 
 @lru_cache(maxsize=1)

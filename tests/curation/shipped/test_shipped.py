@@ -22,9 +22,10 @@ from curation.shipped import (
     open_cases,
     read_config,
     shipped_split,
+    verified_text,
 )
 from curation.shipped.from_facts import WORDINGS, documents_from_facts, events_from_facts, pool_digest, pool_from_facts
-from curation.shipped.open_cases import open_part, open_path, open_release, reserved_case, verified_text
+from curation.shipped.open_cases import open_part, open_path, open_release, reserved_case
 from curation.splits.split_file import Split
 from schemas.core.config import read_toml
 from schemas.core.errors import DataError, UserError
