@@ -1,7 +1,6 @@
-"""Construction: how near calls come to the rate that latency and concurrency allow; neighbours of all edits.
+"""Construction: how near calls come to the rate that latency and concurrency allow.
 
-Run: python benchmarks/run.py construction, or one section: python -m benchmarks.construction endpoint. A section is a
-function in SECTIONS; a run keeps the results of the sections that it does not run.
+Run: python benchmarks/run.py construction
 """
 
 from __future__ import annotations
@@ -14,11 +13,9 @@ import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from benchmarks.facts.neighbours import neighbours
 from benchmarks.support.fake_endpoint import serving
 
 LATENCY, CONCURRENCY, CALLS = 0.5, 64, 4096
@@ -136,18 +133,10 @@ def _way(name: str, url: str, folder: str, calls: int) -> None:
     print(json.dumps({"calls": calls, "seconds": time.perf_counter() - start, "cpu": cpu}))
 
 
-SECTIONS: dict[str, Callable[[], dict[str, Any]]] = {"endpoint": endpoint, "neighbours": neighbours}
-
-
-def main(names: tuple[str, ...] = ()) -> dict[str, Any]:
-    """Results by section; those that are not run stay as they were."""
-    path = Path(__file__).parent / "results" / "construction.json"
-    earlier: dict[str, Any] = json.loads(path.read_text())["result"] if path.exists() and names else {}
-    return {**earlier, **{name: SECTIONS[name]() for name in names or tuple(SECTIONS)}}
+def main() -> dict[str, Any]:
+    """The only section."""
+    return {"endpoint": endpoint()}
 
 
 if __name__ == "__main__":
-    if sys.argv[1] == "--way":
-        _way(sys.argv[2], sys.argv[3], sys.argv[4], int(sys.argv[5]))
-    else:
-        print(json.dumps(main(tuple(sys.argv[1:])), indent=1))
+    _way(sys.argv[2], sys.argv[3], sys.argv[4], int(sys.argv[5]))

@@ -6,12 +6,12 @@ import random
 
 import pytest
 
-from benchmarks.support.naive_neighbours import nearest_one_by_one
 from construction.neighbours.near_subjects import nearest, subject_texts
 from construction.neighbours.same_object import NeighbourCandidate, link, source_neighbours
 from construction.neighbours.vectors import CharacterTfidf, Embeddings
 from schemas.core.errors import UserError
 from schemas.facts import Entity, Fact, Neighbour, Object
+from tests.support.construction.naive_neighbours import nearest_one_by_one
 from tests.support.construction.near_tables import edits_of, table, temporal
 from tests.support.facts import make_fact
 
