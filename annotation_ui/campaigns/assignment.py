@@ -39,7 +39,6 @@ def assign(
     *,
     existing: Sequence[Assignment] = (),
     started: Collection[tuple[str, str]] = (),
-    planned: Sequence[tuple[str, str]] = (),
 ) -> tuple[list[Assignment], list[Assignment]]:
     """New assignments, and earlier ones to take back.
 
@@ -54,7 +53,6 @@ def assign(
         settings: How.
         existing: Assignments so far.
         started: (person, item) with an answer.
-        planned: (person, item) to give first. If there are any, all batches that have not begun are given anew.
 
     Raises:
         UserError: fewer people than the overlap asks for.
@@ -67,18 +65,16 @@ def assign(
     real = {p.item.id: p.item for p in items if p.purpose == "real"}
     firm = _keep_assignments(existing, started, people)
     open_ = [a for a in existing if a not in firm and a.item in real]
-    shares = _Shares([*firm, *(a for a in open_ if a.person in people and not planned)], people, real)
-    for person, item in planned:
-        shares.give(person, item)
-    added = [*planned, *_fill(shares, people, settings, started)]
-    taken = [a for a in open_ if planned or a.person not in people]
+    shares = _Shares([*firm, *(a for a in open_ if a.person in people)], people, real)
+    added = _fill(shares, people, settings, started)
+    taken = [a for a in open_ if a.person not in people]
     loads = [shares.load[person] for person in people]
-    if not planned and max(loads) - min(loads) > 1:
+    if max(loads) - min(loads) > 1:
         added, taken = _fill(_Shares([*firm], people, real), people, settings, started), open_
-    as_before = set() if planned else {(a.person, a.item) for a in taken} & set(added)
+    as_before = {(a.person, a.item) for a in taken} & set(added)
     new = [pair for pair in added if pair not in as_before]
     extra = [p.item.id for p in items if p.purpose != "real"]
-    placed = _place_items(items, new, existing, extra, people, settings, len(planned))
+    placed = _place_items(items, new, existing, extra, people, settings)
     return placed, [a for a in taken if (a.person, a.item) not in as_before]
 
 
@@ -238,12 +234,8 @@ def _place_items(
     extra: Sequence[str],
     people: Sequence[str],
     settings: AssignmentSettings,
-    planned: int = 0,
 ) -> list[Assignment]:
-    """Positions and batches: training first, real items shuffled for each person, attention items among them.
-
-    So many of the added ones as are planned come first, in their order.
-    """
+    """Positions and batches: training first, real items shuffled for each person, attention items among them."""
     purpose = {p.item.id: p.purpose for p in items}
     have = {(a.person, a.item) for a in existing}
     out = []
@@ -254,10 +246,8 @@ def _place_items(
         first = max((a.batch for a in before), default=0) + 1
         training = [i for i in extra if purpose[i] == "training" and (person, i) not in have]
         rng.shuffle(training)
-        first_items = [item for who, item in added[:planned] if who == person]
-        mine = [item for who, item in added[planned:] if who == person]
+        mine = [item for who, item in added if who == person]
         rng.shuffle(mine)
-        mine = first_items + mine
         for item in (i for i in extra if purpose[i] == "attention" and (person, i) not in have):
             mine.insert(rng.randrange(len(mine) + 1), item)
         out += [Assignment(person, item, 0, position + n) for n, item in enumerate(training)]

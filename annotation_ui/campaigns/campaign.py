@@ -51,7 +51,6 @@ class CampaignOptions(Options):
         group: Campaigns of one group ask about the same drawn items; empty for a campaign on its own.
         spans: Whether words of the shown texts can be marked.
         stop_width: The round is over once the interval of every difference between methods is narrower; None: never.
-        routing: Share open items out by what they tell about those differences, instead of evenly.
         completion_code: What the finish page tells, for a crowd service; empty for none.
         completion_url: Where the finish page leads, likewise.
     """
@@ -66,7 +65,6 @@ class CampaignOptions(Options):
     group: str = ""
     spans: bool = False
     stop_width: float | None = None
-    routing: bool = False
     completion_code: str = ""
     completion_url: str = ""
 
@@ -330,7 +328,7 @@ def campaign_task(db: RatingsDB, name: str) -> RatingTask:
     return task
 
 
-def assign_items(db: RatingsDB, name: str, *, planned: Sequence[tuple[str, str]] = ()) -> tuple[int, int]:
+def assign_items(db: RatingsDB, name: str) -> tuple[int, int]:
     """Share a campaign's items out among all raters; returns assignments added and taken back.
 
     Call it again when people or items were added: what is answered or begun stays where it is.
@@ -338,7 +336,6 @@ def assign_items(db: RatingsDB, name: str, *, planned: Sequence[tuple[str, str]]
     Args:
         db: The ratings file.
         name: Of the campaign.
-        planned: (person, real item) to give first; see ``assign``.
 
     Raises:
         UserError: fewer raters than the overlap asks for.
@@ -351,7 +348,7 @@ def assign_items(db: RatingsDB, name: str, *, planned: Sequence[tuple[str, str]]
     seeded_by = str(campaign.settings.get("group") or name) if task.same_people else name
     settings = AssignmentSettings(int(campaign.settings["overlap"]), int(campaign.settings["batch"]), seeded_by)
     items, existing = list(db.items(name).values()), db.assignments(name)
-    new, taken = assign(items, raters, settings, existing=existing, started=started, planned=planned)
+    new, taken = assign(items, raters, settings, existing=existing, started=started)
     db.add_items(name, [], new, taken)
     return len(new), len(taken)
 

@@ -65,7 +65,6 @@ def tasks(as_json: bool) -> None:
     type=click.FloatRange(0, min_open=True),
     help="Take open items back once every difference of methods has an interval narrower than this (points).",
 )
-@click.option("--routing", is_flag=True, help="Give items to those from whom they tell most about methods.")
 @click.option(
     "--consent",
     type=click.Path(path_type=Path, exists=True),
@@ -150,8 +149,7 @@ def assign(name: str, db_path: Path, as_json: bool) -> None:
     """Assign the items of campaign NAME to all raters, evenly and in a different order for each.
 
     Run it again when raters join or items are added: answered items and started batches stay where they are. A campaign
-    made with --stop-width or --routing is looked at each time: once the rule is met, open items are taken back; until
-    then the next ones go to the raters from whom they tell most.
+    made with --stop-width is looked at each time: once the rule is met, open items are taken back.
 
     Example: scedit annotate assign pilot --ratings r.sqlite
     """

@@ -18,8 +18,8 @@ import numpy as np
 from scipy.stats import t as student
 
 from benchmarks.rating.panels import Scripts, panel
-from curation.stats.facet_means import PossibleRating, facet_report, plan_ratings, report_of_fit
-from curation.stats.facets import FacetItem, FacetRating, facet_design, fit_facets
+from curation.stats.facet_means import facet_report
+from curation.stats.facets import FacetRating
 from schemas.core.errors import UserError
 
 PAGE = Path(__file__).resolve().parents[2] / "docs" / "more-ratings.md"
@@ -99,12 +99,11 @@ def study(way: str, seed: int, *, cases: int, persons: int, overlap: int, width:
     queue, pairs = scripts.shared(rng, overlap=overlap), []
     while queue:
         room = Counter({f"p{p}": step for p in range(persons)})
-        turn = _by_information(scripts, pairs, room, overlap) if way == "routed" and pairs else []
-        if not turn:
-            for pair in queue:
-                if room[pair[0]] > 0 and pair not in pairs:
-                    turn.append(pair)
-                    room[pair[0]] -= 1
+        turn = []
+        for pair in queue:
+            if room[pair[0]] > 0 and pair not in pairs:
+                turn.append(pair)
+                room[pair[0]] -= 1
         if not turn:
             break
         pairs += turn
@@ -128,27 +127,6 @@ def study(way: str, seed: int, *, cases: int, persons: int, overlap: int, width:
     return StopSignal(len(pairs), False, ())
 
 
-def _by_information(
-    scripts: Scripts, pairs: list[tuple[str, str]], room: Counter[str], overlap: int
-) -> list[tuple[str, str]]:
-    rows = sorted(scripts.rated(pairs))
-    try:
-        fit = fit_facets(facet_design(rows, [FacetItem(*i) for i in scripts.items]))
-    except UserError:
-        return []
-    report_of_fit(fit, rows)
-    ratings = Counter(item for _, item in pairs)
-    done = set(pairs)
-    free = [
-        PossibleRating(p, item)
-        for p in room
-        for item, *_ in scripts.items
-        if (p, item) not in done and ratings[item] < overlap
-    ]
-    places = {item: overlap - ratings[item] for item, *_ in scripts.items}
-    return [(p.person, p.item) for p in plan_ratings(fit, free, room, places=places)]
-
-
 def savings(studies: int, *, cases: int = 80, persons: int = 4, overlap: int = 3, width: float = 0.8) -> str:
     """The table of ratings until every difference is narrower than ``width``."""
     lines = [
@@ -157,9 +135,8 @@ def savings(studies: int, *, cases: int = 80, persons: int = 4, overlap: int = 3
     ]
     whole, first = cases * 4 * overlap, 0.0
     for way, name in (
-        ("plain", "plain means, order by chance"),
-        ("model", "model and stop rule, order by chance"),
-        ("routed", "model, stop rule and routing"),
+        ("plain", "plain means"),
+        ("model", "model and stop rule"),
     ):
         signals = [study(way, s, cases=cases, persons=persons, overlap=overlap, width=width) for s in range(studies)]
         print(way, signals, flush=True)

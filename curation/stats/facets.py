@@ -31,7 +31,6 @@ class FacetFit(NamedTuple):
         variance: Of the random effects by block; ``unit`` among them.
         freedom: Effective number of effects that each variance rests on.
         covariance: Of ``outer``, units integrated out (columns, columns).
-        curvature: Of each unit, beside the others (units,); ``cross`` between units and ``outer``.
         converged: Whether the variances came to rest.
     """
 
@@ -41,8 +40,6 @@ class FacetFit(NamedTuple):
     variance: dict[str, float]
     freedom: dict[str, float]
     covariance: Floats
-    curvature: Floats
-    cross: Any
     converged: bool
 
     @property
@@ -86,7 +83,7 @@ def fit_facets(design: FacetDesign) -> FacetFit:
             break
         now = {k: min(max(now[k] * (new[k] / now[k]) ** _STRIDE, _LEAST), _MOST) for k in names}
     outer, unit, at = _maximum(parts, outer, unit, now)
-    return FacetFit(design, outer, unit, now, freedom, _inverse(at), at.unit, at.cross, converged)
+    return FacetFit(design, outer, unit, now, freedom, _inverse(at), converged)
 
 
 class _Parts:
@@ -237,14 +234,6 @@ class FacetRating(NamedTuple):
     value: int
 
 
-class FacetItem(NamedTuple):
-    """An item, the case that it belongs to, and the method that made it."""
-
-    item: str
-    case: str
-    method: str
-
-
 class RandomBlock(NamedTuple):
     """Effects that share a variance: ``start`` to ``stop`` among the columns beside the units."""
 
@@ -267,8 +256,6 @@ class FacetDesign(NamedTuple):
         person_aspect: Where the columns of (person, aspect) begin; -1 where there is one aspect.
         blocks: Random effects beside the units.
         fixed: Precision of each column's weak prior, 0 where a block has its own.
-        items: Items by id, rated or waiting.
-        rated_cases: Cases with a rating.
     """
 
     methods: tuple[str, ...]
@@ -286,40 +273,19 @@ class FacetDesign(NamedTuple):
     person_aspect: int
     blocks: tuple[RandomBlock, ...]
     fixed: Floats
-    items: dict[str, FacetItem]
-    rated_cases: int
-
-    def column_of(self, block: str, level: int) -> int:
-        """Column of a random effect; -1 where the design has no such block."""
-        return next((b.start + level for b in self.blocks if b.name == block), -1)
-
-    def unit_of(self, item: str, aspect: str) -> str:
-        """Name of a unit."""
-        return item + _JOINT + aspect
 
 
-def facet_design(ratings: Sequence[FacetRating], waiting: Sequence[FacetItem] = ()) -> FacetDesign:
-    """The matrices of a set of ratings.
-
-    Args:
-        ratings: At most one of a person, item and aspect.
-        waiting: Items that nobody has rated and that could be (see ``plan_ratings``); they change no estimate.
+def facet_design(ratings: Sequence[FacetRating]) -> FacetDesign:
+    """The matrices of a set of ratings, at most one of a person, item and aspect.
 
     Raises:
         UserError: the ratings cannot tell severity from anything else (see ``refuse_inestimable``).
     """
     refuse_inestimable(ratings)
-    count = len(ratings)
-    known = {r.item: FacetItem(r.item, r.case, r.method) for r in ratings}
-    methods = tuple(sorted({r.method for r in ratings}))
-    known |= {i.item: i for i in waiting if i.item not in known and i.method in methods}
+    count, methods = len(ratings), tuple(sorted({r.method for r in ratings}))
     aspects, persons = number_groups([r.aspect for r in ratings]), tuple(sorted({r.person for r in ratings}))
-    cases = number_groups([r.case for r in ratings] + [i.case for i in known.values()])
-    items = number_groups([r.item for r in ratings] + list(known))
-    units = number_groups(
-        [r.item + _JOINT + r.aspect for r in ratings] + [i + _JOINT + a for i in known for a in aspects.names]
-    )
-    cases, items, units = (Groups(g.of[:count], g.names) for g in (cases, items, units))
+    cases, items = number_groups([r.case for r in ratings]), number_groups([r.item for r in ratings])
+    units = number_groups([r.item + _JOINT + r.aspect for r in ratings])
     values, cuts, upper, lower = _thresholds(ratings, aspects)
     columns, several = _Columns(count), len(aspects.names) > 1
     method = np.array([methods.index(r.method) for r in ratings])
@@ -337,10 +303,9 @@ def facet_design(ratings: Sequence[FacetRating], waiting: Sequence[FacetItem] = 
         columns.add_block("item", items.of, len(items.names), 1.0)
     if len(cases.names) < len(items.names):
         columns.add_block("case", cases.of, len(cases.names), 1.0)
-    rated_cases = len({r.case for r in ratings})
     return FacetDesign(
         methods, aspects.names, persons, cases, units, values, cuts, upper, lower, columns.matrix(), method_column,
-        person_column, person_aspect, tuple(columns.blocks), np.array(columns.fixed), known, rated_cases,
+        person_column, person_aspect, tuple(columns.blocks), np.array(columns.fixed),
     )  # fmt: skip
 
 
