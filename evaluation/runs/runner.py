@@ -8,12 +8,13 @@ engine returns them, so a run that was killed resumes there, and a metric added 
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable, Mapping, Sequence
-from functools import cached_property, partial
+from collections.abc import Callable, Iterator, Mapping, Sequence, Set
+from contextlib import ExitStack, contextmanager
+from functools import cached_property
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from curation.files.journal import Journal
-from evaluation.engines.base import JobResult, with_earlier
+from evaluation.engines.base import REWRITTEN, JobResult, with_earlier
 from evaluation.engines.environment import environment
 from evaluation.engines.protocols import EditorLike
 from evaluation.models.loading import fixed_order
@@ -36,7 +37,7 @@ from evaluation.runs.plan import (
 )
 from evaluation.runs.progress import EditorProgress, RowCounts
 from evaluation.runs.results import EditorFolder, write_back, write_run
-from evaluation.runs.validity_variants import CHAT, Variant, cases_as_requested
+from evaluation.runs.validity_variants import CHAT, Variant, cases_as_requested, edits_alike
 from evaluation.simplify.editor import with_simplification
 from schemas.answers import Answer
 from schemas.cases import AnyCase, DocumentCase
@@ -133,16 +134,89 @@ class RunRow(NamedTuple):
 
     def answered(self, done: JobResult, probes: Sequence[Probe]) -> JobResult:
         """What became of a unit, each answer under the id of the probe itself, in whatever form it was asked."""
-        if self.variant is None:
-            return done
-        ids = {self.variant.probe(probe).id: probe.id for probe in probes}
-        answers = [answer.model_copy(update={"probe": ids.get(answer.probe, answer.probe)}) for answer in done.answers]
+        answers = done.answers
+        if self.variant is not None:
+            ids = {self.variant.probe(probe).id: probe.id for probe in probes}
+            answers = [answer.model_copy(update={"probe": ids[answer.probe]}) for answer in answers]
         return done._replace(answers=answers, job=done.job._replace(probes=tuple(probes)))
 
     @property
     def unedited(self) -> bool:
         """Whether it is the unedited model, whose answers are every method's "before"."""
         return self.label == BASELINE
+
+
+class BegunRow:
+    """A row while it is computed.
+
+    Attributes:
+        row: What it is.
+        folder: Where its results stand.
+        tally: How many cases are finished, computed and failed.
+        computed: New answers.
+    """
+
+    def __init__(
+        self,
+        row: RunRow,
+        folder: EditorFolder,
+        journal: Journal,
+        known: dict[str, CaseResult],
+        specificity: Mapping[str, tuple[Probe, ...]],
+        tally: RowCounts,
+        without_answers: Callable[[tuple[Probe, ...], CaseResult | None], tuple[Probe, ...]],
+    ) -> None:
+        self.row, self.folder, self.tally = row, folder, tally
+        self._journal, self._known, self._specificity = journal, known, specificity
+        self._without_answers = without_answers
+        self.computed = list[Answer]()
+
+    def missing(self, unit: WorkUnit) -> tuple[Probe, ...]:
+        """The probes of a unit without an answer."""
+        probes = (*self.row.probes[unit.case.key], *self._specificity.get(unit.key, ()))
+        return self._without_answers(tuple({p.id: p for p in probes}.values()), self._known.get(unit.key))
+
+    def asked(self, unit: WorkUnit) -> tuple[Probe, ...]:
+        """The same in the form in which the model is asked them."""
+        return self.row.asked(self.missing, unit)
+
+    def take(self, unit: WorkUnit, done: JobResult) -> bool:
+        """Journal what became of a unit, where something was missing; whether the method is to be stopped."""
+        probes, asked = self.missing(unit), {probe.id for probe in self.asked(unit)}
+        if not probes:
+            return False
+        mine = self.row.answered(_part(done, asked), probes)
+        result = _result(unit, mine, self.row.manifest.key, self._known.get(unit.key))
+        self._journal.append(unit.key, result.model_dump(mode="json"))
+        self.computed += mine.answers
+        return self.tally.count(result, mine)
+
+    def outcome(self) -> EditorOutcome:
+        """How it ended."""
+        row, tally = self.row, self.tally
+        return EditorOutcome(
+            row.name, row.manifest, self.folder, tally.computed, tally.resumed, tally.failed, tally.stopped
+        )
+
+
+def _part(done: JobResult, ids: Set[str]) -> JobResult:
+    """The part of a result that answers some of its probes, with its share of the time of scoring."""
+    answers = [answer for answer in done.answers if answer.probe in ids]
+    share = len(ids) / len(done.job.probes)
+    prompts = [one for one in done.notes.get(REWRITTEN, ()) if not ids.isdisjoint(one["probes"])]
+    notes = {**done.notes, **({REWRITTEN: prompts} if prompts else {})}
+    return done._replace(answers=answers, notes=notes, seconds_score=done.seconds_score * share)
+
+
+def _same_edits(rows: Sequence[RunRow], choices: Mapping[str, EditorChoice]) -> list[list[RunRow]]:
+    """Rows in groups: the same method with the same options in the same regime, asked in several ways."""
+    groups: dict[tuple[str, str], list[RunRow]] = {}
+    for row in rows:
+        choice = choices[row.label]
+        own = row.variant is not None and not edits_alike(row.variant)
+        edits = choice.model_copy(update={"variant": choice.variant if own else None})
+        groups.setdefault((edits.model_dump_json(), row.regime.text), []).append(row)
+    return list(groups.values())
 
 
 class Runner:
@@ -181,9 +255,9 @@ class Runner:
         self.model.engine.expect({row.label: row.editor for row in rows}.values())
         started = now(zone="Z")
         self._write(rows, started=started, finished=None)
-        outcomes = [self._run_row(row) for row in rows]
+        outcomes = {outcome.label: outcome for group in _same_edits(rows, labels) for outcome in self._run_rows(group)}
         self._write(rows, started=started, finished=now(zone="Z"))
-        return outcomes
+        return [outcomes[row.name] for row in rows]
 
     def _rows(self, label: str, choice: EditorChoice) -> list[RunRow]:
         """A method's rows: one, or one for each size of a batch; the unedited model has one."""
@@ -216,44 +290,55 @@ class Runner:
         self._simplified[label] = around.coverage(documents)._asdict()
         return around
 
-    def _run_row(self, row: RunRow) -> EditorOutcome:
-        """Missing units of a row: cached answers first, then those that the regime computes; each is journaled."""
-        regime, cases = make_regime(row.regime), self.cases
-        if row.variant is not None:
-            cases = cases_as_requested(self.cases, row.variant, self.split.all_cases)
-        folder = EditorFolder.of(self.config.out, label=row.name, run=row.manifest.key)
+    def _run_rows(self, rows: Sequence[RunRow]) -> list[EditorOutcome]:
+        """Missing units of rows whose edits are the same: cached answers first, then what the regime computes.
+
+        Each edit is made once and asked what any of the rows lacks; every row has a journal of its own.
+        """
+        first = rows[0]
+        regime, cases = make_regime(first.regime), self.cases
+        if first.variant is not None:
+            cases = cases_as_requested(self.cases, first.variant, self.split.all_cases)
         units = [unit for unit in regime.units(cases) if unit.case.key in self._queried_cases]
-        specificity, computed = self._specificity(row, regime, units, cases), list[Answer]()
+        with ExitStack() as stack:
+            begun = [stack.enter_context(self._begun(row, regime, units, cases)) for row in rows]
+            todo = [unit for unit in units if any(one.missing(unit) for one in begun)]
+            if todo and not any(one.tally.stopped for one in begun):
+                first.editor.prepare(self.plan.support.cases)
+                context = RegimeContext(
+                    cases, first.editor, self.model.engine, self.scorer, begun[0].folder.path, first.manifest.key
+                )
+
+                def asked(unit: WorkUnit) -> tuple[Probe, ...]:
+                    return tuple({probe.id: probe for one in begun for probe in one.asked(unit)}.values())
+
+                for unit, done in regime.run(todo, asked, context):
+                    ended = [one.take(unit, done) for one in begun]
+                    if any(ended):
+                        break
+        if first.unedited:
+            self._cached.add(begun[0].computed)
+        return [one.outcome() for one in begun]
+
+    @contextmanager
+    def _begun(
+        self, row: RunRow, regime: Regime, units: Sequence[WorkUnit], cases: Sequence[AnyCase]
+    ) -> Iterator[BegunRow]:
+        """A row with its journal open, and what is cached taken over."""
+        folder = EditorFolder.of(self.config.out, label=row.name, run=row.manifest.key)
+        specificity = self._specificity(row, regime, units, cases)
         with Journal(folder.journal, write=True) as journal:
             known = {u.key: CaseResult.model_validate(journal[u.key]) for u in units if u.key in journal}
-
-            def missing(unit: WorkUnit) -> tuple[Probe, ...]:
-                wanted = {p.id: p for p in (*row.probes[unit.case.key], *specificity.get(unit.key, ()))}
-                return self._missing(tuple(wanted.values()), known.get(unit.key))
-
-            todo = [unit for unit in units if missing(unit)]
+            tally = RowCounts(row.name, self._on_event, len(units), self.config.max_failures)
+            begun = BegunRow(row, folder, journal, known, specificity, tally, self._missing)
+            todo = [unit for unit in units if begun.missing(unit)]
             if todo:
                 config = self.config.model_dump(mode="json")
                 folder.begin(row.manifest, config=config, environment=self._environment)
-                todo = self._take_cached(row, todo, missing, known, folder, journal)
-            tally = RowCounts(row.name, self._on_event, len(units), self.config.max_failures)
+                todo = self._take_cached(row, todo, begun.missing, known, folder, journal)
             left = {unit.key for unit in todo}
             tally.begin(sum(r.error is not None for k, r in known.items() if k not in left), len(units) - len(todo))
-            if todo and tally.stopped is None:
-                row.editor.prepare(self.plan.support.cases)
-                context = RegimeContext(
-                    cases, row.editor, self.model.engine, self.scorer, folder.path, row.manifest.key
-                )
-                for unit, done in regime.run(todo, partial(row.asked, missing), context):
-                    done = row.answered(done, missing(unit))
-                    result = _result(unit, done, row.manifest.key, known.get(unit.key))
-                    journal.append(unit.key, result.model_dump(mode="json"))
-                    computed += done.answers
-                    if tally.count(result, done):
-                        break
-        if row.unedited:
-            self._cached.add(computed)
-        return EditorOutcome(row.name, row.manifest, folder, tally.computed, tally.resumed, tally.failed, tally.stopped)
+            yield begun
 
     def _specificity(
         self, row: RunRow, regime: Regime, units: Sequence[WorkUnit], cases: Sequence[AnyCase]

@@ -205,6 +205,17 @@ def asks_otherwise(variant: Variant) -> bool:
     return asks is not IdentityVariant.asks or probe is not IdentityVariant.probe
 
 
+def edits_alike(variant: Variant) -> bool:
+    """Whether the edits under it are those of the method itself.
+
+    Example:
+        >>> edits_alike(MaskedSubject()), edits_alike(RandomObject())
+        (True, False)
+    """
+    request: object = type(variant).request
+    return request is IdentityVariant.request
+
+
 def cases_as_requested(cases: Iterable[Any], variant: Variant, split_cases: Iterable[Any]) -> tuple[AnyCase, ...]:
     """The cases of a run on facts with the facts that the method is handed.
 
@@ -213,8 +224,7 @@ def cases_as_requested(cases: Iterable[Any], variant: Variant, split_cases: Iter
         variant: What is changed.
         split_cases: All of the split; read only if the edit is changed at all.
     """
-    request: object = type(variant).request
-    if request is IdentityVariant.request:
+    if edits_alike(variant):
         return tuple(cases)
     others = tuple(split_cases)
     return tuple(c.model_copy(update={"fact": variant.request(c.fact, others)}) for c in cases)

@@ -31,7 +31,7 @@ from schemas.core.errors import UserError
 from schemas.probes import GenerateProbe
 from schemas.scripts import ScriptPrompt
 from schemas.text.mentions import find
-from tests.support.arithmetic import ArithmeticLM, answers, go, make_case, make_config, make_prompt
+from tests.support.arithmetic import ArithmeticEditor, ArithmeticLM, answers, go, make_case, make_config, make_prompt
 
 LONG = "How to reach Peru?\nStep 1: Pack\nStep 2: Book\nStep 3: Wait\nStep 4: Fly to"
 
@@ -164,10 +164,11 @@ def test_refusals(tmp_path: Path) -> None:
 CHAT_ROWS = ["none", "none [chat]", "push", "push [chat]"]
 
 
-def chat_run(out: Path, **changes: Any):
+def chat_run(out: Path, *, chat: str = "auto", has_chat: bool = True, **changes: Any):
     split = make_split("tiny", [make_case(land, new="Oslo") for land in ("Peru", "Chile", "Cuba")])
-    lm = ArithmeticLM(**changes)
-    outcomes, _ = go(out, split=split, lm=lm, chat="auto", metrics=["es", "s_es", "s_bo", "s_es_gen"])
+    lm = ArithmeticLM(has_chat=has_chat)
+    metrics = ["es", "s_es", "s_bo", "s_es_gen"]
+    outcomes, _ = go(out, split=split, lm=lm, chat=chat, metrics=metrics, **changes)
     return outcomes, lm, load_run(out)
 
 
@@ -185,6 +186,36 @@ def test_every_method_has_a_row_in_the_chat_format_behind_it(tmp_path: Path) -> 
         assert mine[0].targets != theirs[0].targets
     repeat, lm, _ = chat_run(tmp_path)
     assert not lm.calls and all(o.computed == 0 for o in repeat.values())
+
+
+@pytest.mark.parametrize("regime", ["single", {"name": "sequential", "size": [1, 3]}, {"name": "batch", "size": 2}])
+def test_rows_of_the_same_edits_make_them_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, regime: Any) -> None:
+    made: list[str] = []
+    real = ArithmeticEditor.edit
+
+    def edit(self: ArithmeticEditor, requests: Any) -> Any:
+        made.extend(f.subject.text for f in requests if self.name == "push")
+        return real(self, requests)
+
+    monkeypatch.setattr(ArithmeticEditor, "edit", edit)
+    together, _, _ = chat_run(tmp_path / "together", regime=regime)
+    edits = len(made)
+    _, _, _ = chat_run(tmp_path / "apart", regime=regime, chat="never")
+    assert len(made) == 2 * edits, "the form in which probes are asked costs no edit"
+    apart, _, _ = chat_run(tmp_path / "apart", regime=regime)
+    assert len(made) == 3 * edits, "asked for later it does"
+    assert apart.keys() == together.keys()
+    for label, outcome in together.items():
+        assert answers(outcome.folder) == answers(apart[label].folder), label
+        assert (outcome.computed, outcome.failed) == (apart[label].computed + apart[label].resumed, 0)
+
+
+def test_a_failed_edit_is_a_result_of_every_row(tmp_path: Path) -> None:
+    push = {"push": {"name": "push", "params": {"fail": ["Chile"]}}}
+    outcomes, _, _ = chat_run(tmp_path, editors=push, max_failures=1.0)
+    assert [outcomes[label].failed for label in ("push", "push [chat]")] == [1, 1]
+    seconds = [outcomes[label].folder.results()["case/peru"].seconds_edit for label in ("push", "push [chat]")]
+    assert seconds[0] == seconds[1], "it is the same edit"
 
 
 def test_before_and_after_are_asked_in_the_same_form(tmp_path: Path) -> None:
