@@ -1,4 +1,8 @@
-"""Every method on every class of model (slow; ``make test`` has all methods on two, and all classes with three)."""
+"""Every method that changes a model on every class (slow).
+
+``make test`` has all methods on two classes and all classes with three methods; what a method puts into a prompt does
+not depend on the class.
+"""
 
 from __future__ import annotations
 
@@ -17,10 +21,13 @@ from schemas.core.errors import ModelError
 from tests.contracts.test_editors import PROBES, editor, requests_of, same, support_of
 from tests.support.tiny import CONFIGS, make
 
+METHODS = [name for name in EDITORS.names() if ".in_context." not in EDITORS.get(name).__module__]
+CLASSES = [kind for kind in CONFIGS if kind not in ("llama", "gpt2")]
+
 
 @pytest.mark.slow
-@pytest.mark.parametrize("kind", CONFIGS)
-@pytest.mark.parametrize("method", EDITORS.names())
+@pytest.mark.parametrize("kind", CLASSES)
+@pytest.mark.parametrize("method", METHODS)
 def test_a_method_on_a_class(method: str, kind: str, tmp_path: Path) -> None:
     lm = make(kind)
     digest, before = lm.weights_digest(), score(lm, PROBES)

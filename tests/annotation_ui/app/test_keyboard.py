@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from annotation_ui.app.browser_parts import can_save_at_once, class_of, is_set
+from annotation_ui.app.browser_parts import can_save_at_once, is_set
 from annotation_ui.campaigns.campaign import make_task
 from annotation_ui.ratings import raters as people
 from annotation_ui.ratings.database import RatingsDB
@@ -19,14 +19,20 @@ from tests.support.app import served_app as served
 Visit = Callable[[str], Any]
 
 
-@pytest.fixture
-def visit(db: RatingsDB) -> Iterator[Visit]:
-    """A page of the served app, for the owner of a secret."""
+@pytest.fixture(scope="module")
+def browser() -> Iterator[Any]:
     served.need_browser()
-    with served.served(db.path) as app, served.browser() as browser:
+    with served.browser() as one:
+        yield one
+
+
+@pytest.fixture
+def visit(db: RatingsDB, browser: Any) -> Iterator[Visit]:
+    """A page of the served app, for the owner of a secret."""
+    with served.served(db.path) as app, browser.new_context(viewport={"width": 1366, "height": 768}) as context:
 
         def opened(secret: str) -> Any:
-            page = browser.new_page(viewport={"width": 1366, "height": 768})
+            page = context.new_page()
             served.enter(page, app, secret)
             return page
 
@@ -69,11 +75,6 @@ def wait_until(page: Any, answers: list[str]) -> None:
 
 def last(db: RatingsDB) -> dict[str, Any]:
     return dict(db.history("pilot")[-1].answers or {})
-
-
-@pytest.mark.parametrize(("key", "name"), [("a b/c.d", "st-key-a-b-c-d"), ("é_1", "st-key--_1")])
-def test_a_place_is_named_as_streamlit_names_it(key: str, name: str) -> None:
-    assert class_of(key) == name
 
 
 def test_scales_by_keys_before_and_after_the_mouse(db: RatingsDB, store: Store, visit: Visit) -> None:

@@ -72,14 +72,6 @@ def test_an_empty_secret_is_nobody_s(db: RatingsDB, page: Any) -> None:
     assert len(page.error) == 1 and sessions(db) == 0
 
 
-def test_an_earlier_secret_does_not_work_any_more(db: RatingsDB, page: Any) -> None:
-    old = people.invite(db, "ann")
-    people.invite(db, "ann")
-    page.text_input[0].set_value(old)
-    button(page, "Log in").click().run()
-    assert len(page.error) == 1 and sessions(db) == 0
-
-
 def test_the_secret_is_typed_unseen(page: Any) -> None:
     assert page.text_input[0].proto.type == page.text_input[0].proto.PASSWORD
 

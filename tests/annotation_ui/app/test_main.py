@@ -149,27 +149,6 @@ def test_the_lead_sees_progress_agreement_and_decides(db: RatingsDB, store: Stor
     assert db.adjudications("pilot")[items[0]].answers == {"coherence": 6, "consistency": 7, "completeness": 1}
 
 
-@pytest.mark.slow
-def test_three_raters_at_once_survive_kill_between_saves(db: RatingsDB, store: Store) -> None:
-    served.need_browser()
-    secrets = set_up(db, store, "rate_script", 3)
-    with served.served(db.path) as app, served.browser() as browser:
-        pages = {}
-        for name in NAMES:
-            pages[name] = browser.new_context().new_page()
-            served.enter(pages[name], app, secrets[name])
-        for number in range(12):
-            for n, name in enumerate(NAMES):
-                served.rate(pages[name], [str((number + n) % 7 + 1), "7", str(number % 7 + 1)], number, 12)
-            if number in (3, 8):
-                app.kill()
-                app.start()
-                for page in pages.values():
-                    page.goto(app.url)  # the cookie's session is in the ratings file: nobody enters again
-        for page in pages.values():
-            page.get_by_text("All done").wait_for()
-    assert [(s.person, s.done, s.synthetic) for s in rater_progress(db, "pilot")] == [(n, 12, True) for n in NAMES]
-    assert len(db.history("pilot")) == 36
 
 
 def _rate_to_the_end(app: served.App, person: str, token: str, counts: dict[tuple[str, str], int], stop: Event) -> None:

@@ -154,19 +154,6 @@ def test_consent_comes_first_and_is_asked_once(db: RatingsDB, store: Store, open
     assert len(open_page("rate.show", "ann").radio) == 3
 
 
-def test_another_text_is_agreed_to_again(db: RatingsDB, store: Store, open_page: Open) -> None:
-    pilot(db, store, "ann", consent="One text.")
-    people.consent(db, "ann")  # by an earlier version, which did not keep to what
-    page = open_page("rate.show", "ann")
-    assert "One text." in texts(page)
-    button(page, "I agree").click().run()
-    assert len(page.radio) == 3
-    work(db, "pilot", "ann")
-    pilot(db, store, "ann", task="rate_executability", name="other", consent="Another text.")
-    page = open_page("rate.show", "ann")
-    assert "Another text." in texts(page) and not page.radio
-
-
 def test_nobody_agrees_to_a_text_that_they_were_not_shown(db: RatingsDB, store: Store, open_page: Open) -> None:
     """The lead puts another text in place while the first one stands on the screen; then the button is pressed."""
     pilot(db, store, "ann", consent="One text.")
@@ -279,26 +266,6 @@ def test_a_form_of_hostile_text_stays_text(db: RatingsDB, store: Store, open_pag
             return
         button(fill_in(page, *(answer(1).values())), SAVE).click().run()
     raise AssertionError("the item was never shown")
-
-
-def test_executability_comes_first_and_is_closed_afterwards(db: RatingsDB, store: Store, open_page: Open) -> None:
-    pilot(db, store, "ann", task="rate_executability", name="exec", group="paper")
-    pilot(db, store, "ann", name="rest", group="paper")
-    page = open_page("rate.show", "ann")
-    button(page, "rest").click().run()
-    assert "finish the task “exec” first" in page.warning[0].value and not page.radio
-    for a in db.assignments("exec", "ann")[:-1]:
-        db.save("exec", "ann", a.item, {"executability": 3}, form="rate_executability@3")
-    page = open_page("rate.show", "ann")
-    button(fill_in(page, 4), SAVE).click().run()
-    button(page, "Go on with: rest").click().run()
-    assignment = next_item(db, "rest", "ann")
-    button(fill_in(page, 1, 7, 1), SAVE).click().run()
-    button(page, "exec").click().run()
-    for _ in range(10):
-        button(page, "Previous item").click().run()
-    assert "Previous item" not in [b.label for b in page.button], "two were seen with their question: they are closed"
-    assert assignment is not None and {r.item for r in db.current_answers("rest")} == {assignment.item}
 
 
 def test_a_task_whose_form_was_changed_takes_no_answers(

@@ -166,14 +166,6 @@ def test_agreement_of_a_campaign_that_nobody_answered_says_so(files: tuple[Path,
     assert json.loads(call("agreement", "p", "-r", db, "--json").output)["aspects"] == []
 
 
-def test_agreement_of_one_person_is_undefined_and_not_a_number(files: tuple[Path, Path]) -> None:
-    db, store = files
-    rated(db, store, {"ann": [1, 2, 3]})
-    (aspect,) = json.loads(call("agreement", "p", "-r", db, "--json").output)["aspects"]
-    assert aspect["agreement"]["alpha"]["value"] is None and aspect["agreement"]["alpha"]["reason"]
-    assert "undefined" in call("agreement", "p", "-r", db).output
-
-
 def test_programs_are_named_before_any_figure(files: tuple[Path, Path]) -> None:
     db, store = files
     call("invite", "synthetic-ann", "--synthetic", "-r", db)

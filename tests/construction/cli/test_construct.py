@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import json
 import os
-import signal
-import time
 
 import pytest
 
@@ -13,13 +11,11 @@ from construction.authoring.outcome import AuthorAttempts, FactOutcome, Question
 from construction.authoring.tally import ConstructionTally
 from construction.cli.construct import _table
 from construction.prompts.prompt_file import load_prompt
-from curation.files.journal import Journal
 from curation.store.store import Store
 from schemas.facts import Fact, Neighbour
 from schemas.scripts import Script, ScriptPrompt, ScriptQuestion
 from schemas.verdicts import Verdict
 from tests.support import forked_programs as programs
-from tests.support.construction.request_keys import key_of
 from tests.support.facts import make_fact
 from tests.support.scripted_server import Raw, ScriptedServer, author, completion
 
@@ -63,50 +59,6 @@ def facts(tmp_path):
     ]
     path.write_text("".join(f.model_dump_json() + "\n" for f in edits))
     return path
-
-
-def test_facts_killed_twice_and_resumed(tmp_path, grouped):
-    first = tmp_path / "facts.json"  # the first cases only, which load sooner
-    first.write_text(json.dumps(json.loads(grouped.read_text())[:40]))
-    # no spare candidates, so that every fault of the author is seen in the end
-    options = ("--limit", 25, "--neighbours", 1, "--concurrency", 4, "--json", "--candidates", 4)
-    path, parts = tmp_path / "whole", tmp_path / "parts"
-    with ScriptedServer(author) as server:
-        result = construct(first, path, server.url, *options)
-        assert result.returncode == 0, result.stderr
-        needed = {key_of(p) for p in server.requests}
-        assert len(server.requests) == len(needed) > 100
-    parts.mkdir()
-    with ScriptedServer(author, delay=0.005) as server:
-        keys: set[str] = set()
-        for share in (0.3, 0.7):
-            count = len(server.requests)
-            child = programs.start(*command(first, parts, server.url, *options), env=ENV)
-            while len(server.requests) < share * len(needed) and child.poll() is None:
-                time.sleep(0.01)
-            assert child.poll() is None, "it ended before it could be killed"
-            child.send_signal(signal.SIGKILL)
-            child.wait()
-            time.sleep(0.1)
-            assert not {key_of(p) for p in server.requests[count:]} & keys
-            keys = set(Journal(parts / "s.duckdb.llm.jsonl").keys())
-            assert len(keys) > 0.2 * len(needed)
-        count = len(server.requests)
-        last = construct(first, parts, server.url, *options)
-        assert last.returncode == 0, last.stderr
-        assert not {key_of(p) for p in server.requests[count:]} & keys
-        assert len(server.requests) <= len(needed) + 2 * 4  # only calls in flight at a kill are repeated
-        count = len(server.requests)
-        repeat = construct(first, parts, server.url, *options)
-        assert len(server.requests) == count
-    assert contents(parts / "s.duckdb") == contents(path / "s.duckdb")
-    results = [json.loads(x.stdout) for x in (result, last, repeat)]
-    assert [r.pop("calls") for r in results][::2] == [len(needed), 0]
-    assert results[0] == results[1] == results[2]
-    funnel = results[0]
-    assert funnel["kept"] + funnel["unsure"] + funnel["rejected"] == funnel["asked"]
-    assert sum(r["count"] for r in funnel["reasons"]) == funnel["unsure"] + funnel["rejected"]
-    assert {r["check"] for r in funnel["reasons"]} >= {"leak_in_question", "no_mention", "early_cut"}
 
 
 def test_store_holds_records_verdicts_and_lineage(tmp_path, facts):

@@ -1,13 +1,9 @@
 from __future__ import annotations
 
-import re
-from pathlib import Path
-
 import pytest
 from pydantic import ValidationError
 
 from construction.documents.prompt_file import FILES, TASKS, ProbePrompt, load_probe_prompts
-from schemas.core.errors import UserError
 from schemas.documents.tags import TAGS
 
 
@@ -30,16 +26,3 @@ def test_the_prompt_names_every_tag_of_the_closed_list() -> None:
 def test_a_prompt_names_what_it_is_told_and_nothing_else(user: str, said: str) -> None:
     with pytest.raises(ValidationError, match=said):
         ProbePrompt(name="x", version=1, task="write_probes", profile="p", system="s", user=user)
-
-
-def test_a_folder_of_one_s_own_replaces_what_it_holds(tmp_path: Path) -> None:
-    text = FILES.file("write_probes", "paper").read_text(encoding="utf-8")
-    renamed = re.sub(r'(?m)^name = ".*"$', 'name = "mine"', text)
-    (tmp_path / "write_probes.toml").write_text(renamed, encoding="utf-8")
-    mine = load_probe_prompts("paper", tmp_path)
-    assert mine.write_probes.name == "mine" and mine.answer_probe == load_probe_prompts("paper").answer_probe
-
-
-def test_an_unknown_profile_is_answered_with_the_near_one() -> None:
-    with pytest.raises(UserError, match="did you mean 'paper'"):
-        load_probe_prompts("papre")

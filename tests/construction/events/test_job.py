@@ -12,15 +12,13 @@ from rich.console import Console
 from construction.events.job import EventJob, prepare_events, run_events
 from construction.events.prompt_file import FILES
 from construction.llm.connection import Access
-from construction.llm.cost.budget import BudgetReached
 from construction.pipeline.progress import ProgressDisplay
 from curation.store.store import Store
 from schemas.core.errors import UserError
 from schemas.events.event import Event
-from schemas.events.questions import FactQuestion, TendencyQuestion
 from tests.support.construction.event_author import answer
 from tests.support.construction.event_templates import data, facts, write
-from tests.support.scripted_server import Batches, ScriptedServer
+from tests.support.scripted_server import ScriptedServer
 
 LIVE = ProgressDisplay(Console(file=io.StringIO()), expected={})
 
@@ -63,15 +61,6 @@ def test_the_estimate_holds_of_first_attempts_and_a_second_run_asks_nothing(job:
     assert counts.model_copy(update={"calls": 0}) == repeat
 
 
-def test_a_budget_stops_and_the_same_job_goes_on(job: Any) -> None:
-    with ScriptedServer(answer) as server:
-        with pytest.raises(BudgetReached):
-            run_events(prepare_events(job(server.url, access={"max_tokens": 4000, "reply_tokens": 900})), live=LIVE)
-        part = len(server.requests)
-        counts = run_events(prepare_events(job(server.url)), live=LIVE)
-        assert 0 < part < len(server.requests) == part + counts.calls
-
-
 @pytest.mark.parametrize(
     ("changes", "message"),
     [
@@ -91,23 +80,6 @@ def test_what_cannot_be_done_is_told_before_anything_is_asked(
     with pytest.raises(UserError, match=message):
         prepare_events(job(**changes))
     assert not (tmp_path / "s.duckdb").exists()
-
-
-def test_a_batch_gives_the_store_of_live_calls(job: Any, tmp_path: Path) -> None:
-    batches = Batches()
-    with ScriptedServer(answer, batches=batches) as server:
-        live = run_events(prepare_events(job(server.url, store=tmp_path / "live.duckdb")), live=LIVE)
-        count = len(server.requests)
-        access = {"batch": True, "poll": 0.01}
-        batched = run_events(prepare_events(job(server.url, access=access)), live=LIVE)
-        assert len(batches.made) and len(server.requests) == count, "no call went out alone"
-    assert batched.model_copy(update={"calls": 0}) == live.model_copy(update={"calls": 0})
-    assert stored(tmp_path / "s.duckdb") == stored(tmp_path / "live.duckdb")
-
-
-def stored(path: Path) -> list[tuple[str, str]]:
-    with Store.open(path) as store:
-        return [(r.key, r.id) for kind in (Event, FactQuestion, TendencyQuestion) for r in store.all(kind)]
 
 
 def test_prompts_of_one_s_own_are_asked(job: Any, tmp_path: Path) -> None:

@@ -11,7 +11,6 @@ from rich.console import Console
 
 from construction.llm.attempts import ATTEMPTS
 from construction.llm.connection import Access
-from construction.llm.cost.budget import BudgetReached
 from construction.llm.session import StoppedEarly
 from construction.pipeline import job as module
 from construction.pipeline.author_models import ScriptAuthor
@@ -107,21 +106,6 @@ def test_the_display_ends_and_what_is_finished_stays_when_the_endpoint_goes(cons
         counts, _ = construct(server.url)
         assert len(server.requests) < 4, "what was answered is not asked again"
     assert counts.facts == 2
-
-
-def test_a_budget_ends_it_and_a_higher_one_goes_on(construct):
-    def answer(payload):
-        body = completion(author(payload))
-        body["usage"] = {"prompt_tokens": 3000, "completion_tokens": 100}
-        return Raw(body=body)
-
-    with ScriptedServer(answer) as server:
-        with pytest.raises(BudgetReached, match="--max-tokens"):
-            construct(server.url, access={"max_tokens": 9000, "reply_tokens": 500})
-        count = len(server.requests)
-        assert 1 <= count <= 3
-        construct(server.url, access={"max_tokens": 10**6, "reply_tokens": 500})
-        assert len(server.requests) == 5 > count
 
 
 def test_a_person_who_stops_it_is_told_that_the_rest_is_kept(construct):

@@ -18,7 +18,7 @@ from schemas.facts import Fact, Neighbour
 from schemas.scripts import Script, ScriptPrompt, ScriptQuestion
 from tests.support import forked_programs as programs
 from tests.support.construction.request_keys import key_of
-from tests.support.scripted_server import Batches, Raw, ScriptedServer, Troubled, author, completion
+from tests.support.scripted_server import Batches, ScriptedServer, Troubled, author
 
 ENV = {**os.environ, "OPENAI_API_KEY": "sk-secret-for-tests", "PYTHONWARNINGS": "ignore"}
 CONCURRENCY = 16
@@ -175,9 +175,9 @@ def test_many_facts_killed_twenty_times(tmp_path, grouped, shared, some):
 
 def test_batches_make_the_store_of_live_calls_also_when_killed(tmp_path, some):
     """Killed while the second round is out; nothing is submitted twice."""
-    job = some(12)
+    job = some(6)
     batch = ("--batch", "--batch-poll", "0.05")
-    batches = Batches(polls=20)
+    batches = Batches(polls=8)
     with ScriptedServer(author, batches=batches) as server:
         whole_run(job, tmp_path / "live", server.url)
         parts = tmp_path / "parts"
@@ -211,21 +211,3 @@ def test_a_stopped_run_says_how_to_go_on(tmp_path, some, number):
         assert remainder
         whole_run(job, tmp_path, server.url)
         assert not {key_of(p) for p in server.requests[count:]} & remainder
-
-
-def test_a_budget_stops_and_goes_on(tmp_path, some):
-    job = some(20)
-
-    def answer(payload):
-        body = completion(author(payload))
-        body["usage"] = {"prompt_tokens": 500, "completion_tokens": 100}
-        return Raw(body=body)
-
-    with ScriptedServer(answer) as server:
-        line = command(job, tmp_path, server.url, "--max-tokens", "9000", "--reply-tokens", "200")
-        process = programs.run(*line, env=ENV)
-        assert process.returncode == 1, process.stderr
-        last = process.stderr.strip().splitlines()[-1]
-        assert "of 9,000 spent" in last and "--max-tokens" in last and "Traceback" not in process.stderr
-        result = whole_run(job, tmp_path, server.url)
-    assert result["unfinished"] == 0 and len(server.requests) == len({key_of(p) for p in server.requests})

@@ -39,17 +39,10 @@ STEP = step(profile="embedded", rubric=TENDENCY)
 
 FAULTS = {
     "good": ('{"rating": 5, "reason": "fits"}', 5, "fits"),
-    "in prose": ('Sure: {"rating": 5, "reason": "fits"} as asked', 5, "fits"),
     "malformed": ('{"rating": , "reason": "fi', None, "unparseable"),
-    "score 0": ('{"rating": 0, "reason": "worst"}', None, "unparseable"),
     "score 8": ('{"rating": 8, "reason": "best"}', None, "unparseable"),
-    "score 4.5": ('{"rating": 4.5, "reason": "between"}', None, "unparseable"),
-    "a word": ('{"rating": "five", "reason": ""}', None, "unparseable"),
-    "another field": ('{"rating": 5, "reason": "", "method": "rome"}', 5, ""),
-    "a truth value": ('{"rating": true, "reason": ""}', None, "unparseable"),
     "of seven": ('{"rating": "5/7", "reason": ""}', 5, ""),
     "a refusal in words": ("I'm sorry, but I cannot rate this script.", None, "refused"),
-    "empty": ("", None, "unparseable"),
     "broken off after the rating": ('{"rating": 5, "reason": "fi', 5, ""),
 }
 
@@ -77,13 +70,6 @@ def test_a_refusal_is_unscored(tmp_path):
     with ScriptedServer(lambda p: Raw(body=completion(None, refusal="I will not"))) as server:
         result = ask(server, tmp_path)
     assert result.rating.value is None and "refused" in result.rating.reason
-
-
-def test_a_false_quote_over_the_wire_is_unscored(tmp_path):
-    raw = '{"quotes": ["train to Lima"], "rating": 7, "reason": "so"}'
-    with ScriptedServer(always(raw)) as server:
-        result = ask(server, tmp_path, settings=JudgeOptions(profile="evidence", retest=0.0))
-    assert result.rating.value is None and result.rating.reason.startswith("false quote: 'train to Lima'")
 
 
 def test_the_evidence_is_kept_with_its_places(tmp_path):
@@ -174,13 +160,6 @@ def test_several_samples_and_a_second_look(tmp_path):
     assert "retest" in result.line.detail and repeat.rating == result.rating
 
 
-def test_a_majority_of_unusable_samples_is_unscored(tmp_path):
-    replies = iter(["6", "0", "0", "0", "0"])
-    with ScriptedServer(lambda p: json.dumps({"rating": int(next(replies)), "reason": "x"})) as server:
-        result = ask(server, tmp_path, settings=JudgeOptions(samples=3, retest=0.0, logprobs=False), concurrency=1)
-    assert result.rating.value is None and result.rating.reason.startswith("2 of 3 samples unscored: no usable reply")
-
-
 def test_retests_are_drawn_from_the_item():
     options = JudgeOptions(retest=0.05)
     decisions = [options.again(replace(ASK, item=f"i{n}")) for n in range(4000)]
@@ -198,21 +177,6 @@ def test_a_bare_rating_is_asked_about_once_and_then_read(tmp_path):
     with ScriptedServer(lambda p: "5/7") as server:
         strict = ask(server, tmp_path, settings=JudgeOptions(profile="evidence", retest=0.0))
     assert strict.rating.value is None
-
-
-def test_a_reply_that_breaks_off_is_asked_about_once_and_then_read(tmp_path):
-    cut = '{"rating": 5, "reason": "The script names the new'
-    with ScriptedServer(lambda p: cut) as server:
-        done = ask(server, tmp_path, settings=JudgeOptions(retest=0.0))
-        assert len(server.requests) == 2
-    assert done.rating.value == 5
-    assert done.line.detail["read"] == ["the rating of a reply that breaks off in its reason"]
-
-
-def test_a_reply_that_breaks_off_in_its_rating_stays_unscored(tmp_path):
-    with ScriptedServer(lambda p: '{"rating": 5') as server:
-        lost = ask(server, tmp_path, settings=JudgeOptions(retest=0.0))
-    assert lost.rating.value is None, "5 may be the beginning of 5.5"
 
 
 def test_a_draft_without_a_reason_does_not_decide_the_score(tmp_path):

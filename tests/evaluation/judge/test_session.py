@@ -30,13 +30,11 @@ from tests.support.evaluation.open_answers import (
     SAME,
     WRONG,
     by_words,
-    is_pair,
     open_run,
     tendency_case,
-    tendency_reply,
 )
 from tests.support.judge import ASK, by_rubric, fill_store
-from tests.support.scripted_server import Raw, ScriptedServer
+from tests.support.scripted_server import ScriptedServer
 
 ONE = JudgeOptions(aspects=("coherence",), retest=0.0)
 CONTROLS = sum(len(c.accepted) for c in control_items() if c.rubric == "script")
@@ -136,25 +134,6 @@ def test_nothing_to_judge(tmp_path: Path) -> None:
         outcome = run_judge(store, tmp_path / "j", [], ONE, access(server), with_controls=False)
         assert not server.requests
     assert (outcome.ratings, outcome.new, outcome.calls, outcome.controls) == (0, 0, 0, None)
-
-
-def test_what_is_unanswered_waits_and_is_asked_by_the_next_run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("construction.llm.client.pause", lambda *a, **k: 0.0)
-    store, asks = prepared(tmp_path, facts=4)
-    busy = [True]
-
-    def answer(payload: dict[str, Any]) -> Any:
-        away = busy[0] and any(name in json.dumps(payload) for name in ("Land1", "Land3"))
-        return Raw(503, {"error": {"message": "busy"}}) if away else by_rubric(payload)
-
-    with ScriptedServer(answer) as server:
-        outcome = run_judge(store, tmp_path / "j", asks, ONE, access(server), with_controls=False)
-        assert (outcome.ratings, outcome.unscored, outcome.waiting) == (2, 0, 2), "they are not unscored: they are due"
-        with Store.open(store) as db:
-            assert len(list(db.all(Rating))) == 2
-        busy[0], before = False, len(server.requests)
-        outcome = run_judge(store, tmp_path / "j", asks, ONE, access(server), with_controls=False)
-        assert (outcome.ratings, outcome.new, outcome.waiting) == (4, 2, 0) and len(server.requests) - before == 2
 
 
 def test_a_full_store_or_none_is_said_before_a_call(tmp_path: Path) -> None:
@@ -288,55 +267,6 @@ def test_all_aspects_come_in_one_reply_and_are_kept(tmp_path: Path) -> None:
     assert sum(line.tokens_in is not None for line in lines) == 1, "the tokens of one call stand once"
 
 
-@pytest.mark.parametrize(
-    "reply",
-    [
-        tendency_reply(3, 4),  # the rule
-        tendency_reply(6, 3),
-        tendency_reply(0, 1),
-        '{"accuracy": true, "coherence": 4, "comprehensiveness": 4, "overall": 3, "reason": "x"}',
-        '{"accuracy": 4, "coherence": 4, "overall": 4, "reason": "x"}',
-        '{"accuracy": "4/7", "coherence": 4, "comprehensiveness": 4, "overall": 4, "reason": "x"}',
-    ],
-)
-def test_a_faulty_reply_goes_back_once_and_is_unscored_then(reply: str, tmp_path: Path) -> None:
-    """Unscored on all aspects: nothing of a reply that breaks the rule is kept."""
-    judge_result, ratings, requests = judged(tmp_path, lambda p: by_words(p) if is_pair(p) else reply)
-    assert len(requests) == 2 * 2 + 1 and judge_result.unscored == 8
-    assert {r.value for (_, aspect), r in ratings.items() if aspect != "consistency"} == {None}
-    assert ratings["ice", "overall"].reason.startswith("no usable reply: unparseable")
-
-
-def test_a_repaired_reply_counts(tmp_path: Path) -> None:
-    def answer(payload: dict[str, Any]) -> str:
-        complaint = payload["messages"][-1]["content"]
-        if is_pair(payload):
-            return by_words(payload)
-        if complaint.startswith("This reply cannot be used"):
-            assert "where accuracy is 3 or less, overall is 3 or less" in complaint
-            return tendency_reply(3, 3)
-        return tendency_reply(3, 4)
-
-    judge_result, ratings, _ = judged(tmp_path, answer)
-    assert judge_result.unscored == 0 and ratings["ice", "overall"].value == 3
-
-
-def test_a_refusal_in_words_is_unscored_and_named(tmp_path: Path) -> None:
-    judge_result, ratings, _ = judged(tmp_path, lambda p: "I'm sorry, but I can't rate this.")
-    assert judge_result.unscored == 9 and ratings["none", "accuracy"].reason.startswith("no usable reply: refused")
-
-
-def test_medians_of_samples_keep_to_the_rule(tmp_path: Path) -> None:
-    record = {0: (3, 3), 1: (5, 5), 2: (2, 1)}
-    count = iter(range(100))
-
-    def answer(payload: dict[str, Any]) -> str:
-        return by_words(payload) if is_pair(payload) else tendency_reply(*record[next(count) % 3])
-
-    _, ratings, _ = judged(tmp_path, answer, JudgeOptions(retest=0.0, samples=3))
-    assert (ratings["ice", "accuracy"].value, ratings["ice", "overall"].value) == (3, 3)
-
-
 def test_control_items_are_asked_once_each_and_are_no_ratings(tmp_path: Path) -> None:
     items = ANSWER_CONTROLS
     judge_result, ratings, requests = judged(tmp_path, by_words, controls=True)
@@ -345,11 +275,3 @@ def test_control_items_are_asked_once_each_and_are_no_ratings(tmp_path: Path) ->
     assert "the answer of another event" in {m.name for m in judge_result.controls.missed}, "it speaks of a rise"
     with Store.open(tmp_path / "s.duckdb") as store:
         assert stored_controls(store)["judge:gpt-x"].asked == judge_result.controls.asked
-
-
-def test_calls_are_counted_before(tmp_path: Path) -> None:
-    _, asks = prepared_answers(tmp_path)
-    cost_estimate = estimate(asks, ONCE, access(), with_controls=False)
-    assert (cost_estimate.scripts, cost_estimate.not_asked, cost_estimate.calls) == (3, 0, 3)
-    more = estimate(asks, JudgeOptions(retest=1.0, samples=2), access())
-    assert more.calls == 9 + len(ANSWER_CONTROLS)

@@ -33,10 +33,9 @@ runner_of(make_config(Path({out!r})), make_cases(12, 3), scorer=Slow(), make=Ari
 """
 
 
-@pytest.mark.parametrize("lines", [1, 7])
-def test_killed_and_resumed_is_the_same_run(tmp_path, lines):
+def test_killed_and_resumed_is_the_same_run(tmp_path):
     """SIGKILL in the middle of the second method; nothing finished is done again, the results are the same."""
-    out = tmp_path / "killed"
+    out, lines = tmp_path / "killed", 4
     program = KILLED.format(root=str(ROOT), out=str(out))
     process = subprocess.Popen([sys.executable, "-c", program], cwd=ROOT)
     deadline = time.monotonic() + 60

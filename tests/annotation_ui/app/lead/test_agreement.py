@@ -70,16 +70,6 @@ def test_before_the_first_answer_there_is_a_line_and_no_figure(db: RatingsDB, st
     assert "Nobody has answered" in texts(page) and not page.get("html")
 
 
-def test_programs_are_named_on_the_page(db: RatingsDB, store: Store, open_page: Open) -> None:
-    people.invite(db, "synthetic-ann", synthetic=True)
-    pilot(db, store, "synthetic-ann", task=TASK)
-    item = db.assignments("pilot")[0].item
-    db.save("pilot", "synthetic-ann", item, {"executability": 3}, form=f"{TASK}@3")
-    assert "synthetic-ann are programs" in body(open_page("lead.progress.show_agreement", "lea")).replace(
-        "is a program", "are programs"
-    )
-
-
 def test_the_campaign_chosen_on_one_page_is_the_first_on_the_next(db: RatingsDB, store: Store, open_page: Open) -> None:
     pilot(db, store, "ann", "bob", task=TASK)
     pilot(db, store, "ann", "bob", task="filter_question", name="second")

@@ -52,20 +52,3 @@ def test_ft_m_equals_training_the_weights(
     for delta, shift in zip(edit.deltas or (), want, strict=True):
         assert isinstance(delta, DenseDelta)
         assert (delta.value - shift).norm() < 1e-2 * shift.norm()
-
-
-def test_ft_m_learns_objects_of_several_tokens(tiny: LM, cache: Cache) -> None:
-    assert len(tiny.encode(NORWAY.fact_prompt, "São Tomé").target) > 1
-    results = {}
-    for method in ("ft", "ft_m"):
-        edit = make_editor(method, tiny, cache, {"layer": 2, "steps": 60, "lr": 1e-2}).edit([NORWAY])
-        with edit.on(tiny), torch.no_grad():
-            results[method] = float(loss_of(tiny, NORWAY))
-    assert results["ft_m"] < 0.5 * results["ft"]
-
-
-def test_independent_edits_are_those_made_alone(tiny: LM, cache: Cache) -> None:
-    method = make_editor("ft_m", tiny, cache, {"layer": (1, 2), "steps": 8, "lr": 3e-3})
-    for request, value in zip([NORWAY, PERU], method.edit_each([NORWAY, PERU]), strict=True):
-        for a, b in zip(value.deltas or (), method.edit([request]).deltas or (), strict=True):
-            assert (a.matrix() - b.matrix()).norm() < 1e-2 * b.norm()

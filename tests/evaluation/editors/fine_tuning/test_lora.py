@@ -10,7 +10,6 @@ from peft import LoraConfig, inject_adapter_in_model
 
 from curation.files.artifact_cache import Cache
 from evaluation.editors.presets import make_editor
-from evaluation.edits.weight_deltas import LowRankDelta
 from evaluation.inference.passes import logits_at
 from evaluation.models.language_model import LM
 from schemas.core.errors import ModelError, UserError
@@ -28,21 +27,6 @@ def state(lm: LM) -> tuple[Any, ...]:
     pairs = [(name, type(m)) for name, m in lm.model.named_modules()]
     flags = [(name, p.requires_grad) for name, p in lm.model.named_parameters()]
     return pairs, flags, sorted(vars(lm.model)), lm.weights_digest(), torch.random.get_rng_state().tolist()
-
-
-@pytest.mark.parametrize("request_", [peru_fact(), NORWAY], ids=lambda f: f.key)
-def test_the_edit_is_what_was_trained(tiny: LM, cache: Cache, request_: Fact) -> None:
-    before = state(tiny)
-    edit = make_editor("lora", tiny, cache, {"rank": 2, "steps": 15, "lr": 1e-2}).edit([request_])
-    assert state(tiny) == before
-    assert [d.weight for d in edit.deltas or ()] == [tiny.layout.weight(n) for n in range(3)]
-    for delta in edit.deltas or ():
-        assert isinstance(delta, LowRankDelta) and delta.left.shape[1] == 2 and delta.norm() > 0
-    with torch.no_grad():
-        start = float(loss_of(tiny, request_))
-        with edit.on(tiny):
-            assert float(loss_of(tiny, request_)) == pytest.approx(edit.notes["loss"], abs=1e-3)
-    assert edit.notes["loss"] < start - 0.5 and 0 < edit.notes["steps"] <= 15
 
 
 def test_layers_modules_and_scaling(cache: Cache) -> None:
@@ -83,7 +67,9 @@ def loss_of_document(lm: LM, document: Document) -> torch.Tensor:
 @pytest.mark.parametrize("request_", [NORWAY, TRAM], ids=lambda request: request.key)
 def test_it_is_what_peft_trains_inside_the_model(tiny: LM, cache: Cache, request_: Fact | Document) -> None:
     options = {"rank": 2, "steps": 4, "lr": 1e-2, "stop_below": 0.0}
+    before = state(tiny)
     edit = make_editor("lora", tiny, cache, options).edit([request_])
+    assert state(tiny) == before
     reference: Any = make(tiny.name.removeprefix("tiny-"))
     names = [tiny.layout.projection(n) for n in range(3)]
     config = LoraConfig(r=2, lora_alpha=32, target_modules=names, fan_in_fan_out=tiny.layout.transposed)

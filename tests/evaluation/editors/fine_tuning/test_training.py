@@ -10,9 +10,7 @@ import torch
 from curation.files.artifact_cache import Cache
 from evaluation.editors.fine_tuning import training
 from evaluation.editors.presets import make_editor
-from evaluation.models import packed_weights
 from evaluation.models.language_model import LM
-from evaluation.models.packed_weights import has_packed_product
 from tests.contracts.test_editors import FACTS
 from tests.support.tiny import make
 
@@ -43,44 +41,6 @@ def test_edits_that_stop_at_different_steps_are_those_made_alone(method: str, ki
             )
     assert lm.weights_digest() == digest and not any(m._forward_hooks for m in lm.model.modules())
     assert editor.edit_each([]) == []
-
-
-def test_a_change_has_the_gradient_of_a_plain_product_in_memory_that_stays(tiny: LM) -> None:
-    change = training.DenseChange(tiny, tiny.layout.projection(1), edits=2)
-    factor = change.factors[0]
-    keys = torch.randn(2, 5, factor.shape[2], generator=torch.Generator().manual_seed(0)).requires_grad_()
-    with torch.no_grad():
-        factor.copy_(torch.linspace(-1, 1, factor.numel()).reshape(factor.shape))
-    plain = factor.detach().clone().requires_grad_()
-    expected = torch.autograd.grad(torch.bmm(keys, plain.transpose(1, 2)).square().sum(), [plain, keys])
-    memory = set[int]()
-    for _ in range(3):
-        factor.grad = None if factor.grad is None else factor.grad.zero_()
-        (of_keys,) = torch.autograd.grad(change.added(keys).square().sum(), keys)
-        assert factor.grad is not None
-        memory.add(factor.grad.data_ptr())
-        for actual, want in zip((factor.grad, of_keys), expected, strict=True):
-            assert torch.allclose(actual, want, rtol=1e-4, atol=1e-4)
-    assert len(memory) == 1
-
-
-@pytest.mark.skipif(not has_packed_product(), reason="this build of PyTorch has no packed product")
-def test_edits_of_different_lengths_multiply_their_tokens_only(
-    tiny: LM, cache: Cache, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    editor: Any = make_editor("ft", tiny, cache, {**METHODS["ft"], "steps": 1, "stop_below": 0.0})
-    tokens = [len(editor.text(fact).ids) for fact in MANY]
-    rows, real = list[int](), packed_weights._at_tokens
-
-    def counting(multiply: Any, states: torch.Tensor, index: torch.Tensor | None) -> torch.Tensor:
-        if index is not None:
-            rows.append(len(index))
-        return real(multiply, states, index)
-
-    monkeypatch.setattr(packed_weights, "_at_tokens", counting)
-    editor.edit_each(MANY)
-    assert sum(tokens) < len(tokens) * max(tokens)
-    assert set(rows) == {sum(tokens)}
 
 
 @pytest.mark.parametrize("method", METHODS)

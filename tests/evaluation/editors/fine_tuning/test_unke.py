@@ -13,11 +13,9 @@ from benchmarks.support.naive_reference import hooked
 from curation.files.artifact_cache import Cache
 from evaluation.editors.fine_tuning.unke import unrelated_texts
 from evaluation.editors.presets import make_editor, preset
-from evaluation.inference.scoring import score
 from evaluation.models.language_model import LM
 from schemas.core.errors import DataError, ModelError, UserError
 from schemas.facts import Fact, Object
-from schemas.probes import ScoreProbe
 from tests.support.documents.records import make_document
 from tests.support.editors.edit_requests import NORWAY, PERU
 from tests.support.facts import peru_fact
@@ -128,21 +126,6 @@ def test_weights_are_those_of_a_plain_loop(
     assert lm.weights_digest() == digest
     assert edit.notes["windows"] == (len(facts) if window is None else 6)
     assert min(edit.notes["kept_error"], edit.notes["written_error"]) > 0 and edit.notes["blow_up"] is False
-
-
-def likelihood(lm: LM, fact: Fact) -> float:
-    probe = ScoreProbe(purpose="fact", item=fact.key, prompt=fact.fact_prompt, targets=(fact.new_object.text,))
-    return score(lm, [probe])[0].targets[0].logprob
-
-
-def test_the_long_target_becomes_likelier_and_unrelated_texts_stay(corpus: str, tmp_path: Path) -> None:
-    """More unrelated texts are asked for than there are: all are taken."""
-    lm = make("llama")
-    before = likelihood(lm, LONG)
-    edit = unke(lm, tmp_path, corpus, steps=25, updates=50, window=4, texts=20).edit([LONG])
-    with edit.on(lm):
-        assert likelihood(lm, LONG) > before + 10
-    assert edit.notes["kept_error"] < 0.1 * edit.notes["written_error"]
 
 
 def test_a_document_is_written_after_its_lead(corpus: str, tmp_path: Path) -> None:

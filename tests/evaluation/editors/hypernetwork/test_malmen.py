@@ -72,36 +72,6 @@ def test_the_change_is_the_papers_least_squares(rows: int, tokens: int) -> None:
         assert torch.allclose(shift, published(net, layer, p), atol=1e-5)
 
 
-def test_little_damping_fits_every_token_and_much_none() -> None:
-    net, p = network(), pairs(2, 2)
-    wanted = {}
-    for damping in (1e-6, 1e6):
-        with torch.no_grad():
-            net.log_damping.fill_(torch.tensor(damping).log())
-        change = net.together(0, p)
-        keys = p.u[p.real.bool()]
-        wanted[damping] = (keys @ change.right[0]) @ change.left[0].T
-    one = net(0, p)
-    target = torch.stack(
-        [(p.u[r, t] @ one.right[r, :, t]) * one.left[r, :, t] for r in range(2) for t in range(2) if p.real[r, t]]
-    )
-    assert torch.allclose(wanted[1e-6], target, atol=1e-3) and wanted[1e6].abs().max() < 1e-4
-
-
-def test_the_damping_learns_by_the_papers_gradient() -> None:
-    """Tan et al. differentiate by hand: dL/dlog λ = −λ Σ (A⁻¹ G) ⊙ S, with G the loss's gradient of the shift S."""
-    net, p = network(), pairs(3, 2)
-    weight = torch.randn(IN, OUT, generator=torch.Generator().manual_seed(5))
-    change = net.together(1, p)
-    shift = (change.left[0] @ change.right[0].T).T
-    (shift * weight).sum().backward()  # so that G is the weight
-    keys = p.u[p.real.bool()]
-    damping = net.log_damping[1].exp().detach()
-    by_hand = -damping * (torch.linalg.solve(keys.T @ keys + damping * torch.eye(IN), weight) * shift.detach()).sum()
-    assert net.log_damping.grad is not None
-    assert torch.allclose(net.log_damping.grad[1], by_hand, atol=1e-4) and net.log_damping.grad[0] == 0
-
-
 def trained(name: str, lm: LM, folder: Path, cases: list[Case], **options: Any) -> Malmen:
     method = METHODS[name](METHODS[name].Params(**{**QUICK, **options}), lm, Cache(folder / "cache"))
     method.prepare(cases)
@@ -146,11 +116,10 @@ def test_only_tokens_before_the_new_object_count(tiny: LM) -> None:
 
 
 @pytest.mark.parametrize("name", METHODS)
-def test_training_lowers_the_held_out_loss_and_changes_no_weight(
-    name: str, tiny: LM, cases: list[Case], tmp_path: Path
-) -> None:
+def test_training_lowers_the_held_out_loss_and_changes_no_weight(name: str, cases: list[Case], tmp_path: Path) -> None:
+    tiny = make("gpt2")
     digest, steps = tiny.weights_digest(), list[TrainingStep]()
-    options = {**QUICK, "steps": 40, "lr": 3e-3, "step_size": 1e-3, "step_lr": 0.3, "clip": 100.0}
+    options = {**QUICK, "steps": 30, "lr": 3e-3, "step_size": 1e-3, "step_lr": 0.3, "clip": 100.0}
     method = METHODS[name](METHODS[name].Params(**options), tiny, Cache(tmp_path))
     out = method.train(cases, name="t", out=tmp_path / "m.safetensors", on_step=steps.append)
     first = steps[0].held_out
@@ -158,22 +127,6 @@ def test_training_lowers_the_held_out_loss_and_changes_no_weight(
     assert tiny.weights_digest() == digest
     damping = [value for key, value in out.network.state_dict().items() if key.endswith("log_damping")]
     assert damping and all((value != 0).any() for value in damping), "the damping has learnt, too"
-
-
-@pytest.mark.parametrize("name", METHODS)
-def test_a_killed_training_goes_on_as_if_it_had_not_been(name: str, cases: list[Case], tmp_path: Path) -> None:
-    lm, method = make("llama"), METHODS[name]
-    whole = method(method.Params(**QUICK), lm, Cache(tmp_path)).train(cases, name="t", out=tmp_path / "whole")
-
-    def killed(step: TrainingStep) -> None:
-        raise KeyboardInterrupt
-
-    with pytest.raises(KeyboardInterrupt):
-        method(method.Params(**QUICK), lm, Cache(tmp_path)).train(cases, name="t", out=tmp_path / "m", on_step=killed)
-    again = method(method.Params(**QUICK), lm, Cache(tmp_path)).train(cases, name="t", out=tmp_path / "m")
-    assert again.held_out == pytest.approx(whole.held_out, abs=1e-5) and again.step == whole.step
-    for a, b in zip(again.network.parameters(), whole.network.parameters(), strict=True):
-        assert torch.allclose(a, b, atol=1e-6)
 
 
 def test_a_step_of_a_sequence_sees_the_model_that_earlier_steps_left(tiny: LM, cases: list[Case]) -> None:

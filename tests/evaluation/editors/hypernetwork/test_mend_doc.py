@@ -12,12 +12,11 @@ from torch.func import functional_call
 from curation.files.artifact_cache import Cache
 from curation.shipped import shipped_split
 from curation.splits.split_file import make_split, write_split
-from evaluation.editors.checkpoints import read_tensors
 from evaluation.editors.hypernetwork.gradients import map_shapes
 from evaluation.editors.hypernetwork.mend import Mend
 from evaluation.editors.hypernetwork.mend_doc import DocumentMend
 from evaluation.editors.hypernetwork.network import EditNetworks, GradientPairs
-from evaluation.editors.hypernetwork.training import Trainer, TrainingStep
+from evaluation.editors.hypernetwork.training import Trainer
 from evaluation.editors.presets import make_editor, preset
 from evaluation.editors.target_texts import TargetText
 from evaluation.models.hooks import capture
@@ -153,44 +152,6 @@ def test_an_edit_equals_its_slow_twin(kind: str, tmp_path: Path) -> None:
 # --- training ---------------------------------------------------------------------------------------------------------
 
 
-def test_training_lowers_the_held_out_loss(tiny: LM, tmp_path: Path) -> None:
-    digest, steps = tiny.weights_digest(), list[TrainingStep]()
-    instance = method(tiny, tmp_path, steps=60, lr=3e-3, step_size=1e-3, step_lr=0.1, edit_weight=1.0)
-    out = instance.train(document_cases(), name="t", out=tmp_path / "m", on_step=steps.append)
-    first = steps[0].held_out
-    assert first is not None and sum(out.held_out) < sum(first) - 0.3
-    assert tiny.weights_digest() == digest
-
-
-def test_a_killed_training_goes_on_as_if_it_had_not_been(tmp_path: Path) -> None:
-    lm = make("llama")
-    whole = method(lm, tmp_path).train(document_cases(), name="t", out=tmp_path / "whole")
-
-    def killed(step: TrainingStep) -> None:
-        if step.done == 4:
-            raise KeyboardInterrupt
-
-    out = tmp_path / "parts"
-    with pytest.raises(KeyboardInterrupt):
-        method(lm, tmp_path).train(document_cases(), name="t", out=out, on_step=killed)
-    for change in ({"maps": ("output",)}, {"instruction": "Answer."}):
-        with pytest.raises(UserError, match=r"parts.state: an unfinished training with other settings"):
-            method(lm, tmp_path, **change).train(document_cases(), name="t", out=out)
-    with pytest.raises(UserError, match=r"parts.state: an unfinished training with other settings"):
-        Mend(Mend.Params(steps=6, layers=(1, 2)), lm, Cache(tmp_path)).train(mend_cases(), name="t", out=out)
-    steps = list[TrainingStep]()
-    parts = method(make("llama"), tmp_path).train(document_cases(), name="t", out=out, on_step=steps.append)
-    assert [s.done for s in steps] == [6] and parts.step == whole.step
-    for a, b in zip(parts.network.parameters(), whole.network.parameters(), strict=True):
-        assert torch.allclose(a, b, atol=1e-6)
-
-
-def mend_cases() -> Any:
-    from tests.support.arithmetic import make_case
-
-    return [make_case("Land01"), make_case("Land02")]
-
-
 # --- checkpoints ------------------------------------------------------------------------------------------------------
 
 
@@ -254,18 +215,6 @@ def test_what_cannot_be_edited_or_learnt_is_said(tmp_path: Path) -> None:
     with pytest.raises(UserError, match="1 document with probes that the model can read: too few to train on"):
         method(lm, tmp_path).train(document_cases(1), name="t", out=tmp_path / "out")
     assert not (tmp_path / "out").exists()
-
-
-def test_the_file_says_what_it_holds(tmp_path: Path) -> None:
-    lm = make("llama")
-    tensors, manifest = read_tensors(Path(checkpoint(lm, tmp_path)))
-    assert manifest["identity"]["method"] == "mend_doc" and manifest["identity"]["params"]["maps"] == [
-        "input",
-        "output",
-    ]
-    assert manifest["shapes"] == [[32, 48], [32, 48], [48, 32]] * 2 and len(manifest["weights"]) == 6
-    assert {name.split(".")[1] for name in tensors} == {"0", "1"}
-    assert manifest["trained"] == {"name": "theirs", "digest": manifest["trained"]["digest"], "cases": 8}
 
 
 def test_the_shipped_network_learnt_nothing_of_the_shipped_documents(tmp_path: Path) -> None:

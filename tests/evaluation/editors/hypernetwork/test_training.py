@@ -84,12 +84,6 @@ def test_minutes_end_the_training_with_the_best_so_far(cases: list[Case], tmp_pa
     assert training.held_out == steps[0].held_out and Checkpoint.load(out).layers == (1, 2)
 
 
-def test_held_out_cases_are_not_trained_on(tiny: LM, cases: list[Case], tmp_path: Path) -> None:
-    method = trainer(tiny, cases, tmp_path)
-    assert len(method.held) == 2 and len(method.train) == len(cases) - 2
-    assert not {x.edit for x in method.held} & {x.edit for x in method.train}
-
-
 @pytest.mark.parametrize(("count", "expected", "holding"), [(2, 32, 1), (3, 1, 1), (7, 32, 1), (8, 32, 2), (9, 1, 1)])
 def test_at_most_a_quarter_is_held_out_and_always_one(
     cases: list[Case], tmp_path: Path, count: int, expected: int, holding: int

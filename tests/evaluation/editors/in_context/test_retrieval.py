@@ -53,11 +53,6 @@ def test_a_memory_is_filled_from_the_support(support: list[Case]) -> None:
         fill_memory([PERU], [], size=9, draw=0, who="bm25")
 
 
-def test_the_index_of_words_logs_nothing(caplog: pytest.LogCaptureFixture) -> None:
-    Bm25(["Ada leads Oslo", "Bo leads Rome"])
-    assert [r for r in caplog.records if r.name == "bm25s"] == []
-
-
 class CountingEncoder:
     """Stands for a sentence encoder: vectors of letters, and how many texts each call brought."""
 

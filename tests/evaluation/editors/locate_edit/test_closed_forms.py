@@ -44,24 +44,6 @@ def test_a_fraction_is_what_it_says(rho: float) -> None:
     assert float(batch.penalty) == pytest.approx(float(batch.reach.median()) * (1 - rho) / rho)
 
 
-def test_no_penalty_writes_all_keys_exactly() -> None:
-    keys = some_keys(2, 4)
-    solution = columns(keys, factor(moments(), CPU).solve, penalty=0.0, fraction=None)
-    assert torch.allclose(
-        solution.adjusted @ keys.double().mT, torch.eye(4, dtype=torch.float64).expand(2, 4, 4), atol=1e-8
-    )
-    with pytest.raises(UserError, match="keys of 5 facts are not independent.*give a penalty"):
-        columns(torch.cat([keys, keys[:, :1]], 1), factor(moments(), CPU).solve, penalty=0.0, fraction=None)
-
-
-def test_the_change_disturbs_least() -> None:
-    """Of all exact changes of one key, C⁻¹'s has the smallest mean effect on the keys of plain text."""
-    c, keys = moments(), some_keys(1, 1)
-    best = columns(keys, factor(c, CPU).solve, penalty=0.0, fraction=None).adjusted[0, 0]
-    plain = columns(keys, lambda k: k.double(), penalty=0.0, fraction=None).adjusted[0, 0]
-    assert best @ c.second.double() @ best < 0.5 * (plain @ c.second.double() @ plain)
-
-
 @pytest.mark.parametrize("count", [1, 3])
 @pytest.mark.parametrize("before", [0, 2])
 def test_alphaedit_equals_the_system_of_full_size(count: int, before: int, tmp_path: Path) -> None:
@@ -90,13 +72,6 @@ def test_null_space(tmp_path: Path) -> None:
     assert torch.allclose(space.project(space.project(keys)), space.project(keys), atol=1e-12)
     by_share = null_space(c, CPU, threshold=None, share=space.share + 1e-9, cache=cache)
     assert by_share.dimensions == 11
-
-
-def test_null_space_is_kept(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    c, cache = moments(), Cache(tmp_path)
-    first = null_space(c, CPU, threshold=None, share=0.01, cache=cache)
-    monkeypatch.setattr(torch.linalg, "eigh", lambda m: pytest.fail("computed again"))
-    assert torch.equal(null_space(c, CPU, threshold=None, share=0.01, cache=cache).used, first.used)
 
 
 @pytest.mark.parametrize(("threshold", "share"), [(1e-30, None), (1e9, None), (None, 1e-30)])

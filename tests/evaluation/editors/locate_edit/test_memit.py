@@ -102,11 +102,3 @@ def test_templates_begin_with_words(tiny: LM, cache: Cache) -> None:
     templates = context_templates.sample_templates(tiny, ((4, 3),), cache=cache, starts=("The", "You"))
     assert [text.split(".")[0][:3] for text in templates[1:]] == ["The", "You", "The"]
     assert templates != context_templates.sample_templates(tiny, ((4, 3),), cache=cache)
-
-
-def test_edits_do_not_leak_into_each_other(tiny: LM, cache: Cache, corpus: str) -> None:
-    method = editor("alphaedit", tiny, cache, corpus)
-    edit = method.edit([NORWAY])
-    method.edit([PERU])
-    method.edit_after([FRANCE], [method.edit([PERU])])
-    assert close(method.edit([NORWAY]), [delta.matrix().double() for delta in edit.deltas])

@@ -54,30 +54,6 @@ def test_each_row_reads_the_model_with_its_own_edit(kind: str, label: str, token
     assert (activations - shifted).abs().amax(1).tolist()[0] > 1e-3, "the edits do something"
 
 
-@pytest.mark.parametrize("which", [0, 3, 4], ids=["empty", "dense", "both kinds"])
-def test_a_single_edit_is_put_on_the_weights_and_taken_off(which: int) -> None:
-    lm = make("llama")
-    edit, digest = changes(lm)[which], lm.weights_digest()
-    activations = read_at(lm, lm.projection(2), PROMPTS, edits=[edit]).keys
-    for row, place in zip(activations, PROMPTS, strict=True):
-        assert torch.allclose(row, slowly(lm, lm.projection(2), "keys", place, edit), atol=1e-4)
-    assert lm.weights_digest() == digest
-
-
-def test_what_stands_after_the_mark_is_not_read() -> None:
-    lm = make("llama")
-    edits, cut = changes(lm), [TokenPosition(p.ids[: p.last + 1], p.last) for p in PROMPTS]
-    module, groups = lm.projection(1), [1, 2, 3, 4, 0]
-    both = [read_at(lm, module, rows, edits=edits, groups=groups).values for rows in (PROMPTS, cut)]
-    assert torch.equal(*both)
-
-
-def test_a_row_without_its_group_is_a_mistake() -> None:
-    lm = make("llama")
-    with pytest.raises(ValueError, match="zip"):
-        read_at(lm, lm.projection(1), PROMPTS, groups=[0])
-
-
 def test_keys_are_means_over_contexts(tiny: LM) -> None:
     one = [read_at(tiny, tiny.projection(1), [subject_position(tiny, NORWAY, c)]).keys[0] for c in CONTEXTS]
     assert torch.allclose(mean_keys(tiny, 1, [NORWAY], CONTEXTS)[0], torch.stack(one).mean(0), atol=1e-5)

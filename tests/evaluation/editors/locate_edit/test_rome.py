@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -13,14 +12,12 @@ import torch.nn.functional as F
 from curation.files.artifact_cache import Cache
 from evaluation.covariance.covariance import KeyCovariance
 from evaluation.editors.locate_edit import closed_forms, readings, value_search
-from evaluation.editors.presets import make_editor
 from evaluation.edits.weight_deltas import LowRankDelta
 from evaluation.models.language_model import LM
 from schemas.core.errors import UserError
 from schemas.facts import Fact
 from tests.support.editors import edit_requests
 from tests.support.editors.edit_requests import CONTEXTS, NORWAY, PERU, rome
-from tests.support.tiny import TEXT, make
 
 corpus = edit_requests.corpus
 
@@ -174,39 +171,3 @@ def test_several_requests_are_edited_in_turn(tiny: LM, cache: Cache, corpus: str
     for value, want in zip(both.deltas or (), (*(first.deltas or ()), *(second.deltas or ())), strict=True):
         assert torch.allclose(value.matrix(), want.matrix(), atol=1e-5)
     assert len(both.notes["requests"]) == 2
-
-
-def test_rome_reads_ready_statistics(cache: Cache, corpus: str, tmp_path: Path) -> None:
-    lm = make("llama")
-    covariance = KeyCovariance(torch.eye(lm.layout.inner), 1000)
-    covariance.save(tmp_path / "m.safetensors")
-    white = rome(lm, cache, "nowhere.txt", moments=str(tmp_path / "m.safetensors"), steps=3).edit([PERU])
-    none = rome(lm, cache, corpus, covariance=False, steps=3).edit([PERU])
-    edit = rome(lm, cache, corpus, steps=3).edit([PERU])
-    (a,), (b,), (c,) = white.deltas or (), none.deltas or (), edit.deltas or ()
-    assert torch.allclose(a.matrix(), b.matrix(), atol=1e-5)
-    assert not torch.allclose(a.matrix(), c.matrix(), atol=1e-3)
-    with pytest.raises(UserError, match="no such corpus file"):
-        rome(lm, cache, "nowhere.txt").edit([PERU])
-
-
-def test_components_follow_the_files_content(cache: Cache, corpus: str, tmp_path: Path, monkeypatch: Any) -> None:
-    monkeypatch.setenv("SCEDIT_CACHE", str(tmp_path / "user"))
-    lm = make("llama")
-    measurement = make_editor("rome", lm, cache, {"corpus": corpus}).components
-    assert set(measurement) == {"templates", "corpus"}
-    Path(corpus).write_text("Another text.")
-    assert make_editor("rome", lm, cache, {"corpus": corpus}).components["corpus"] != measurement["corpus"]
-    file = tmp_path / "m.safetensors"
-    KeyCovariance(torch.eye(3), 9).save(file)
-    components = rome(lm, cache, corpus, moments=str(file)).components
-    KeyCovariance(torch.eye(3), 10).save(file)
-    assert set(components) == {"moments"} and rome(lm, cache, corpus, moments=str(file)).components != components
-    assert make_editor("ft", lm, cache).components == {}
-
-
-def test_few_tokens_are_warned_of(cache: Cache, corpus: str, caplog: pytest.LogCaptureFixture) -> None:
-    short, lm = Path(corpus), make("llama")
-    short.write_text(" ".join(TEXT))
-    rome(lm, cache, corpus).prepare([])
-    assert "tokens are few for keys of 48 entries" in caplog.text

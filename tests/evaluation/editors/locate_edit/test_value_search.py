@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -13,7 +12,6 @@ import torch
 
 from benchmarks.support import naive_reference as reference_loop
 from curation.files.artifact_cache import Cache
-from evaluation.covariance.covariance import Corpus, key_covariances
 from evaluation.editors.locate_edit.value_search import SearchSettings, _rows_of, search_values
 from evaluation.editors.presets import make_editor
 from evaluation.edits.weight_deltas import Delta, applied
@@ -28,7 +26,6 @@ CONTEXTS = ("{}", "She left. {}", "\nA town of rivers. {}")
 HOW = SearchSettings(steps=12, lr=0.5, kl_weight=0.0625, weight_decay=1e-3, clamp=4.0, stop_below=-1.0)
 OBJECTS = ("Oslo", "São Tomé", "a city of the north", "Quito")
 LANDS = ("Peru", "Norway", "France", "Madrid", "Quito", "The Gulf of Guinea")
-WITHIN = 0.02  # nats a token after editing
 
 
 def requests() -> list[Fact]:
@@ -69,18 +66,6 @@ def test_values_found_together_are_those_found_alone_with_full_passes(kind: str,
         assert actual.updates == want.steps
         assert actual.nll == pytest.approx(want.nll, abs=2e-3)
         assert float((actual.target - want.target).norm() / want.target.norm()) < 5e-3
-
-
-@pytest.mark.parametrize("kind", ["llama", "gpt2"])
-def test_the_order_and_the_company_do_not_matter(kind: str) -> None:
-    lm, some = make(kind), requests()
-    values = search_values(lm, 1, some, CONTEXTS, settings=HOW)
-    backwards = search_values(lm, 1, some[::-1], CONTEXTS, settings=HOW, budget=TokenBudget(80))[::-1]
-    for request, a, b in zip(some, values, backwards, strict=True):
-        single_search = search_values(lm, 1, [request], CONTEXTS, settings=HOW)[0]
-        for other in (b, single_search):
-            assert (a.updates, a.loss) == (other.updates, pytest.approx(other.loss, abs=1e-3))
-            assert torch.allclose(a.target, other.target, atol=2e-3)
 
 
 def test_a_step_runs_what_an_edit_changes_and_logits_that_are_read() -> None:
@@ -127,64 +112,11 @@ def test_memory_running_out_in_the_middle_changes_nothing(
         assert a.updates == b.updates and torch.allclose(a.target, b.target, atol=2e-3)
 
 
-def by_reference(name: str, lm: LM, editor: Any, request: Fact, folder: Path, more: Sequence[Fact] = ()) -> list[Delta]:
-    p = editor.params
-    if name == "ft":
-        return [reference_loop.ft(lm, p.layer, request, steps=p.steps, lr=p.lr, stop_below=p.stop_below)[0]]
-    settings = SearchSettings.of(p)
-    layers = [p.layer] if name == "rome" else list(p.layers)
-    second = {
-        n: m.second for n, m in key_covariances(lm, layers, Corpus([folder / "corpus.txt"]), cache=editor.cache).items()
-    }
-    if name == "rome":
-        return [
-            reference_loop.rome(
-                lm, p.layer, request, CONTEXTS, torch.linalg.inv(second[p.layer].double()).float(), settings
-            )[0]
-        ]
-    return list(reference_loop.memit(lm, layers, more or [request], CONTEXTS, second, p.lam, settings)[0])
-
-
 GIVEN: dict[str, dict[str, Any]] = {
     "ft": {"layer": 1, "steps": 12, "lr": 5e-3},
     "rome": {"layer": 1, "steps": 12, "templates": CONTEXTS},
     "memit": {"layers": [0, 1], "steps": 12, "templates": CONTEXTS, "lam": 1.0},
 }
-
-
-@pytest.mark.parametrize("kind", ["llama", "gpt2"])
-@pytest.mark.parametrize("name", GIVEN)
-def test_edits_made_together_decide_as_the_reference_loop(name: str, kind: str, tmp_path: Path) -> None:
-    """NLL after the edit within 0.02; decisions that differ would be listed."""
-    (tmp_path / "corpus.txt").write_text("\n\n".join(shuffled(8)), encoding="utf-8")
-    lm, some = make(kind), requests()
-    params = GIVEN[name] if name == "ft" else {**GIVEN[name], "corpus": str(tmp_path / "corpus.txt")}
-    editor = make_editor(name, lm, Cache(tmp_path / "cache"), params)
-    digest, differing, gaps, moves = lm.weights_digest(), [], [], []
-    for request, edit in zip(some, editor.edit_each(some), strict=True):
-        our_values = decided(lm, request, list(edit.deltas or ()))
-        reference = decided(lm, request, by_reference(name, lm, editor, request, tmp_path))
-        gaps.append(abs(our_values[0] - reference[0]))
-        moves.append(decided(lm, request, [])[0] - our_values[0])
-        differing += [request.key] if our_values[1] != reference[1] else []
-    assert lm.weights_digest() == digest
-    assert max(gaps) < WITHIN and differing == []
-    assert sum(m > 0.5 for m in moves) >= 2, "the edits write something"
-
-
-@pytest.mark.parametrize("kind", ["llama", "gpt2"])
-def test_facts_of_one_memit_edit_are_searched_together_as_they_are_one_by_one(kind: str, tmp_path: Path) -> None:
-    (tmp_path / "corpus.txt").write_text("\n\n".join(shuffled(8)), encoding="utf-8")
-    lm, some = make(kind), requests()[:3]
-    editor = make_editor(
-        "memit", lm, Cache(tmp_path / "cache"), {**GIVEN["memit"], "corpus": str(tmp_path / "corpus.txt")}
-    )
-    ours = list(editor.edit(some).deltas or ())
-    theirs = by_reference("memit", lm, editor, some[0], tmp_path, some)
-    alone = by_reference("memit", lm, editor, some[0], tmp_path)
-    for a, b, c in zip(ours, theirs, alone, strict=True):
-        assert (a.matrix() - b.matrix()).norm() < 2e-2 * b.matrix().norm()
-        assert (a.matrix() - c.matrix()).norm() > 0.2 * b.matrix().norm(), "the other facts change the edit"
 
 
 def test_half_precision_weights_are_edited_in_float32(tmp_path: Path) -> None:
