@@ -41,7 +41,14 @@ PROBES = [
     for f in FACTS
     if f.new
 ]
-QUICK: dict[str, Any] = {"steps": 4, "epochs": 1, "template_lengths": ((3, 2),), "covariance": True}
+QUICK: dict[str, Any] = {
+    "steps": 4,
+    "epochs": 1,
+    "updates": 3,
+    "texts": 3,
+    "template_lengths": ((3, 2),),
+    "covariance": True,
+}
 """Options that make any method that has them quick."""
 
 SUPPORT = [*demonstrations_split().cases[:3], *cases_from_facts(load("shipped").facts[:6])]

@@ -1,4 +1,4 @@
-"""200 random edits of one model: made and used, or broken off at a random moment. The weights stay what they were."""
+"""100 random edits of one model: made and used, or broken off at a random moment. The weights stay what they were."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from evaluation.models.language_model import LM
 from tests.contracts.test_editors import PROBES, editor, requests_of, support_of
 from tests.support.tiny import make
 
-EDITS = 200
+EDITS = 100
 ERRORS = (KeyboardInterrupt, RuntimeError)
 
 
@@ -47,7 +47,7 @@ def breaking(place: Any, name: str, at: int, error: type[BaseException], *, afte
 
 
 @pytest.mark.parametrize("kind", ["llama", pytest.param("gpt2", marks=pytest.mark.slow)])
-def test_weights_after_200_random_edits(kind: str, tmp_path: Path) -> None:
+def test_weights_after_100_random_edits(kind: str, tmp_path: Path) -> None:
     lm, draw = make(kind), random.Random(f"restore/{kind}")
     digest, before, state = lm.weights_digest(), score(lm, PROBES), torch.random.get_rng_state()
     mapping = {}

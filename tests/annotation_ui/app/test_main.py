@@ -12,7 +12,7 @@ from typing import Any
 
 import pytest
 
-from annotation_ui.campaigns.campaign import CampaignOptions, assign_items, create_campaign, make_task, rater_progress
+from annotation_ui.campaigns.campaign import CampaignOptions, assign_items, create_campaign, make_task
 from annotation_ui.ratings import raters as people
 from annotation_ui.ratings.database import RatingsDB
 from curation.store.store import Store
@@ -147,8 +147,6 @@ def test_the_lead_sees_progress_agreement_and_decides(db: RatingsDB, store: Stor
         page.get_by_role("link", name="Items").click()
         page.get_by_text("12 of 12 items").wait_for()
     assert db.adjudications("pilot")[items[0]].answers == {"coherence": 6, "consistency": 7, "completeness": 1}
-
-
 
 
 def _rate_to_the_end(app: served.App, person: str, token: str, counts: dict[tuple[str, str], int], stop: Event) -> None:

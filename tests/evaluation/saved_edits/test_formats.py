@@ -118,9 +118,6 @@ EXACT |= {"mend", "malmen", "rledit", "mend_doc"}
 """Methods with low-rank edits, as the page on saved edits lists them."""
 
 
-LOW_RANK = ("rome", "memit", "lora", "emmet", "alphaedit")
-
-
 TEXTS = [f.fact_prompt for f in FACTS] + ["Peru is a country. Step 1: Fly to", "The headquarters are in"]
 
 
@@ -142,29 +139,16 @@ def loaded(lm: LM, folder: Path) -> Any:
 
 
 @pytest.mark.parametrize("kind", ["llama", "gpt2"])
-@pytest.mark.parametrize("method", LOW_RANK)
-def test_the_adapter_in_peft_is_the_edit(method: str, kind: str, tmp_path: Path) -> None:
+def test_the_adapter_merged_by_peft_is_the_edit(kind: str, tmp_path: Path) -> None:
     lm = make(kind)
-    edit = editor(method, lm, tmp_path / "method").edit(FACTS)
+    edit = editor("memit", lm, tmp_path / "method").edit(FACTS)
     assert edit.deltas
     write_adapter(lm, edit.deltas, tmp_path)
-    other, plain = loaded(lm, tmp_path), logits(lm.model, lm)
     with edit.on(lm):
-        our_logits = logits(lm.model, lm)
-    reference_logits = logits(other, lm)
-    assert (our_logits - plain).abs().max() > 1e-2, "the edit is felt"
-    assert (reference_logits - our_logits).abs().max() < 1e-4
-    texts = generate(lm, [PromptToContinue(t, 0) for t in TEXTS], edits=[edit.deltas], sampling=Sampling(12))
-    for text, value in zip(TEXTS, texts, strict=True):
-        ids = lm.tokenizer(text, return_tensors="pt")
-        more = other.generate(input_ids=ids["input_ids"], attention_mask=ids["attention_mask"], max_new_tokens=12,
-                              do_sample=False, eos_token_id=lm.tokenizer.eos_token_id, pad_token_id=1)  # fmt: skip
-        new = more[0, ids["input_ids"].shape[1] :].tolist()
-        assert tuple(new[: len(value.ids)]) == tuple(value.ids)
-    full_model = loaded(lm, tmp_path).merge_and_unload()
-    assert (logits(full_model, lm) - our_logits).abs().max() < 1e-4, (
-        "fan_in_fan_out is right: merging turns the product"
-    )
+        ours = logits(lm.model, lm)
+    assert (logits(loaded(lm, tmp_path), lm) - ours).abs().max() < 1e-4
+    merged = loaded(lm, tmp_path).merge_and_unload()
+    assert (logits(merged, lm) - ours).abs().max() < 1e-4, "fan_in_fan_out is right: merging turns the product"
 
 
 def test_several_changes_of_one_weight_and_different_ranks(tiny: LM, tmp_path: Path) -> None:

@@ -153,16 +153,6 @@ def test_one_at_a_time_gives_the_same_answers(whole: Path, tmp_path: Path) -> No
     )
 
 
-def test_a_larger_limit_and_another_metric_ask_only_what_is_new(whole: Path, tmp_path: Path) -> None:
-    out = tmp_path / "more"
-    first = run(out, limit=2, metrics=["ev_fact"])
-    second = run(out, metrics=["ev_fact", "ev_choice"])
-    assert [o.manifest.key for o in first] == [o.manifest.key for o in second], "the same runs"
-    assert all(o.computed >= 2 for o in second) and [o.manifest.key for o in run(out)] == [
-        o.manifest.key for o in first
-    ]
-
-
 def test_the_report_shows_routing_unknown_and_what_a_mean_is_over(whole: Path) -> None:
     files = write_report([whole]).files
     page = next(f for f in files if f.name == "report.html").read_text(encoding="utf-8")
@@ -243,13 +233,6 @@ def test_published_figures_say_why_ours_are_not_comparable(whole: Path, tmp_path
     assert isinstance(result.exception, UserError) and "is about facts" in str(result.exception)
 
 
-@pytest.mark.parametrize("regime", [{"name": "batch", "size": 4}, {"name": "sequential", "size": [2, 4]}])
-def test_all_events_at_once_and_one_after_the_other(regime: dict[str, Any], tmp_path: Path) -> None:
-    outcomes = run(tmp_path / "many", regime=regime, metrics=["ev_fact", "ev_choice"], editors=METHODS[1:])
-    assert not any(o.failed for o in outcomes)
-    assert all(o.computed for o in outcomes)
-
-
 def test_rows_of_several_regimes_stand_in_one_table(whole: Path, tmp_path: Path) -> None:
     """Fine-tuning on all events at once, retrieval among all, the event itself: one table, with the edits in force."""
     batch, sequence = tmp_path / "batch", tmp_path / "sequence"
@@ -269,12 +252,6 @@ def test_rows_of_several_regimes_stand_in_one_table(whole: Path, tmp_path: Path)
     markdown = next(f for f in files if f.suffix == ".md").read_text(encoding="utf-8")
     assert "| Method | Edits in force |" in markdown and "| ft_lm (batch of 4) | 4 |" in markdown
     assert "Edits &" in next(f for f in files if f.suffix == ".tex").read_text(encoding="utf-8")
-
-
-def test_other_cases_in_another_regime_stay_apart(whole: Path, tmp_path: Path) -> None:
-    run(tmp_path / "batch", regime={"name": "batch", "size": 3}, editors=METHODS[4:], limit=3)
-    files = write_report([whole, tmp_path / "batch"], out=tmp_path / "report").files
-    assert "2 parts that cannot be compared" in files[0].read_text(encoding="utf-8")
 
 
 def test_events_of_a_type_and_a_dry_run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -27,7 +27,6 @@ OPTIONS: dict[str, dict[str, Any]] = {
     "grace": {"layer": 1, "steps": 8, "eps": 2.0},
     "wise": {"layer": 1, "steps": 6, "lr": 0.1, "alpha": 0.2, "beta": 2.0, "gamma": 1.0, "templates": ("{}",)},
 }
-both = pytest.mark.parametrize("name", OPTIONS)
 
 
 def config(out: Path, regime: Any, name: str) -> RunConfig:
@@ -72,32 +71,6 @@ def test_a_sequence_is_the_edit_of_all_so_far(name: str, engine: str, tmp_path: 
                 scored = [probe for probe in probes(wanted, case) if hasattr(probe, "targets")]
                 got = [a for a in units[case.key, length].answers if a.targets]
                 close(got, score(lm, scored), within=5e-3)
-
-
-@both
-def test_a_sequence_resumed_in_the_middle_is_the_same(name: str, tmp_path: Path) -> None:
-    lm = make("llama")
-    whole = by_unit(go(lm, config(tmp_path / "a", {"name": "sequential", "size": [4]}, name)))
-    first = config(tmp_path / "b", {"name": "sequential", "size": [2]}, name)
-    go(lm, first)
-    resumed = by_unit(go(lm, config(tmp_path / "b", {"name": "sequential", "size": [4]}, name)))
-    for unit, result in whole.items():
-        close(resumed[unit].answers, result.answers, within=1e-3)
-
-
-@both
-def test_a_batch_is_one_edit_of_all_its_cases(name: str, tmp_path: Path) -> None:
-    lm = make("llama")
-    wanted = config(tmp_path, {"name": "batch", "size": 3}, name)
-    fast = by_unit(go(lm, wanted, engine=FastEngine(lm)))
-    slow = by_unit(
-        go(lm, config(tmp_path / "s", {"name": "batch", "size": 3}, name), engine=SimpleEngine(ModelScorer(lm)))
-    )
-    for unit, result in fast.items():
-        close(result.answers, slow[unit].answers, within=1e-3)
-        assert [a.written and a.written.text for a in result.answers] == [
-            a.written and a.written.text for a in slow[unit].answers
-        ]
 
 
 def test_only_the_newest_edit_of_a_sequence_holds_the_memory(tmp_path: Path) -> None:

@@ -20,7 +20,7 @@ from evaluation.inference.passes import logits_at
 from evaluation.models.language_model import LM
 from schemas.facts import Entity, Fact, Object
 from tests.support.facts import peru_fact
-from tests.support.tiny import CONFIGS, make, replace_everywhere, shuffled
+from tests.support.tiny import make, replace_everywhere, shuffled
 
 CONTEXTS = ("{}", "She left. {}", "\nA town of rivers. {}")
 HOW = SearchSettings(steps=12, lr=0.5, kl_weight=0.0625, weight_decay=1e-3, clamp=4.0, stop_below=-1.0)
@@ -50,7 +50,7 @@ def decided(lm: LM, request: Fact, deltas: list[Delta]) -> tuple[float, bool]:
     return results[0], results[0] < results[1]
 
 
-SITES = [*[(kind, "mlp") for kind in CONFIGS], ("llama", "block"), ("gpt2", "block"), ("gemma2", "block")]
+SITES = [(kind, site) for kind in ("llama", "gpt2", "gemma2") for site in ("mlp", "block")]
 
 
 @pytest.mark.parametrize(("kind", "site"), SITES)
@@ -89,11 +89,10 @@ def test_a_step_runs_what_an_edit_changes_and_logits_that_are_read() -> None:
     assert tokens < sum(len(row.ids) for row in rows) / 2, "most tokens stand before the subject's last"
 
 
-@pytest.mark.parametrize("kind", ["llama", "gpt2"])
 def test_memory_running_out_in_the_middle_changes_nothing(
-    kind: str, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+    monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
-    lm, some = make(kind), requests()
+    lm, some = make("llama"), requests()
     want = search_values(lm, 1, some, CONTEXTS, settings=HOW)
     sizes, budget = [], TokenBudget(256)
 
