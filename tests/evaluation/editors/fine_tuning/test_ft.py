@@ -10,9 +10,11 @@ import torch
 from curation.files.artifact_cache import Cache
 from evaluation.editors.presets import make_editor
 from evaluation.edits.weight_deltas import DenseDelta
+from evaluation.inference.passes import logits_at
 from evaluation.models.language_model import LM
-from schemas.facts import Fact
+from schemas.facts import Fact, Object
 from tests.support.editors.edit_requests import NORWAY, PERU
+from tests.support.facts import peru_fact
 
 
 def plain_ft(lm: LM, request: Fact, *, layer: int, steps: int, lr: float, eps: float | None) -> torch.Tensor:
@@ -52,3 +54,22 @@ def test_ft_equals_training_the_weight(tiny: LM, cache: Cache, request_: Fact, e
     assert edit.notes["norm_ratio"] > 0 and edit.notes["steps"] > 0 and edit.notes["blow_up"] is False
     if eps:
         assert float(delta.value.abs().max()) == pytest.approx(eps)
+
+
+def test_ft_learns_all_requests_and_stops_early(tiny: LM, cache: Cache) -> None:
+    editor = make_editor("ft", tiny, cache, {"layer": 2, "steps": 60, "lr": 3e-2, "stop_below": 4.0})
+    requests = [PERU, peru_fact("f/quito", new=Object(text="Quito"), prompt="{} is")]
+    edit = editor.edit(requests)
+    assert 0 < edit.notes["steps"] < 60 and edit.notes["loss"] < 4.0
+
+    def bag(request: Fact) -> float:
+        text = tiny.encode(request.fact_prompt, request.new.text)  # type: ignore[union-attr]
+        ids, mask = tiny.pad([text.ids[: text.first]])
+        logprobs = logits_at(tiny, ids, mask, [0], [text.first - 1])[0].log_softmax(-1)
+        return -float(logprobs[list(text.target)].mean())
+
+    before = [bag(r) for r in requests]
+    with edit.on(tiny):
+        after = [bag(r) for r in requests]
+    assert all(b - a > 1 for b, a in zip(before, after, strict=True))
+    assert sum(after) / 2 == pytest.approx(edit.notes["loss"], abs=1e-3)
