@@ -153,6 +153,8 @@ def open_connection(path: Path, *, write: bool = False, create: bool = False) ->
     Raises:
         StoreError: absent, locked, damaged, not a store, or written by another version that this one cannot read.
     """
+    if not (write or create):
+        return _reader(path)
     if create and not path.exists():
         try:
             path.parent.mkdir(parents=True, exist_ok=True)
@@ -161,8 +163,6 @@ def open_connection(path: Path, *, write: bool = False, create: bool = False) ->
         done = set[str]()
     else:
         done = examine(path)
-    if not (write or create):
-        return connect(path, write=False)
     for left in path.parent.glob(f"{path.name}.tmp-*"):
         if left.name != f"{path.name}.tmp-{os.getpid()}":
             shutil.rmtree(left, ignore_errors=True)
@@ -184,6 +184,17 @@ def open_connection(path: Path, *, write: bool = False, create: bool = False) ->
     return db
 
 
+def _reader(path: Path) -> Connection:
+    """A connection for reading, which is that on which the file was examined."""
+    db = connect(path, write=False)
+    try:
+        _migrations_of(db, path)
+    except BaseException:
+        db.close()
+        raise
+    return db
+
+
 def examine(path: Path) -> set[str]:
     """Names of the migrations that a file has; empty where it has no tables.
 
@@ -191,14 +202,18 @@ def examine(path: Path) -> set[str]:
         StoreError: no store of this version or of 0.2.0.
     """
     with connect(path, write=False) as db:
-        tables = {r[0] for r in db.execute("SELECT table_name FROM information_schema.tables")}
-        if not tables:  # a file whose first writer was killed is empty, not foreign
-            return set()
-        known = "SELECT value FROM meta WHERE name = 'application'"
-        if not {"meta", "migrations"} <= tables or db.execute(known) != [(APPLICATION,)]:
-            what = "this is a DuckDB file of something else, not a store"
-            raise StoreError(what, where=str(path), fix="name another")
-        done = {str(r[0]) for r in db.execute("SELECT name FROM migrations")}
+        return _migrations_of(db, path)
+
+
+def _migrations_of(db: Connection, path: Path) -> set[str]:
+    tables = {r[0] for r in db.execute("SELECT table_name FROM information_schema.tables")}
+    if not tables:  # a file whose first writer was killed is empty, not foreign
+        return set()
+    known = "SELECT value FROM meta WHERE name = 'application'"
+    if not {"meta", "migrations"} <= tables or db.execute(known) != [(APPLICATION,)]:
+        what = "this is a DuckDB file of something else, not a store"
+        raise StoreError(what, where=str(path), fix="name another")
+    done = {str(r[0]) for r in db.execute("SELECT name FROM migrations")}
     if unknown := sorted(done - {"m001_initial", "m002_views"} - {step.__name__ for step in MIGRATIONS}):
         what = f"the store was written by a newer version of this program (it knows '{unknown[-1]}')"
         raise StoreError(what, where=str(path), fix="upgrade with: pip install -U scedit")
