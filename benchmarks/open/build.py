@@ -13,7 +13,7 @@ import hashlib
 from collections.abc import Sequence
 from pathlib import Path
 
-from curation.shipped.open_cases import FOLDER, PARTS, part_of_split
+from curation.shipped import FOLDER, PARTS, part_of_split
 from curation.splits.partition import By, separate
 from curation.splits.split_file import Split, load_split, make_split, write_split
 from scedit.commands import cli

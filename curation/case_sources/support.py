@@ -12,9 +12,8 @@ from pydantic import Field, model_validator
 
 from curation.case_sources.opening import SplitChoice, open_split
 from curation.loaders import load
-from curation.shipped import SPLITS, demonstrations_split
+from curation.shipped import SPLITS, demonstrations_split, reserved_case
 from curation.shipped.from_facts import documents_from_facts, events_from_facts
-from curation.shipped.open_cases import reserved_case
 from curation.splits.split_file import Split, cases_digest
 from schemas.cases import FACT, AnyCase, Case, CaseNeighbour, DocumentCase
 from schemas.core.config import Options

@@ -5,11 +5,13 @@ from __future__ import annotations
 import gzip
 import hashlib
 import zlib
+from collections.abc import Iterable
 from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
-from curation.splits.split_file import Split, load_split, read_split
+from curation.splits.split_file import Extras, Split, load_split, part_of, read_split
+from schemas.cases import Case
 from schemas.core.config import read_toml
 from schemas.core.errors import DataError, UserError
 
@@ -19,6 +21,9 @@ SHIPPED = Path(__file__).parent
 SPLITS = ("mini", "open", "open:dev", "open:test", "events", "documents", "hops")
 """Names of the frozen splits that come with the program."""
 _AGAIN = "install the package again: nothing may be evaluated on a changed copy"
+PARTS = ("dev", "test")
+"""Parts of the split ``open``."""
+FOLDER = SHIPPED / "open"
 SHIPPED_NAMES = "mini, open, open:dev, open:test, events, documents, hops"
 
 
@@ -109,6 +114,47 @@ def demonstrations_split() -> Split:
     return _hand_written("demonstrations")
 
 
+def open_path() -> Path:
+    """The frozen split ``open``, compressed; ``checksums.sha256`` beside it has the SHA-256 of the split file in it."""
+    return FOLDER / "open.jsonl.gz"
+
+
+@lru_cache(maxsize=1)
+def open_release() -> Split:
+    """The split ``open``: 271 counterfactual and 92 temporal cases that anyone may evaluate on (version 0.10).
+
+    Raises:
+        DataError: the shipped file was changed.
+    """
+    path = open_path()
+    return read_split(enumerate(verified_text(path).split("\n"), 1), path)
+
+
+@lru_cache(maxsize=len(PARTS))
+def open_part(name: str) -> Split:
+    """``dev`` (for tuning) or ``test`` (for reporting) of the split ``open``; they share no relation and no subject."""
+    return part_of_split(open_release(), name)
+
+
+def part_of_split(whole: Split, name: str) -> Split:
+    """One of the parts that a split's header lists, with the extras of its cases."""
+    parts = whole.header["parts"]
+    other_details = {key: value for key, value in parts.items() if key not in PARTS}
+    people = {name: whole.header[name] for name in ("written_by", "judged_by") if name in whole.header}
+    details = {"part_of": f"{whole.name}@{whole.version}", **people, **other_details}
+    part = part_of(whole, f"{whole.name}-{name}", set(parts[name]), details=details)
+    return part._replace(extras=Extras(whole.extras.of([case.fact.key for case in part.cases])))
+
+
+def reserved_case(cases: Iterable[Case]) -> str | None:
+    """The key of a case that ``open:test`` holds, or None: nothing may learn from one, under whatever name it comes."""
+    ours = [case.key for case in cases if case.key.startswith("case/open/")]
+    if not ours:
+        return None
+    reserved = set(open_release().header["parts"]["test"])
+    return next((key for key in ours if key in reserved), None)
+
+
 def shipped_split(name: str) -> Split:
     """The split that comes with the program under a name of ``SPLITS``.
 
@@ -120,8 +166,6 @@ def shipped_split(name: str) -> Split:
         >>> shipped_split("open:dev").name, len(shipped_split("open").cases)
         ('open-dev', 363)
     """
-    from curation.shipped.open_cases import open_part, open_release
-
     if name not in SPLITS:
         raise UserError(f"no split '{name}' comes with the program", allowed=SHIPPED_NAMES)
     if name in _FILES:

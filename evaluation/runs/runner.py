@@ -209,14 +209,17 @@ def _part(done: JobResult, ids: Set[str]) -> JobResult:
 
 
 def _same_edits(rows: Sequence[RunRow], choices: Mapping[str, EditorChoice]) -> list[list[RunRow]]:
-    """Rows in groups: the same method with the same options in the same regime, asked in several ways."""
-    groups: dict[tuple[str, str], list[RunRow]] = {}
-    for row in rows:
-        choice = choices[row.label]
-        own = row.variant is not None and not edits_alike(row.variant)
-        edits = choice.model_copy(update={"variant": choice.variant if own else None})
-        groups.setdefault((edits.model_dump_json(), row.regime.text), []).append(row)
-    return list(groups.values())
+    """Rows in groups: a method's row with those of its variants in which the same edits are only asked otherwise."""
+    groups: list[list[RunRow]] = []
+    for row in sorted(rows, key=lambda one: one.variant is not None):
+        plain = choices[row.label].model_copy(update={"variant": None})
+        alike = row.variant is not None and edits_alike(row.variant)
+        group = next((g for g in groups if choices[g[0].label] == plain and g[0].regime == row.regime), None)
+        if alike and group is not None:
+            group.append(row)
+        else:
+            groups.append([row])
+    return groups
 
 
 class Runner:

@@ -7,8 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from curation.shipped import verified_text
-from curation.shipped.open_cases import open_path, open_release
+from curation.shipped import open_path, open_release, verified_text
 from curation.splits.split_file import write_split
 
 build = pytest.importorskip("benchmarks.open.build", reason="benchmarks are not shipped")

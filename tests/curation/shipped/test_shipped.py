@@ -12,6 +12,7 @@ from pathlib import Path
 
 import pytest
 
+import curation.shipped as shipped
 from curation.loaders import load
 from curation.shipped import (
     SHIPPED,
@@ -19,13 +20,15 @@ from curation.shipped import (
     config_path,
     demonstrations_split,
     named_split,
-    open_cases,
+    open_part,
+    open_path,
+    open_release,
     read_config,
+    reserved_case,
     shipped_split,
     verified_text,
 )
 from curation.shipped.from_facts import WORDINGS, documents_from_facts, events_from_facts, pool_digest, pool_from_facts
-from curation.shipped.open_cases import open_part, open_path, open_release, reserved_case
 from curation.splits.split_file import Split
 from schemas.core.config import read_toml
 from schemas.core.errors import DataError, UserError
@@ -154,7 +157,7 @@ def test_any_change_is_noticed(tmp_path: Path, number: int, monkeypatch: pytest.
     lines = text.split("\n")
     lines[number] = lines[number].replace("open/", "open?", 1)
     path.write_bytes(gzip.compress("\n".join(lines).encode()))
-    monkeypatch.setattr(open_cases, "open_path", lambda: path)
+    monkeypatch.setattr(shipped, "open_path", lambda: path)
     with pytest.raises(DataError, match="the shipped split was changed.*install the package again"):
         open_release.__wrapped__()
 
