@@ -40,7 +40,7 @@ def endpoint() -> dict[str, Any]:
 
 def _measured(name: str, url: str, folder: str) -> dict[str, float]:
     """One way in a process of its own: rate, CPU a call, peak memory."""
-    line = [sys.executable, "-m", "benchmarks.construction", "--way", name, url, folder, str(CALLS)]
+    line = [sys.executable, "-m", "benchmarks.construction", name, url, folder, str(CALLS)]
     if name == "construct":
         _facts(Path(folder) / "facts.jsonl")
         options = ["--base-url", url, "--concurrency", str(CONCURRENCY), "--neighbours", "0", "--model", "m", "--json"]
@@ -139,4 +139,4 @@ def main() -> dict[str, Any]:
 
 
 if __name__ == "__main__":
-    _way(sys.argv[2], sys.argv[3], sys.argv[4], int(sys.argv[5]))
+    _way(sys.argv[1], sys.argv[2], sys.argv[3], int(sys.argv[4]))

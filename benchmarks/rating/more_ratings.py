@@ -1,4 +1,4 @@
-"""How many ratings a panel saves by the many-facet model, its stop rule and its routing, and what its intervals cover.
+"""How many ratings a panel saves by the many-facet model and its stop rule, and what its intervals cover.
 
     python -m benchmarks.rating.more_ratings [--studies 40] [--coverage 200] [--write]
 
@@ -84,8 +84,7 @@ def study(way: str, seed: int, *, cases: int, persons: int, overlap: int, width:
     """One study: people rate ``step`` items each, then the rule is asked, and so on.
 
     Args:
-        way: ``plain`` (plain means, order by chance), ``model`` (the model, order by chance), ``routed`` (the
-            model, and the next items by what they tell).
+        way: ``plain`` (plain means) or ``model``; the order is by chance.
         seed: Of the world: the same for each way.
         cases: Of four scripts each.
         persons: Who rate.

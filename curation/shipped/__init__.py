@@ -91,6 +91,10 @@ def verified_text(path: Path) -> str:
     return data.decode("utf-8")
 
 
+def _released(path: Path) -> Split:
+    return read_split(enumerate(verified_text(path).split("\n"), 1), path)
+
+
 @lru_cache(maxsize=len(_FILES))
 def _hand_written(name: str) -> Split:
     """A hand-written split; where a list of checksums lies beside its file, the file is what was released.
@@ -99,9 +103,7 @@ def _hand_written(name: str) -> Split:
         DataError: the shipped file was changed.
     """
     path = SHIPPED / _FILES[name]
-    listed = path.with_name("checksums.sha256").is_file()
-    text = verified_text(path) if listed else path.read_text(encoding="utf-8")
-    return read_split(enumerate(text.split("\n"), 1), path)
+    return _released(path) if path.with_name("checksums.sha256").is_file() else load_split(path)
 
 
 def mini_split() -> Split:
@@ -126,8 +128,7 @@ def open_release() -> Split:
     Raises:
         DataError: the shipped file was changed.
     """
-    path = open_path()
-    return read_split(enumerate(verified_text(path).split("\n"), 1), path)
+    return _released(open_path())
 
 
 @lru_cache(maxsize=len(PARTS))

@@ -8,7 +8,7 @@ engine returns them, so a run that was killed resumes there, and a metric added 
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable, Iterator, Mapping, Sequence, Set
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -18,7 +18,7 @@ from evaluation.engines.base import REWRITTEN, JobResult, with_earlier
 from evaluation.engines.environment import environment
 from evaluation.engines.protocols import EditorLike
 from evaluation.models.loading import fixed_order
-from evaluation.regimes.base import Missing, Regime, RegimeContext, WorkUnit
+from evaluation.regimes.base import Regime, RegimeContext, WorkUnit
 from evaluation.regimes.config import RegimeChoice
 from evaluation.regimes.table import make_regime
 from evaluation.runs.cached_answers import CachedAnswers
@@ -127,18 +127,9 @@ class RunRow(NamedTuple):
     variant: Variant | None
     probes: Mapping[str, tuple[Probe, ...]]
 
-    def asked(self, missing: Missing, unit: WorkUnit) -> tuple[Probe, ...]:
-        """The probes of a unit in the form in which the model is asked them."""
-        probes = missing(unit)
-        return probes if self.variant is None else tuple(map(self.variant.probe, probes))
-
-    def answered(self, done: JobResult, probes: Sequence[Probe]) -> JobResult:
-        """What became of a unit, each answer under the id of the probe itself, in whatever form it was asked."""
-        answers = done.answers
-        if self.variant is not None:
-            ids = {self.variant.probe(probe).id: probe.id for probe in probes}
-            answers = [answer.model_copy(update={"probe": ids[answer.probe]}) for answer in answers]
-        return done._replace(answers=answers, job=done.job._replace(probes=tuple(probes)))
+    def form(self, probe: Probe) -> Probe:
+        """A probe in the form in which the model is asked it."""
+        return probe if self.variant is None else self.variant.probe(probe)
 
     @property
     def unedited(self) -> bool:
@@ -152,6 +143,8 @@ class BegunRow:
     Attributes:
         row: What it is.
         folder: Where its results stand.
+        journal: Its results so far, by unit.
+        known: The same, with cached answers.
         tally: How many cases are finished, computed and failed.
         computed: New answers.
     """
@@ -164,30 +157,32 @@ class BegunRow:
         known: dict[str, CaseResult],
         specificity: Mapping[str, tuple[Probe, ...]],
         tally: RowCounts,
-        without_answers: Callable[[tuple[Probe, ...], CaseResult | None], tuple[Probe, ...]],
+        *,
+        retry: bool,
     ) -> None:
-        self.row, self.folder, self.tally = row, folder, tally
-        self._journal, self._known, self._specificity = journal, known, specificity
-        self._without_answers = without_answers
+        self.row, self.folder, self.journal, self.known, self.tally = row, folder, journal, known, tally
+        self._specificity, self._retry = specificity, retry
         self.computed = list[Answer]()
 
     def missing(self, unit: WorkUnit) -> tuple[Probe, ...]:
-        """The probes of a unit without an answer."""
-        probes = (*self.row.probes[unit.case.key], *self._specificity.get(unit.key, ()))
-        return self._without_answers(tuple({p.id: p for p in probes}.values()), self._known.get(unit.key))
-
-    def asked(self, unit: WorkUnit) -> tuple[Probe, ...]:
-        """The same in the form in which the model is asked them."""
-        return self.row.asked(self.missing, unit)
+        """Probes without an answer; none if the unit failed and failures are not to be done again."""
+        probes = {p.id: p for p in (*self.row.probes[unit.case.key], *self._specificity.get(unit.key, ()))}
+        before = self.known.get(unit.key)
+        if before is None:
+            return tuple(probes.values())
+        if before.error is not None and not self._retry:
+            return ()
+        have = {a.probe for a in before.answers if not (self._retry and a.error is not None)}
+        return tuple(p for p in probes.values() if p.id not in have)
 
     def take(self, unit: WorkUnit, done: JobResult) -> bool:
         """Journal what became of a unit, where something was missing; whether the method is to be stopped."""
-        probes, asked = self.missing(unit), {probe.id for probe in self.asked(unit)}
+        probes = self.missing(unit)
         if not probes:
             return False
-        mine = self.row.answered(_part(done, asked), probes)
-        result = _result(unit, mine, self.row.manifest.key, self._known.get(unit.key))
-        self._journal.append(unit.key, result.model_dump(mode="json"))
+        mine = _part(done, {self.row.form(probe).id: probe for probe in probes})
+        result = _result(unit, mine, self.row.manifest.key, self.known.get(unit.key))
+        self.journal.append(unit.key, result.model_dump(mode="json"))
         self.computed += mine.answers
         return self.tally.count(result, mine)
 
@@ -199,13 +194,19 @@ class BegunRow:
         )
 
 
-def _part(done: JobResult, ids: Set[str]) -> JobResult:
-    """The part of a result that answers some of its probes, with its share of the time of scoring."""
-    answers = [answer for answer in done.answers if answer.probe in ids]
-    share = len(ids) / len(done.job.probes)
-    prompts = [one for one in done.notes.get(REWRITTEN, ()) if not ids.isdisjoint(one["probes"])]
+def _part(done: JobResult, probes: Mapping[str, Probe]) -> JobResult:
+    """The part of a result that answers some probes, each answer under the id of the probe itself.
+
+    Args:
+        done: The result.
+        probes: By the id of the form in which they were asked.
+    """
+    answers = [a.model_copy(update={"probe": probes[a.probe].id}) for a in done.answers if a.probe in probes]
+    share = len(probes) / len(done.job.probes)
+    prompts = [one for one in done.notes.get(REWRITTEN, ()) if not probes.keys().isdisjoint(one["probes"])]
     notes = {**done.notes, **({REWRITTEN: prompts} if prompts else {})}
-    return done._replace(answers=answers, notes=notes, seconds_score=done.seconds_score * share)
+    job = done.job._replace(probes=tuple(probes.values()))
+    return done._replace(job=job, answers=answers, notes=notes, seconds_score=done.seconds_score * share)
 
 
 def _same_edits(rows: Sequence[RunRow], choices: Mapping[str, EditorChoice]) -> list[list[RunRow]]:
@@ -313,7 +314,8 @@ class Runner:
                 )
 
                 def asked(unit: WorkUnit) -> tuple[Probe, ...]:
-                    return tuple({probe.id: probe for one in begun for probe in one.asked(unit)}.values())
+                    forms = (one.row.form(probe) for one in begun for probe in one.missing(unit))
+                    return tuple({probe.id: probe for probe in forms}.values())
 
                 for unit, done in regime.run(todo, asked, context):
                     ended = [one.take(unit, done) for one in begun]
@@ -333,12 +335,12 @@ class Runner:
         with Journal(folder.journal, write=True) as journal:
             known = {u.key: CaseResult.model_validate(journal[u.key]) for u in units if u.key in journal}
             tally = RowCounts(row.name, self._on_event, len(units), self.config.max_failures)
-            begun = BegunRow(row, folder, journal, known, specificity, tally, self._missing)
+            begun = BegunRow(row, folder, journal, known, specificity, tally, retry=self._retry)
             todo = [unit for unit in units if begun.missing(unit)]
             if todo:
                 config = self.config.model_dump(mode="json")
                 folder.begin(row.manifest, config=config, environment=self._environment)
-                todo = self._take_cached(row, todo, begun.missing, known, folder, journal)
+                todo = self._take_cached(begun, todo)
             left = {unit.key for unit in todo}
             tally.begin(sum(r.error is not None for k, r in known.items() if k not in left), len(units) - len(todo))
             yield begun
@@ -358,45 +360,29 @@ class Runner:
         leaders = regime.leaders(units, cases)
         return {unit.key: drawn[unit.case.key] for unit in units if unit.key in leaders}
 
-    def _missing(self, probes: tuple[Probe, ...], before: CaseResult | None) -> tuple[Probe, ...]:
-        """Probes without an answer; none if the unit failed and failures are not to be done again."""
-        if before is None:
-            return probes
-        if before.error is not None and not self._retry:
-            return ()
-        have = {a.probe for a in before.answers if not (self._retry and a.error is not None)}
-        return tuple(p for p in probes if p.id not in have)
-
-    def _take_cached(
-        self,
-        row: RunRow,
-        todo: Sequence[WorkUnit],
-        missing: Callable[[WorkUnit], tuple[Probe, ...]],
-        known: dict[str, CaseResult],
-        folder: EditorFolder,
-        journal: Journal,
-    ) -> list[WorkUnit]:
+    def _take_cached(self, begun: BegunRow, todo: Sequence[WorkUnit]) -> list[WorkUnit]:
         """Put cached answers among the known ones; returns the units that still lack some.
 
         Requests of a control condition and of a method that reads the whole split depend on other cases: nothing is
         taken over there.
         """
+        row = begun.row
         if row.variant is not None or row.editor.wants_split(plain_params(row.editor)):
             return list(todo)
         taken, left = [], []
         for unit in todo:
-            cached = self._cached.find(row.manifest, unit.case, missing(unit), unedited=row.unedited)
+            cached = self._cached.find(row.manifest, unit.case, begun.missing(unit), unedited=row.unedited)
             if cached is not None:
-                before = known.get(unit.key)
+                before = begun.known.get(unit.key)
                 if before is not None:
                     cached = cached.model_copy(update={"answers": (*before.answers, *cached.answers)})
-                known[unit.key] = cached
+                begun.known[unit.key] = cached
                 taken.append(cached)
-            if missing(unit):
+            if begun.missing(unit):
                 left.append(unit)
             elif cached is not None:
-                journal.append(unit.key, cached.model_dump(mode="json"))
-        self._cached.note(folder, row.manifest, taken)
+                begun.journal.append(unit.key, cached.model_dump(mode="json"))
+        self._cached.note(begun.folder, row.manifest, taken)
         return left
 
     def _write(self, rows: Sequence[RunRow], *, started: str, finished: str | None) -> None:

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from functools import cache
 from typing import Any
 
@@ -123,3 +124,18 @@ def replace_everywhere(monkeypatch: pytest.MonkeyPatch, real: Callable[..., Any]
     assert patched, f"{real.__name__} is imported nowhere"
     for module in patched:
         monkeypatch.setattr(module, real.__name__, other)
+
+
+CHAT = "{% for m in messages %}<s>{{ m.role }}: {{ m.content }}\n{% endfor %}assistant:\n"
+"""A chat template."""
+
+
+@contextmanager
+def chatting(template: str = CHAT) -> Iterator[LM]:
+    """A random Llama whose tokenizer, which other tests share, has a chat template meanwhile."""
+    lm = make("llama", max_position_embeddings=300)
+    lm.tokenizer.chat_template = template
+    try:
+        yield lm
+    finally:
+        lm.tokenizer.chat_template = None

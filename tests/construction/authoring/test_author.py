@@ -236,7 +236,7 @@ def test_a_question_that_was_dropped_since_does_not_have_the_others_read_anew():
     said = Verdict(key="v/1", item_id=question, by="blind_asked@1", label="drop", reason="nobody asks this")
     again, asked_again = verifier()
     outcome = make(author_of(answers(), reader=again, dropped={question: said})[0])
-    assert asked_again[0].messages == asked[0].messages, "the reply on record serves"
+    assert asked_again[0].messages == asked[0].messages, "the reply in the journal serves"
     assert [bool(q.scripts) for q in outcome.questions()] == [False, True]
 
 

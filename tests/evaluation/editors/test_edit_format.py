@@ -15,9 +15,8 @@ from evaluation.models.language_model import LM
 from schemas.core.errors import DataError, ModelError
 from schemas.probes import ScoreProbe
 from tests.contracts.test_editors import FACTS, PROBES, editor
-from tests.support.tiny import make
+from tests.support.tiny import chatting, make
 
-CHAT = "{% for m in messages %}<s>{{ m.role }}: {{ m.content }}\n{% endfor %}assistant:\n"
 WITH_FORMAT = [
     name for name in EDITORS.names() if issubclass(EDITORS.get(name).Params, FactFormat) and name != "mend_doc"
 ]
@@ -25,10 +24,8 @@ WITH_FORMAT = [
 
 @pytest.fixture
 def lm() -> Iterator[LM]:
-    lm = make("llama", max_position_embeddings=300)
-    lm.tokenizer.chat_template = CHAT
-    yield lm
-    lm.tokenizer.chat_template = None
+    with chatting() as lm:
+        yield lm
 
 
 def test_the_methods_that_have_it() -> None:

@@ -11,18 +11,15 @@ from evaluation.inference.passes import EditedProbes
 from evaluation.inference.scoring import encode_probe, score
 from evaluation.models.language_model import LM
 from schemas.probes import ScoreProbe, chat_turns
-from tests.support.tiny import make
+from tests.support.tiny import CHAT, chatting, make
 
-CHAT = "{% for m in messages %}<s>{{ m.role }}: {{ m.content }}\n{% endfor %}assistant:\n"
 SCRIPT = "How do I fly to Peru?\nStep 1: Pack\nStep 2: Go to"
 
 
 @pytest.fixture
 def lm() -> Iterator[LM]:
-    lm = make("llama", max_position_embeddings=300)
-    lm.tokenizer.chat_template = CHAT
-    yield lm
-    lm.tokenizer.chat_template = None
+    with chatting() as lm:
+        yield lm
 
 
 def probe(prompt: str, *targets: str, chat: bool = True) -> ScoreProbe:
