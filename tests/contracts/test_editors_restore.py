@@ -20,6 +20,9 @@ from tests.contracts.test_editors import PROBES, editor, requests_of, support_of
 from tests.support.tiny import make
 
 EDITS = 100
+MOST = 400
+"""Edits at most: some moments (a delta put on) never come for methods without one, so more may be drawn."""
+MOMENTS = ("making", "putting on", "scoring", "inside")
 ERRORS = (KeyboardInterrupt, RuntimeError)
 
 
@@ -55,16 +58,20 @@ def test_weights_after_100_random_edits(kind: str, tmp_path: Path) -> None:
         mapping[method] = editor(method, lm, tmp_path)
         mapping[method].prepare(support_of(method))
     counts: Counter[str] = Counter()
-    for _ in range(EDITS):
+    enough = False
+    for number in range(MOST):
+        enough = all(counts[moment] >= 5 for moment in (*MOMENTS, "went through"))
+        if enough and number >= EDITS:
+            break
         method, error = draw.choice(EDITORS.names()), draw.choice(ERRORS)
         facts = draw.sample(requests_of(method), draw.randint(1, 3))
-        moment = draw.choice(["none", "making", "putting on", "scoring", "inside"])
+        moment = draw.choice(["none", *MOMENTS])
         answer = broken_off(lm, mapping[method], facts, moment, error, draw)
         counts[moment if answer else "went through"] += 1
         assert lm.weights_digest() == digest, (method, moment, error)
         assert not any(m._forward_hooks or m._forward_pre_hooks for m in lm.model.modules()), (method, moment)
         assert not any(p.requires_grad or p.grad is not None for p in lm.model.parameters()), (method, moment)
-    assert all(counts[m] >= 5 for m in ("making", "putting on", "scoring", "inside", "went through")), counts
+    assert enough, counts
     assert score(lm, PROBES) == before and torch.equal(torch.random.get_rng_state(), state)
 
 
