@@ -318,8 +318,8 @@ def test_a_comparison_by_keys_whatever_the_mouse_did_before(db: RatingsDB, store
 
 @pytest.mark.slow
 @pytest.mark.parametrize("size", [(1366, 768), (390, 844)], ids=["desk", "phone"])
-def test_adjudication_by_keys_on_one_screen(db: RatingsDB, store: Store, visit: Visit, size: tuple[int, int]) -> None:
-    """All that a decision needs is in sight without scrolling the page, and no mouse is needed for it."""
+def test_adjudication_by_keys_on_one_screen_or_a_page_that_scrolls(db: RatingsDB, store: Store, visit: Visit, size: tuple[int, int]) -> None:
+    """At a desk all that a decision needs is in sight; on a phone the page scrolls. No mouse is needed for it."""
     pilot(db, store, "ann", "bob", task="rate_script")
     items = sorted({a.item for a in db.assignments("pilot")})
     for n, item in enumerate(items[:2]):
@@ -334,10 +334,20 @@ def test_adjudication_by_keys_on_one_screen(db: RatingsDB, store: Store, visit: 
     page.goto(page.url.partition("/progress")[0].rstrip("/") + "/adjudicate")
     page.get_by_text("2 items with a disagreement, 0 decided").wait_for()
     listening(page)
-    for by_text in (page.get_by_text("because of bob"), *page.get_by_role("radiogroup").all(),
-                 page.get_by_role("button", name="Save decision")):  # fmt: skip
-        box = by_text.bounding_box()
-        assert box is not None and box["y"] >= 0 and box["y"] + box["height"] <= size[1] + 1
+    needed = [page.get_by_text("because of bob"), *page.get_by_role("radiogroup").all()]
+    needed.append(page.get_by_role("button", name="Save decision"))
+    for number in range(3):
+        assert page.locator(".st-key-decision .se-ends").nth(number).is_visible(), "the anchors of each scale"
+    if size[0] > 640:
+        for part in needed:
+            box = part.bounding_box()
+            assert box is not None and box["y"] >= 0 and box["y"] + box["height"] <= size[1] + 1
+    else:
+        for part in (page.locator(".se-judged"), page.locator(".se-judged .se-item")):
+            assert part.evaluate("e => e.scrollHeight <= e.clientHeight + 1"), "the text is whole, the page scrolls"
+        for part in needed:
+            part.scroll_into_view_if_needed()
+            assert part.is_visible()
     page.keyboard.press("Alt+ArrowRight")  # the second item
     page.locator(f'[data-item="{items[1]}"]').wait_for(state="attached")
     listening(page)
