@@ -167,7 +167,7 @@ def test_one_method_has_no_difference_and_never_stops() -> None:
 
 @pytest.mark.slow
 @pytest.mark.timeout(1800)
-@pytest.mark.parametrize(("aspects", "overlap", "studies"), [(1, 2, 150), (3, 2, 60)])
+@pytest.mark.parametrize(("aspects", "overlap", "studies"), [(1, 2, 80), (3, 2, 30)])
 def test_intervals_cover(aspects: int, overlap: int, studies: int) -> None:
     """Of 95 % intervals, 93 to 97 % hold the truth; three standard errors of the simulation are allowed for."""
     interval = coverage(cases=40, persons=4, methods=3, aspects=aspects, overlap=overlap, studies=studies, seed=1)

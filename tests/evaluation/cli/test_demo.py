@@ -158,7 +158,7 @@ def test_the_demo_of_events_from_end_to_end(tmp_path: Path, monkeypatch: pytest.
 @pytest.mark.slow
 @pytest.mark.timeout(1500)  # on a machine that does much else
 def test_the_demo_of_documents_from_end_to_end(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """The real thing on two documents, offline: constructed, specificity drawn, run, reported; and resumed.
+    """The real thing on a document, offline: constructed, specificity drawn, run, reported; and resumed.
 
     Without MEMIT, which takes minutes a document here; it has tests of its own. Two fifths of the demo's questions.
     """
@@ -166,7 +166,7 @@ def test_the_demo_of_documents_from_end_to_end(tmp_path: Path, monkeypatch: pyte
     monkeypatch.setattr("evaluation.cli.demo.POOL_STEP", 13)
     monkeypatch.setattr(parsing, "parser_is_there", lambda: False)
     out = tmp_path / "d"
-    words = ["demo", "--documents", "--out", str(out), "--limit", "2"]
+    words = ["demo", "--documents", "--out", str(out), "--limit", "1"]
     result = CliRunner().invoke(scedit.commands.cli, words, catch_exceptions=False)
     assert result.exit_code == 0, result.output
     page = (out / "report.html").read_text(encoding="utf-8")
