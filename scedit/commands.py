@@ -72,12 +72,9 @@ COMMANDS: dict[str, Command | Group] = {
     "split errata list": Command("curation.cli.releases:errata_list", "List errata, and whether they still apply."),
     "split sample": Group(
         "Have people judge a random sample of a split.",
-        "split sample draw mine --store my.duckdb --person ann --person bob --out sheets",
+        "split sample draw mine --store my.duckdb",
     ),
-    "split sample draw": Command(
-        "curation.cli.releases:draw", "Draw a sample and write a blind sheet for each person."
-    ),
-    "split sample import": Command("curation.cli.releases:import_", "Read the filled sheets into the store."),
+    "split sample draw": Command("curation.cli.releases:draw", "Draw a sample and keep it in the store."),
     "split sample report": Command("curation.cli.releases:report", "Report acceptance and agreement."),
     "split partition": Command("curation.cli.overlap:partition", "Divide a split into parts that share nothing."),
     "split overlap": Command("curation.cli.overlap:overlap", "Check what two collections share."),
@@ -94,6 +91,9 @@ COMMANDS: dict[str, Command | Group] = {
     "annotate new": Command("annotation_ui.cli.campaigns:new", "Create a campaign, or add new items to one."),
     "annotate invite": Command("annotation_ui.cli.campaigns:invite", "Invite raters and leads."),
     "annotate assign": Command("annotation_ui.cli.campaigns:assign", "Assign a campaign's items to the raters."),
+    "annotate sheets": Command(
+        "annotation_ui.cli.campaigns:sheets", "Write a sheet for each rater, to answer offline."
+    ),
     "annotate status": Command("annotation_ui.cli.campaigns:status", "Show each rater's progress."),
     "annotate serve": Command("annotation_ui.cli.serve:serve", "Serve the rating app on this machine."),
     "annotate label-studio": Group(

@@ -10,10 +10,12 @@ from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 from annotation_ui.campaigns.campaign import campaign_task, form_task, task_of
 from annotation_ui.ratings.database import RatingsDB
+from annotation_ui.ratings.open_items import skips_of_campaign
 from annotation_ui.ratings.records import Adjudication, Assignment, CampaignItem, Revision
 from annotation_ui.tasks.base import RatingTask, TaskItem
 from annotation_ui.tasks.forms import Answers
 from curation.files.atomic import atomic_file
+from curation.quality.sample import keep_people
 from schemas.core.errors import DataError
 from schemas.core.records import Record
 from schemas.lineage import Lineage
@@ -61,9 +63,7 @@ def settled_answers(
     answers_by_item: dict[str, dict[str, tuple[Answers, str]]] = defaultdict(dict)
     for r in current:
         answers_by_item[r.item][r.person] = (r.answers or {} if r.form == task.form.label else {}, r.saved_at)
-    people: dict[str, set[str]] = defaultdict(set)
-    for a in assigned:
-        people[a.item].add(a.person)
+    people = _people_by_item(assigned)
     out = []
     for key, placed in items.items():
         if placed.purpose != "real":
@@ -74,11 +74,22 @@ def settled_answers(
                 out.append(SettledItem(item, {decision.lead: decision.answers}, decision.saved_at, lead=True))
             continue
         answers = answers_by_item[key]
-        if not answers or people[key] - set(answers) or any(task.faults(item, one) for one, _ in answers.values()):
+        if (
+            not answers
+            or people.get(key, set()) - set(answers)
+            or any(task.faults(item, one) for one, _ in answers.values())
+        ):
             continue
         last = max(at for _, at in answers.values())
         out.append(SettledItem(item, {person: one for person, (one, _) in sorted(answers.items())}, last))
     return out
+
+
+def _people_by_item(assigned: Iterable[Assignment]) -> dict[str, set[str]]:
+    people: dict[str, set[str]] = defaultdict(set)
+    for a in assigned:
+        people[a.item].add(a.person)
+    return people
 
 
 STAGE = "annotation"
@@ -150,7 +161,11 @@ def import_campaign(db: RatingsDB, store: Store, name: str) -> ImportResult:
     result = import_answers(store, task, answers)
     judged = [task.judged(g.item) for g in answers if not g.lead]
     former = store.former(record for records in judged for record in records)
-    settled = settled_answers(task, items, current=current, assigned=db.assignments(name), decisions=decisions)
+    assigned = db.assignments(name)
+    if task.of_sample:
+        skipped = skips_of_campaign(db, name)
+        keep_people(store, _people_by_item(a for a in assigned if (a.person, a.item) not in skipped))
+    settled = settled_answers(task, items, current=current, assigned=assigned, decisions=decisions)
     return result._replace(
         new=result.new + _add_corrections(settled, store, task),
         rejected=(*result.rejected, *stray),

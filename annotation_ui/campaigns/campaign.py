@@ -5,7 +5,7 @@ from __future__ import annotations
 import random
 import re
 from collections import Counter, defaultdict
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from pydantic import field_validator
@@ -20,7 +20,7 @@ from annotation_ui.campaigns.control_items import (
 )
 from annotation_ui.ratings.database import RatingsDB
 from annotation_ui.ratings.open_items import answered_items, has_open_items, next_item, skipped_items, skips_of_campaign
-from annotation_ui.ratings.raters import list_raters, web_address
+from annotation_ui.ratings.raters import consents, list_raters, web_address
 from annotation_ui.ratings.records import Assignment, Campaign, CampaignItem, Revision
 from annotation_ui.tasks import TASKS
 from annotation_ui.tasks.base import RatingTask, TaskItem
@@ -501,6 +501,42 @@ def refuse_unshared(db: RatingsDB, campaign: Campaign) -> None:
                 f"'{earlier.name}' comes before '{campaign.name}' and is not assigned",
                 fix=f"run: scedit annotate assign {earlier.name}",
             )
+
+
+def refuse_outside_app(db: RatingsDB, campaign: Campaign, raters: Collection[str]) -> None:
+    """Refuse to give out, in Label Studio or as sheets, what cannot be rated there as it should be.
+
+    Neither can tell a trainee the right answer, so training items stay in the rating app and come first. Nor can they
+    record that somebody agreed to the consent text, so that is done there, too.
+
+    Args:
+        db: The ratings file.
+        campaign: What is to be given out.
+        raters: For whom.
+
+    Raises:
+        UserError: nothing is assigned, the form was changed, somebody has to finish another campaign first, has not
+            agreed to the consent text, or has training items left.
+    """
+    name = campaign.name
+    if not raters:
+        raise UserError(f"nothing of '{name}' is assigned", fix=f"run: scedit annotate assign {name}")
+    campaign_task(db, name)
+    items = db.items(name)
+    in_app = "have it done in the rating app first: scedit annotate serve"
+    for person in sorted(raters):
+        if first := waiting_for(db, campaign, person):
+            fix = "bring the answers to it into the ratings file first"
+            raise UserError(f"'{first}' comes first, and {person} has not finished it", where=name, fix=fix)
+        consent = str(campaign.settings.get("consent", ""))
+        if consent and consent not in consents(db, person):
+            what = f"{person} has not agreed to the consent text, and only the rating app can record it"
+            raise UserError(what, where=name, fix=in_app)
+        done = answered_items(db, name, person)
+        mine = [a.item for a in db.assignments(name, person) if items[a.item].purpose == "training"]
+        if left := sum(i not in done for i in mine):
+            what = f"{person} has {left} training items left, and only the rating app shows the right answers"
+            raise UserError(what, where=name, fix=in_app)
 
 
 def _tasks_before(task: str) -> tuple[str, ...]:

@@ -8,7 +8,7 @@ from typing import Any
 
 import click
 
-from curation.cli.options import json_option, json_options, store_option, writes
+from curation.cli.options import json_option, json_options, shared_option, store_option, writes
 from schemas.text.counting import counted
 
 DB = click.option(
@@ -163,6 +163,37 @@ def assign(name: str, db_path: Path, as_json: bool) -> None:
         click.echo(json.dumps({"campaign": name, "added": got.added, "taken_back": got.taken, **extra}))
     else:
         click.echo("\n".join([f"{got.added} assignments added, {got.taken} taken back.", *got.lines]))
+
+
+@click.command()
+@click.argument("name")
+@DB
+@click.option("--out", type=click.Path(path_type=Path), required=True, help="Folder for one sheet per rater.")
+@shared_option(
+    "--format", "form", type=click.Choice(["csv", "jsonl"]), default="csv", show_default=True, also="Of each sheet."
+)
+@writes(folders=("out",))
+@json_option
+def sheets(name: str, db_path: Path, out: Path, form: str, as_json: bool) -> None:
+    """Write a sheet for each rater of campaign NAME with the items that they have left, to answer without the app.
+
+    The first rows of a sheet say what each column asks and which values it takes. Filled sheets come back with scedit
+    annotate import. A sheet that is there already is never overwritten.
+
+    Example: scedit annotate sheets pilot --ratings r.sqlite --out sheets
+    """
+    from annotation_ui.campaigns.sheets import write_sheets
+    from annotation_ui.ratings.database import RatingsDB
+
+    with RatingsDB(db_path) as db:
+        written = write_sheets(db, name, out, form)
+    if as_json:
+        click.echo(json.dumps({"campaign": name, "sheets": {str(path): items for path, items in written.items()}}))
+        return
+    for path, items in written.items():
+        click.echo(f"{path}: {counted(items, 'item')}")
+    if not written:
+        click.echo(f"Nobody has items left in '{name}'.")
 
 
 @click.command()

@@ -15,49 +15,85 @@ from schemas.text.counting import counted
 if TYPE_CHECKING:
     from annotation_ui.agreement.method_means import MethodMeans
     from annotation_ui.agreement.report import TaskReport
+    from annotation_ui.campaigns.answer_import import ImportResult
     from curation.stats.bradley_terry import Strengths
 
 
 @click.command("import")
 @click.argument("name")
+@click.argument("sheets", type=click.Path(path_type=Path), nargs=-1)
 @DB
 @store_option()
+@click.option("--partial", is_flag=True, help="Take sheets that are not filled in to the end.")
 @click.option("--report", "report_path", type=click.Path(path_type=Path), help="Write what was rejected (JSON lines).")
 @writes("report_path")
 @json_option
-def import_(name: str, db_path: Path, store_path: Path, report_path: Path | None, as_json: bool) -> None:
+def import_(
+    name: str,
+    sheets: tuple[Path, ...],
+    db_path: Path,
+    store_path: Path,
+    partial: bool,
+    report_path: Path | None,
+    as_json: bool,
+) -> None:
     """Import the answers of campaign NAME into the store, each checked against its form; repeating adds what is new.
+
+    Filled SHEETS are read into the ratings file first: all or none, and the first fault is named by line.
 
     Example: scedit annotate import pilot --ratings r.sqlite --store my.duckdb
     """
     from annotation_ui.campaigns.answer_import import import_campaign
+    from annotation_ui.campaigns.sheets import fill_in
     from annotation_ui.ratings.database import RatingsDB
     from curation.files.atomic import write_text
     from curation.store.store import Store
 
     with RatingsDB(db_path) as db, Store.open(store_path, write=True) as store:
+        filled = fill_in(db, name, sheets, partial=partial)
         got = import_campaign(db, store, name)
-    lines = [json.dumps(r._asdict(), ensure_ascii=False) for r in got.rejected]
+    of_sheets = [
+        {
+            "sheet": str(path),
+            "person": sheet.person,
+            "answers": len(sheet.answers),
+            "new": len(sheet.changed),
+            "repeated": len(sheet.repeated),
+            "missing": len(sheet.missing),
+        }
+        for path, sheet in zip(sheets, filled, strict=True)
+    ]
+    refused = [r._asdict() for r in got.rejected]
     if report_path:
-        write_text(report_path, "".join(f"{line}\n" for line in lines), "the list", fix="name another --report")
+        lines = (json.dumps(row, ensure_ascii=False) + "\n" for row in refused)
+        write_text(report_path, "".join(lines), "the list", fix="name another --report")
     if as_json:
-        rows = [r._asdict() for r in got.rejected]
         counts = {"answers": got.answers, "new": got.new, "superseded": got.superseded, "outdated": got.outdated}
-        click.echo(json.dumps(counts | {"refused": rows}, ensure_ascii=False))
+        extra = {"sheets": of_sheets} if of_sheets else {}
+        click.echo(json.dumps({**counts, **extra, "refused": refused}, ensure_ascii=False))
     else:
-        click.echo(
-            f"{counted(got.answers, 'answer')}, {counted(got.new, 'record')} new in the store, "
-            f"{len(got.rejected)} rejected."
-        )
-        if got.superseded:
-            click.echo(f"  {counted(got.superseded, 'earlier or withdrawn answer')} left out.")
-        if got.outdated:
-            about = counted(got.outdated, "answer is", "answers are")
-            click.echo(f"  {about} about an earlier version of the text: they do not count for the new one.")
-        for r in got.rejected[:20]:
-            click.echo(f"  rejected: {r.person}, item {r.item}: {r.why}")
+        _print_import(got, of_sheets)
     if got.rejected:
         raise SystemExit(1)
+
+
+def _print_import(got: ImportResult, of_sheets: list[dict[str, Any]]) -> None:
+    for row in of_sheets:
+        click.echo(
+            "{sheet}: {answers} answers by {person}, {new} of them new, {repeated} answered again (the last answer "
+            "counts), {missing} missing".format(**row)
+        )
+    click.echo(
+        f"{counted(got.answers, 'answer')}, {counted(got.new, 'record')} new in the store, "
+        f"{len(got.rejected)} rejected."
+    )
+    if got.superseded:
+        click.echo(f"  {counted(got.superseded, 'earlier or withdrawn answer')} left out.")
+    if got.outdated:
+        about = counted(got.outdated, "answer is", "answers are")
+        click.echo(f"  {about} about an earlier version of the text: they do not count for the new one.")
+    for r in got.rejected[:20]:
+        click.echo(f"  rejected: {r.person}, item {r.item}: {r.why}")
 
 
 @click.command()

@@ -18,7 +18,7 @@ import httpx
 from label_studio_sdk import LabelStudio
 from label_studio_sdk.core.api_error import ApiError
 
-from annotation_ui.campaigns.campaign import campaign_task, form_task, waiting_for
+from annotation_ui.campaigns.campaign import form_task, refuse_outside_app
 from annotation_ui.label_studio.labeling_config import config_digest, label_config, task_data
 from annotation_ui.label_studio.validation import (
     PullResult,
@@ -28,7 +28,7 @@ from annotation_ui.label_studio.validation import (
     validate_annotations,
 )
 from annotation_ui.ratings.database import RatingsDB
-from annotation_ui.ratings.raters import consents, get_rater, list_raters
+from annotation_ui.ratings.raters import get_rater, list_raters
 from annotation_ui.ratings.records import Campaign
 from annotation_ui.tasks.base import RatingTask
 from curation.files.json_files import read_json
@@ -226,14 +226,16 @@ class LabelStudioSite:
             name: Of the campaign.
 
         Raises:
-            UserError: see ``refuse_push``.
+            UserError: see ``refuse_outside_app``.
         """
         campaign, items, assigned = db.campaign(name), db.items(name), db.assignments(name)
         task = form_task(campaign)
-        refuse_push(db, campaign, {a.person for a in assigned})
+        refuse_outside_app(db, campaign, {a.person for a in assigned})
         whose: dict[str, list[str]] = {}
         apart = self._needs_own_projects(db, campaign, task)
-        for a in (a for a in assigned if items[a.item].purpose != "training"):  # trained in the app, see refuse_push
+        for a in (
+            a for a in assigned if items[a.item].purpose != "training"
+        ):  # trained in the app, see refuse_outside_app
             whose.setdefault(a.person if apart else _EVERYBODY, []).append(a.item)
         projects, new, known = {}, 0, 0
         for owner, ids in whose.items():
@@ -378,43 +380,3 @@ def read_export(path: Path) -> list[Any]:
             "this is no list of tasks with annotations", where=str(path), fix="export as 'JSON', not JSON-MIN or CSV"
         )
     return tasks_or_none
-
-
-def refuse_push(db: RatingsDB, campaign: Campaign, raters: set[str]) -> None:
-    """Refuse to push what cannot be rated there as it should be.
-
-    Label Studio cannot tell a trainee the right answer, so training items stay in the rating app and come first. Nor
-    can it record that somebody agreed to the consent text, so that is done there, too.
-
-    Args:
-        db: The ratings file.
-        campaign: What is to be pushed.
-        raters: For whom.
-
-    Raises:
-        UserError: nothing is assigned, the form was changed, somebody has to finish another campaign first, has not
-            agreed to the consent text, or has training items left.
-    """
-    name = campaign.name
-    if not raters:
-        raise UserError(f"nothing of '{name}' is assigned", fix=f"run: scedit annotate assign {name}")
-    campaign_task(db, name)
-    items = db.items(name)
-    for person in sorted(raters):
-        if first := waiting_for(db, campaign, person):
-            raise UserError(f"'{first}' comes first, and {person} has not finished it", where=name, fix="pull it first")
-        consent = str(campaign.settings.get("consent", ""))
-        if consent and consent not in consents(db, person):
-            raise UserError(
-                f"{person} has not agreed to the consent text, and Label Studio cannot record it",
-                where=name,
-                fix="have them agree in the rating app first: scedit annotate serve",
-            )
-        done = {r.item for r in db.current_answers(name, person=person)}
-        mine = [a.item for a in db.assignments(name, person) if items[a.item].purpose == "training"]
-        if left := sum(i not in done for i in mine):
-            raise UserError(
-                f"{person} has {left} training items left, and Label Studio cannot show the right answers",
-                where=name,
-                fix="have them answered in the rating app first: scedit annotate serve",
-            )

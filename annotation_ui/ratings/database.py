@@ -183,7 +183,10 @@ class RatingsDB:
 
     @contextmanager
     def write_transaction(self) -> Iterator[sqlite3.Connection]:
-        """All or nothing; a full disk, a lock or a file that cannot be written is one sentence."""
+        """All or nothing, also of several in one; a full disk, a lock or an unwritable file is one sentence."""
+        if self.connection.in_transaction:
+            yield self.connection
+            return
         try:
             self.connection.execute("BEGIN IMMEDIATE")
             yield self.connection

@@ -18,6 +18,7 @@ from schemas.core.errors import StoreError, UserError
 from schemas.core.ids import digest
 from schemas.raters import PROGRAM_PREFIX, Rater
 from schemas.text.escaping import escape_line
+from schemas.text.spreadsheet_cells import safe_cell
 
 CHOICES = ("language", "highlight", "auto_save")
 """What a person can choose for the look of the app."""
@@ -78,9 +79,7 @@ def invite(db: RatingsDB, name: str, *, role: Role = "rater", synthetic: bool = 
     Raises:
         UserError: the name cannot stand in a verdict, or the person has another role.
     """
-    from curation.quality.sheets import check_people
-
-    check_people([name])
+    check_name(name)
     if synthetic != Rater.person(name).is_program:
         raise UserError(
             f"'{name}' is {'a program' if synthetic else 'a person'}",
@@ -97,6 +96,17 @@ def invite(db: RatingsDB, name: str, *, role: Role = "rater", synthetic: bool = 
         )
         db.connection.execute("DELETE FROM sessions WHERE person = ?", [name])
     return secret
+
+
+def check_name(name: str) -> None:
+    """Refuse a name that cannot stand in verdicts.
+
+    Raises:
+        UserError: it is empty, holds a space, slash or control character, or begins with a sign.
+    """
+    if not name or any(c.isspace() or c == "/" for c in name) or name != safe_cell(name):
+        allowed = "a name without spaces, slashes and control characters that begins with a letter or digit"
+        raise UserError(f"'{escape_line(name)}' cannot be a person's name here", allowed=allowed)
 
 
 def list_raters(db: RatingsDB) -> list[RaterAccount]:
@@ -202,10 +212,8 @@ def check_invitations(db: RatingsDB, names: Sequence[str]) -> None:
     Raises:
         UserError: a name cannot stand in a verdict, is a program's, or belongs to a lead.
     """
-    from curation.quality.sheets import check_people
-
-    check_people(list(dict.fromkeys(names)))
     for name in names:
+        check_name(name)
         if Rater.person(name).is_program:
             raise UserError(f"'{name}' is a program", allowed=f"names that do not begin with '{PROGRAM_PREFIX}'")
         known = _row(db, name)

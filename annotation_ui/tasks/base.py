@@ -49,6 +49,7 @@ class RatingTask(ABC):
         level: Scale level of its questions, for agreement: ``nominal`` or ``ordinal``.
         after: Tasks that come before it where both are asked of the same items: it shows what would bias them.
         same_people: Campaigns of one group assign items alike, so that one person answers all of them.
+        of_sample: Its items are a quality sample, whose report counts the answers that are missing.
         source_hint: What to do where a store has nothing for it.
         sets: Fields of several choices whose sets are compared, too (Jaccard index).
         numbers: Numbers that stand for the answers of a ``one`` field, by field; without them they count from 0.
@@ -61,6 +62,7 @@ class RatingTask(ABC):
     level: ClassVar[str] = "nominal"
     after: ClassVar[tuple[str, ...]] = ()
     same_people: ClassVar[bool] = False
+    of_sample: ClassVar[bool] = False
     sets: ClassVar[tuple[str, ...]] = ()
     numbers: ClassVar[Numbers] = {}
     source_hint: ClassVar[str] = "construct or import script prompts first: scedit construct"

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, ClassVar
 
 from annotation_ui.tasks.base import Numbers, RatingTask, TaskItem, join_reasons
@@ -116,28 +116,25 @@ class QualitySample(RatingTask):
 
     about = "Judge the quality sample of a split by the paper's three criteria"
     form = read_form("quality")
+    of_sample = True
 
     def items(self, store: Store) -> Iterator[TaskItem]:
-        """The items of the samples that the store knows; all prompts of edited facts where none was drawn yet."""
+        """The items of the sample drawn last, as the split has them; without one, all prompts of edited facts."""
         from curation.quality.sample import samples
 
-        drawn = {d.item_id: d.stratum for sample in samples(store) for d in sample.items}
-        for fact, prompt in edited_prompts(store):
-            if drawn and prompt.id not in drawn:
-                continue
-            pair = _pair(store, prompt.question)
-            yield TaskItem(
-                id=prompt.id,
-                case=fact.key,
-                stratum=drawn.get(prompt.id, f"{fact.relation.id} {fact.change}"),
-                shown={
-                    "edit": edit_text(fact),
-                    "question": question_of(store, prompt),
-                    "cut": prompt.text + prompt.separator.rstrip(" "),
-                    **({"before": raw_text(pair[0].text), "after": raw_text(pair[1].text)} if pair else {}),
-                },
-                related=tuple(g.id for g in pair) if pair else (),
-            )
+        drawn = samples(store)
+        if not drawn:
+            for fact, prompt in edited_prompts(store):
+                questions = [question_of(store, prompt)]
+                yield _quality_item(store, prompt.id, fact, (prompt,), questions, f"{fact.relation.id} {fact.change}")
+            return
+        strata = {d.item_id: d.stratum for d in drawn[-1].items}
+        for case in store.open_split(drawn[-1].split).cases:
+            texts = {q.key: q.text for q in case.questions}
+            for item_id, prompts in ((case.id, case.prompts), *((p.id, (p,)) for p in case.prompts)):
+                if item_id in strata:
+                    questions = [texts.get(p.question or "", p.text.split("\n", 1)[0]) for p in prompts]
+                    yield _quality_item(store, item_id, case.fact, prompts, questions, strata[item_id])
 
     def records(self, item: TaskItem, answers: Answers, *, person: str) -> list[Record]:
         """``keep`` or ``drop``, and each answer; the second says whether two scripts were compared or imagined."""
@@ -146,6 +143,25 @@ class QualitySample(RatingTask):
             v.model_copy(update=basis) if isinstance(v, Verdict) and v.check == "quality_change" else v
             for v in super().records(item, answers, person=person)
         ]
+
+
+def _quality_item(
+    store: Store, item_id: str, fact: Fact, prompts: Sequence[ScriptPrompt], questions: Sequence[str], stratum: str
+) -> TaskItem:
+    """A prompt, or a case with all its prompts, as people judge it; scripts are shown beside a single prompt."""
+    pair = _pair(store, prompts[0].question) if len(prompts) == 1 else None
+    return TaskItem(
+        id=item_id,
+        case=fact.key,
+        stratum=stratum,
+        shown={
+            "edit": edit_text(fact),
+            "question": "\n\n".join(dict.fromkeys(questions)),
+            "cut": "\n\n".join(p.text + p.separator.rstrip(" ") for p in prompts),
+            **({"before": raw_text(pair[0].text), "after": raw_text(pair[1].text)} if pair else {}),
+        },
+        related=tuple(g.id for g in pair) if pair else (),
+    )
 
 
 def _pair(store: Store, question: str | None) -> tuple[GeneratedScript, GeneratedScript] | None:

@@ -16,10 +16,10 @@ from curation.cli.options import (
     store_option,
     writes,
 )
+from curation.quality.report import report as make_report
+from curation.quality.report import summary, text
 from curation.quality.sample import draw as take
-from curation.quality.sample import keep_sample, sample_named, sheet, strata_counts
-from curation.quality.sheets import check_people, import_sheets, sheet_path, summary, text, write_sheet
-from curation.quality.sheets import report as make_report
+from curation.quality.sample import keep_sample, sample_named, strata_counts
 from curation.rules.release import compare
 from curation.rules.release import release as make
 from curation.shipped import named_split
@@ -198,8 +198,6 @@ def release(
 @click.command()
 @click.argument("name")
 @store_option()
-@click.option("--out", type=_PATH, required=True, help="Folder for one sheet per person.")
-@click.option("--person", "people", multiple=True, required=True, help="Who judges; repeat it for each person.")
 @click.option("--percent", type=float, default=10.0, show_default=True, help="How much of the split (the paper: 10).")
 @click.option(
     "--unit",
@@ -216,76 +214,28 @@ def release(
     help="Minimum number of items per stratum.",
 )
 @seed_option(also="Another one draws other items.")
-@shared_option(
-    "--format", "form", type=click.Choice(["jsonl", "csv"]), default="jsonl", show_default=True, also="Of each sheet."
-)
-@writes(folders=("out",))
 @json_option
 def draw(
-    name: str,
-    store_path: Path,
-    out: Path,
-    people: tuple[str, ...],
-    percent: float,
-    unit: str,
-    min_per_stratum: int,
-    seed: int,
-    form: str,
-    as_json: bool,
+    name: str, store_path: Path, percent: float, unit: str, min_per_stratum: int, seed: int, as_json: bool
 ) -> None:
-    """Draw a stratified sample of the split NAME and write a blind sheet for every person.
+    """Draw a stratified sample of the split NAME and keep it, with its probabilities, in the store.
 
-    The same command draws the same items. The sampling probabilities are kept in the store.
+    The same command draws the same items. Campaigns of the rating task quality ask about the sample drawn last.
 
-    Example: scedit split sample draw mine --store my.duckdb --person ann --person bob --out sheets --format csv
+    Example: scedit split sample draw mine --store my.duckdb
     """
-    check_people(people)
     with Store.open(store_path, write=True) as store:
-        split = store.open_split(name)
         drawn = take(
-            split, unit="case" if unit == "case" else "prompt", percent=percent, min_per_stratum=min_per_stratum,
-            number=seed, people=people,
+            store.open_split(name), unit="case" if unit == "case" else "prompt", percent=percent,
+            min_per_stratum=min_per_stratum, number=seed,
         )  # fmt: skip
-        for person in people:
-            write_sheet(sheet(drawn, split.cases, person), sheet_path(out, person, form))
         keep_sample(store, drawn)
     row = {"sample": drawn.name, "items": len(drawn.items), "population": drawn.population}
     if as_json:
         click.echo(json.dumps({**row, "strata": strata_counts(drawn)}, ensure_ascii=False))
         return
-    number = f"{len(drawn.items):,} of {counted(drawn.population, unit)}"
-    click.echo(f"sample {drawn.name}: {number}, {counted(len(people), 'sheet')} in {out}")
-
-
-@click.command("import")
-@click.argument("sheets", type=_PATH, nargs=-1, required=True)
-@store_option()
-@click.option("--partial", is_flag=True, help="Take a sheet that is not filled in to the end.")
-@json_options
-def import_(sheets: tuple[Path, ...], store_path: Path, partial: bool, as_json: bool) -> None:
-    """Read filled SHEETS back as verdicts; all or nothing, and every fault is named by line.
-
-    Example: scedit split sample import sheets/ann.csv sheets/bob.csv --store my.duckdb
-    """
-    with Store.open(store_path, write=True) as store:
-        filled = import_sheets(store, sheets, partial=partial)
-    for path, f in zip(sheets, filled, strict=True):
-        items = sum(v.label is not None for v in f.verdicts)
-        counts = {
-            "sheet": str(path),
-            "person": f.person,
-            "items": items,
-            "dropped": sum(v.label == "drop" for v in f.verdicts),
-            "repeated": len(f.repeated),
-            "missing": len(f.missing),
-        }
-        if as_json:
-            click.echo(json.dumps({**counts, "repeated_items": f.repeated}, ensure_ascii=False))
-        else:
-            click.echo(
-                f"{path}: {counted(items, 'item')} by {f.person}, {counts['dropped']} not accepted, "
-                f"{counts['repeated']} answered again (the last answer holds), {counts['missing']} missing"
-            )
+    click.echo(f"sample {drawn.name}: {len(drawn.items):,} of {counted(drawn.population, unit)}")
+    click.echo(f"Next: scedit annotate new NAME --task quality --store {store_path} --ratings FILE")
 
 
 @click.command()

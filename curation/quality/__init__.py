@@ -1,1 +1,1 @@
-"""The human quality sample of a split: draw, sheets, report."""
+"""The human quality sample of a split: draw and report."""

@@ -10,7 +10,7 @@ from __future__ import annotations
 import math
 import random
 from collections import Counter, defaultdict
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from typing import Any, Literal, NamedTuple
 
 from curation.splits.split_file import Split
@@ -19,28 +19,14 @@ from schemas.cases import Case
 from schemas.core.clock import now
 from schemas.core.errors import UserError
 from schemas.core.ids import content_id, seed
-from schemas.facts import Fact
 from schemas.lineage import Lineage
-from schemas.scripts import ScriptPrompt
-from schemas.text.counting import counted
 
 STAGE = "quality_sample"
 Unit = Literal["prompt", "case"]
 
 
-class Criterion(NamedTuple):
-    """A question put to people; ``name`` is the column of the answer, ``asks`` is what they read."""
-
-    name: str
-    asks: str
-
-
-CRITERIA = (
-    Criterion("question", "Is the script question meaningful?"),
-    Criterion("change", "Would a good script differ clearly before and after the edit?"),
-    Criterion("cut", "Does the text up to the cut lead to the object as its continuation?"),
-)
-"""The criteria of ScEdit B.2.2 in our words."""
+CRITERIA = ("question", "change", "cut")
+"""The criteria of ScEdit B.2.2, as the fields of the rating task ``quality`` name them."""
 
 
 class SampledItem(NamedTuple):
@@ -52,6 +38,7 @@ class SampledItem(NamedTuple):
         case: Key of its case.
         stratum: Relation, change and step.
         probability: With which it came into the sample.
+        people: Who was asked about it, by the last import of a campaign's answers.
     """
 
     item_id: str
@@ -59,6 +46,7 @@ class SampledItem(NamedTuple):
     case: str
     stratum: str
     probability: float
+    people: tuple[str, ...] = ()
 
 
 class Sample(NamedTuple):
@@ -70,7 +58,6 @@ class Sample(NamedTuple):
     unit: Unit
     population: int
     items: tuple[SampledItem, ...]
-    people: tuple[str, ...] = ()
 
 
 class StratumShare(NamedTuple):
@@ -123,7 +110,6 @@ def draw(
     percent: float = 10.0,
     min_per_stratum: int = 0,
     number: int = 0,
-    people: Sequence[str] = (),
 ) -> Sample:
     """Draw a sample of a split's own script prompts (not those of neighbours) or of its cases.
 
@@ -133,7 +119,6 @@ def draw(
         percent: How much, in percent; the paper took 10.
         min_per_stratum: Items from every stratum at the least.
         number: Draw another sample of the same split with another number.
-        people: Who judges.
 
     Raises:
         UserError: nothing to draw from, or a percentage outside 0 to 100.
@@ -157,7 +142,7 @@ def draw(
     ]
     population = sum(map(len, strata.values()))
     label = f"{split.name}@{split.version}"
-    return Sample(name, label, split.digest, unit, population, tuple(items), tuple(people))
+    return Sample(name, label, split.digest, unit, population, tuple(items))
 
 
 def _units(case: Case, unit: Unit) -> list[tuple[str, str, str]]:
@@ -169,35 +154,41 @@ def _units(case: Case, unit: Unit) -> list[tuple[str, str, str]]:
 
 
 def keep_sample(store: Store, sample: Sample) -> None:
-    """Record a sample in the lineage of its items; drawing it again adds nothing, or people who are asked later."""
-    made_at = now()
-    detail = {**sample._asdict(), "people": list(sample.people)}
-    del detail["items"]
-    request = f"sample/{sample.name}/{','.join(sample.people)}"
-    lines = [
-        Lineage(
-            item_id=d.item_id, stage=STAGE, made_at=made_at, request=request, detail={**detail, "item": d._asdict()}
-        )
-        for d in sample.items
-    ]
+    """Record a sample in the lineage of its items; drawing it again adds nothing."""
+    store.put([], [_line(sample, item, now("milliseconds")) for item in sample.items])
+
+
+def keep_people(store: Store, people: Mapping[str, Iterable[str]]) -> None:
+    """Record who was asked about items (by content id), in place of what was recorded before."""
+    at, lines = now("milliseconds"), []
+    for sample in samples(store):
+        for item in sample.items:
+            asked = tuple(sorted(people.get(item.item_id, item.people)))
+            if asked != item.people:
+                lines.append(_line(sample, item._replace(people=asked), at, request=f"{at}/"))
     store.put([], lines)
 
 
+def _line(sample: Sample, item: SampledItem, at: str, *, request: str = "") -> Lineage:
+    detail = {**sample._asdict(), "item": item._asdict(), "people": list(item.people)}
+    del detail["items"], detail["item"]["people"]
+    request = f"sample/{sample.name}/{request}{','.join(item.people)}"
+    return Lineage(item_id=item.item_id, stage=STAGE, made_at=at, request=request, detail=detail)
+
+
 def samples(store: Store, *, digest: str | None = None) -> list[Sample]:
-    """The samples that the store knows, in order of their names; with ``digest``, those of one split's cases."""
+    """The samples that the store knows, the one drawn last at the end; with ``digest``, those of one split's cases."""
     details: dict[str, dict[str, Any]] = {}
     items: dict[str, dict[str, SampledItem]] = defaultdict(dict)
-    people: dict[str, dict[str, None]] = defaultdict(dict)
+    drawn_at: dict[str, str] = {}
     for line in store.lineages(stage=STAGE):
         detail = dict(line.detail)
-        item, raters, name = SampledItem(**detail.pop("item")), detail.pop("people"), detail["name"]
+        item, name = SampledItem(**detail.pop("item"), people=tuple(detail.pop("people"))), detail["name"]
         if digest is None or detail["digest"] == digest:
             details[name], items[name][item.item_id] = detail, item
-            people[name] |= dict.fromkeys(raters)
-    return [
-        Sample(**details[n], people=tuple(sorted(people[n])), items=tuple(sorted(items[n].values())))
-        for n in sorted(details)
-    ]
+            drawn_at[name] = min(line.made_at, drawn_at.get(name, line.made_at))
+    names = sorted(details, key=lambda name: (drawn_at[name], name))
+    return [Sample(**details[n], items=tuple(sorted(items[n].values()))) for n in names]
 
 
 def sample_named(store: Store, name: str) -> Sample:
@@ -215,45 +206,6 @@ def sample_named(store: Store, name: str) -> Sample:
             fix="draw one with: scedit split sample draw" if not known else None,
         )
     return matches[0]
-
-
-def sheet(sample: Sample, cases: Iterable[Case], person: str) -> list[dict[str, Any]]:
-    """The rows of one person's file, in an order of their own, without strata, verdicts or others' answers.
-
-    Each row carries what is needed to judge, and for every criterion an answer (yes or no) and a reason to fill in.
-    """
-    wanted = {d.item_id for d in sample.items}
-    rows = []
-    for case in cases:
-        for record in (case.prompts if sample.unit == "prompt" else (case,)):  # fmt: skip
-            if record.id in wanted:
-                wanted.discard(record.id)
-                rows.append({"sample": sample.name, "person": person, "item": record.id, **_shown_fields(case, record)})
-    if wanted:
-        raise UserError(
-            f"{counted(len(wanted), 'sampled item is', 'sampled items are')} not in these cases",
-            where=sample.split,
-            fix="give the sampled split",
-        )
-    random.Random(seed(sample.name, person, "order")).shuffle(rows)
-    blank = {c.name + end: "" for c in CRITERIA for end in ("", "_reason")}
-    return [{"n": n, **row, **blank} for n, row in enumerate(rows, 1)]
-
-
-def _shown_fields(case: Case, record: ScriptPrompt | Case) -> dict[str, str]:
-    prompts = case.prompts if isinstance(record, Case) else (record,)
-    question_texts = {q.key: q.text for q in case.questions}
-    questions = [question_texts.get(p.question or "", p.text.split("\n", 1)[0]) for p in prompts]
-    return {
-        "edit": _edit(case.fact),
-        "script_question": "\n\n".join(dict.fromkeys(questions)),
-        "text_up_to_the_cut": "\n\n".join(p.text + p.separator for p in prompts),
-        "object": " / ".join(dict.fromkeys(p.targets[0] for p in prompts)),
-    }
-
-
-def _edit(fact: Fact) -> str:
-    return f"{fact.fact_prompt} {fact.old.text} -> {fact.new.text if fact.new else fact.old.text}"
 
 
 def strata_counts(sample: Sample) -> dict[str, int]:

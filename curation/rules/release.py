@@ -229,8 +229,8 @@ def _reason_of_change(store: Store, rule: SplitRule, key: str, errata: Errata, w
 
 
 def _quality(store: Store, split: Split, without: str | None) -> dict[str, Any]:
+    from curation.quality.report import report, summary
     from curation.quality.sample import samples
-    from curation.quality.sheets import report, summary
 
     reports = [report(store, s) for s in samples(store, digest=split.digest)]
     complete = [summary(r) for r in reports if r.complete]
@@ -244,10 +244,12 @@ def _quality(store: Store, split: Split, without: str | None) -> dict[str, Any]:
             f"the release waits for a quality sample of '{label}', and none is drawn",
             fix=f'draw one: scedit split sample draw {label}, or say why not: --without-sample "REASON"',
         )
-    missing = ", ".join(f"{p} {n}" for p, n in reports[0].missing.items() if n) or "nobody was asked"
+    missing = [f"{p} {n}" for p, n in reports[-1].missing.items() if n]
+    missing += [f"{reports[-1].unanswered} that nobody was asked for"] if reports[-1].unanswered else []
     raise UserError(
-        f"the release waits for the quality sample {reports[0].sample.name} (answers missing: {missing})",
-        fix='import them: scedit split sample import, or say why not: --without-sample "REASON"',
+        f"the release waits for the quality sample {reports[-1].sample.name} (answers missing: {', '.join(missing)})",
+        fix="have people judge it: scedit annotate new NAME --task quality, and import their answers: scedit annotate "
+        'import, or say why not: --without-sample "REASON"',
     )
 
 

@@ -168,7 +168,7 @@ OWN_MEANING = {
     *("--threshold", "--support", "--examples", "--percent", "--date", "--quorum", "--neighbours"),
     *("--control-items", "--replace", "--source", "--licence", "--yes"),
 }
-OTHER_TYPE = {("split partition", "--seed"), ("split sample draw", "--format"), ("store check", "--model")}
+OTHER_TYPE = {("split partition", "--seed"), ("annotate sheets", "--format"), ("store check", "--model")}
 ALLOWED = {("annotate new", "--number")}
 """``--number`` counts items there, beside ``--percent``; retired is the ``--number`` that named another draw."""
 RETIRED = {

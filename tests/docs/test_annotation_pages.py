@@ -14,13 +14,14 @@ import pytest
 from click.testing import CliRunner
 
 import scedit.commands
-from annotation_ui.campaigns.campaign import form_task
+from annotation_ui.campaigns.campaign import form_task, make_task
 from annotation_ui.ratings.database import RatingsDB
 from annotation_ui.ratings.open_items import next_item
 from curation.shipped import mini_split
 from curation.store.store import Store
 from tests.annotation_ui.conftest import scripts
 from tests.docs.pages import DOCS, blocks
+from tests.support.filled_sheets import fill_sheet
 
 pytestmark = pytest.mark.slow
 
@@ -83,8 +84,13 @@ def test_the_page_on_annotation() -> None:
     said: dict[str, str] = {}
     for line in (commands := lines("annotate.md")):
         said[line] = run(line)
+        if "assign pilot" in line:
+            run(next(line for line in commands if "annotate sheets" in line))
+            for path in Path("sheets").iterdir():
+                fill_sheet(path, {f.name: "yes" for f in make_task("filter_question").form.asked_fields()})
         if "annotate assign" in line:
             answer_everything()
+    assert "answers by bob" in next(text for line, text in said.items() if "sheets/bob.csv" in line)
     names = [" ".join(shlex.split(line)[1:4]) for line in commands]
     assert {"annotate new pilot", "annotate invite ann", "annotate gold pilot", "annotate strengths pairs"} <= set(
         names

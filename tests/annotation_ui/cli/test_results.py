@@ -14,6 +14,7 @@ from schemas.core.errors import UserError
 from schemas.ratings import Rating
 from tests.annotation_ui.cli.conftest import call
 from tests.support.commands import json_value
+from tests.support.filled_sheets import fill_sheet
 
 
 def rated(db: Path, store: Path, values: dict[str, list[int]]) -> list[str]:
@@ -188,3 +189,30 @@ def test_a_campaign_that_is_not_there_is_refused_with_those_that_are(
     more = ("-s", store) if words[0] == "import" else ()
     with pytest.raises(UserError, match="no campaign 'q'; allowed: p"):
         call(words[0], "q", "-r", db, *words[1:], *more)
+
+
+def test_sheets_out_and_in(files: tuple[Path, Path], tmp_path: Path) -> None:
+    db, store = files
+    call("new", "p", "--task", "rate_executability", "-s", store, "-r", db, "--number", 6, "--overlap", 1)
+    call("invite", "ann", "bob", "-r", db)
+    call("assign", "p", "-r", db)
+    sheets = ("sheets", "p", "-r", db, "--out", tmp_path / "sheets")
+    ann = tmp_path / "sheets" / "ann.csv"
+    assert f"{ann}: 3 items" in call(*sheets).output
+    fill_sheet(ann, {"executability": "5"})
+    filled = ann.read_bytes()
+    with pytest.raises(UserError, match="may hold answers"):
+        call(*sheets, "--force")
+    assert ann.read_bytes() == filled
+    output = call("import", "p", ann, "-r", db, "-s", store).output
+    assert "3 answers by ann, 3 of them new" in output and "3 answers, 3 records new in the store" in output
+    result = json_value(call("import", "p", ann, "-r", db, "-s", store, "--json").output)
+    assert result["sheets"][0] | {"sheet": ""} == {
+        "sheet": "", "person": "ann", "answers": 3, "new": 0, "repeated": 0, "missing": 0
+    }  # fmt: skip
+    rest = json_value(call("sheets", "p", "-r", db, "--out", tmp_path / "rest", "--json").output)
+    assert rest["sheets"] == {str(tmp_path / "rest" / "bob.csv"): 3}
+    call("import", "p", tmp_path / "rest" / "bob.csv", "-r", db, "-s", store, "--partial")
+    fill_sheet(tmp_path / "rest" / "bob.csv", {"executability": "6"})
+    call("import", "p", tmp_path / "rest" / "bob.csv", "-r", db, "-s", store)
+    assert "Nobody has items left in 'p'." in call("sheets", "p", "-r", db, "--out", tmp_path / "none").output

@@ -2,12 +2,21 @@
 
 from __future__ import annotations
 
-from annotation_ui.campaigns.campaign import make_task
+import pytest
+
+from annotation_ui.campaigns.answer_import import import_campaign
+from annotation_ui.campaigns.campaign import CampaignOptions, assign_items, create_campaign, make_task
+from annotation_ui.ratings.database import RatingsDB
+from annotation_ui.ratings.open_items import skip_item
+from annotation_ui.ratings.raters import invite
 from annotation_ui.tasks.script_questions import QualitySample
-from curation.quality.sample import draw, keep_sample
+from curation.quality.report import report
+from curation.quality.sample import draw, keep_sample, samples
 from curation.shipped import mini_split
+from curation.splits.split_file import Split, make_split
 from curation.store.store import Store
 from schemas.generated_scripts import GeneratedScript
+from schemas.scripts import ScriptPrompt
 from schemas.verdicts import Verdict
 
 YES = {"question": "yes", "change": "yes", "cut": "yes"}
@@ -42,14 +51,52 @@ def test_scripts_are_shown_as_the_model_wrote_them(store: Store) -> None:
     assert now.shown["before"] == now.shown["after"] == "Note: it is in Paris\nStep 1:\\u001b[2J\nStep 2: go"
 
 
-def test_where_a_sample_was_drawn_nothing_else_is_asked(store: Store) -> None:
-    all_ = {i.id: i for i in TASK.items(store)}
-    sample = draw(mini_split(), percent=40)
-    keep_sample(store, sample)
-    item = {i.id: i for i in TASK.items(store)}
-    stratums = {d.item_id: d.stratum for d in sample.items}
-    assert set(item) == set(stratums) & set(all_) and 0 < len(item) < len(all_)
-    assert all(item[i].stratum == stratums[i] for i in item)
+@pytest.fixture
+def frozen(store: Store) -> Split:
+    split = make_split("frozen", mini_split().cases[:6])
+    store.put_split(split)
+    return split
+
+
+def test_the_sample_drawn_last_is_asked_as_its_split_has_it(store: Store, frozen: Split) -> None:
+    for percent in (20, 40):
+        sample = draw(frozen, percent=percent)
+        keep_sample(store, sample)
+    before = {i.id: i for i in TASK.items(store)}
+    assert {i: item.stratum for i, item in before.items()} == {d.item_id: d.stratum for d in sample.items}
+    store.put([p.model_copy(update={"text": "Other"}) for p in store.all(ScriptPrompt)])
+    assert {i.id: i for i in TASK.items(store)} == before, "the split stays as it is"
+
+
+def test_a_case_is_judged_with_all_its_prompts(store: Store, frozen: Split) -> None:
+    keep_sample(store, draw(frozen, percent=100, unit="case"))
+    items = list(TASK.items(store))
+    assert [i.id for i in items] == [c.id for c in frozen.cases] and not any(i.related for i in items)
+    case = frozen.cases[0]
+    assert len(case.prompts) > 1 and all(p.text in items[0].shown["cut"] for p in case.prompts)
+    assert items[0].shown["question"] == "\n\n".join(q.text for q in case.questions)
+
+
+def test_the_report_waits_for_everybody_who_was_asked_and_can_judge_the_item(
+    db: RatingsDB, store: Store, frozen: Split
+) -> None:
+    keep_sample(store, draw(frozen, percent=40))
+    for name in ("ann", "bob", "eve"):
+        invite(db, name)
+    create_campaign(db, store, "q", TASK, CampaignOptions(overlap=2))
+    assign_items(db, "q")
+    for a in db.assignments("q"):
+        if a.person != "eve":
+            db.save("q", a.person, a.item, YES, form=TASK.form.label)
+    left = [a.item for a in db.assignments("q", "eve")]
+    skip_item(db, "q", "eve", left[0], "knowledge")
+    import_campaign(db, store, "q")
+    quality = report(store, samples(store)[0], resamples=10)
+    assert (quality.missing, quality.unanswered) == ({"ann": 0, "bob": 0, "eve": len(left) - 1}, 0)
+    for item in left[1:]:
+        db.save("q", "eve", item, YES, form=TASK.form.label)
+    import_campaign(db, store, "q")
+    assert report(store, samples(store)[0], resamples=10).complete
 
 
 def test_the_pair_is_of_one_model_and_one_sample(store: Store) -> None:

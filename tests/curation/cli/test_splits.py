@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import csv
 import json
 import shutil
 from pathlib import Path
@@ -15,8 +14,7 @@ import scedit.commands
 from curation.cli.releases import release as release_command
 from curation.cli.splits import publish as publish_command
 from curation.loaders.importer import import_split
-from curation.quality.sample import CRITERIA
-from curation.quality.sheets import write_sheet
+from curation.quality.sample import keep_people, samples
 from curation.rules.release import freeze
 from curation.rules.rule import SplitRule
 from curation.shipped import SHIPPED, mini_split, shipped_split
@@ -27,6 +25,7 @@ from schemas.core.errors import UserError
 from tests.support.arithmetic import make_case
 from tests.support.commands import command
 from tests.support.commands import command as command_of
+from tests.support.curation.judged_sample import MINI, judge
 from tests.support.curation.rule_records import CHAINS, EDIT, P0, said
 
 
@@ -253,7 +252,6 @@ def test_release_and_diff(two_edits: Path, tmp_path: Path) -> None:
     assert "### Dropped (1)" in run("split diff", "mini", tmp_path / "new.jsonl", "--changelog")
 
 
-MINI = make_split("mini", mini_split().cases[:30])
 PROMPTS = {p.id: c.key for c in MINI.cases for p in c.prompts}
 sample_command = command_of("split sample")
 
@@ -272,23 +270,19 @@ def run_sample(command_: Any, *args: object) -> str:
 
 def test_commands_up_to_the_release(base: Path, tmp_path: Path) -> None:
     store = shutil.copy(base, tmp_path / "s.duckdb")
-    people = ("--person", "ann", "--person", "bob")
-    call = ("draw", "mini", "-s", store, "--out", tmp_path / "sheets", "--format", "csv", *people)
+    call = ("draw", "mini", "-s", store)
     data = json.loads(run_sample(sample_command, *call, "--json"))
     assert sum(data["strata"].values()) == data["items"] == -(-len(PROMPTS) // 10)
     assert run_sample(sample_command, *call).startswith(f"sample {data['sample']}"), "the same command draws the same"
-    with pytest.raises(UserError, match=r"waits for the quality sample .* \(answers missing: ann \d+, bob \d+\)"):
+    with Store.open(store, write=True) as kept:
+        (sample,) = samples(kept)
+        judge(kept, sample, "ann")
+        keep_people(kept, {d.item_id: ("ann", "bob") for d in sample.items})
+    with pytest.raises(UserError, match=r"waits for the quality sample .* \(answers missing: bob \d+\)"):
         run_sample(release_command, "mini", "-s", store)
-    paths = [tmp_path / "sheets" / f"{p}.csv" for p in ("ann", "bob")]
-    for path in paths:
-        with open(path, encoding="utf-8-sig", newline="") as file:
-            rows = [{**r, **dict.fromkeys([c.name for c in CRITERIA], "yes")} for r in csv.DictReader(file)]
-        path.unlink()
-        write_sheet(rows, path)
-    assert f"{data['items']} items by ann, 0 not accepted" in run_sample(sample_command, "import", *paths, "-s", store)
+    with Store.open(store, write=True) as kept:
+        judge(kept, sample, "bob")
     output = run_sample(sample_command, "report", "-s", store, "--resamples", 50)
     assert "all: 1.000" in output and "AC1" in output and "prevalence of yes 1.000" in output
     header = json.loads(run_sample(release_command, "mini", "-s", store, "--version", "1.0.1", "--json"))
     assert header["quality"]["samples"][0]["acceptance"]["all"]["value"] == 1.0
-    with pytest.raises(UserError, match="cannot be a person's name"):
-        run_sample(sample_command, *call, "--person", "Ann Lee")

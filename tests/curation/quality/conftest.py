@@ -7,9 +7,9 @@ from pathlib import Path
 import pytest
 
 from curation.loaders.importer import import_split
-from curation.quality.sample import Sample, draw, keep_sample, sample_named
+from curation.quality.sample import Sample, draw, keep_people, keep_sample, sample_named
 from curation.store.store import Store
-from tests.support.curation.filled_sheets import MINI
+from tests.support.curation.judged_sample import MINI
 
 
 @pytest.fixture(scope="module")
@@ -21,7 +21,8 @@ def base(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture
 def sample(store: Store) -> Sample:
-    draw_result = draw(MINI, percent=30, people=("ann", "bob"))
+    draw_result = draw(MINI, percent=30)
     keep_sample(store, draw_result)
+    keep_people(store, {d.item_id: ("ann", "bob") for d in draw_result.items})
     keep_sample(store, draw_result)  # again changes nothing
     return sample_named(store, draw_result.name[:6])

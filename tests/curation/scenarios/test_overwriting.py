@@ -79,23 +79,11 @@ def test_an_output_replaces_what_the_same_command_wrote_and_nothing_else(command
     assert [p.name for p in place.parent.iterdir()] == ["x.out"]
 
 
-def test_a_filled_sheet_is_not_replaced_by_an_empty_one(folder: Path) -> None:
-    line = ["split", "sample", "draw", "mini", "--store", "STORE", "--person", "ann", "--out", "OUT", "--format", "csv"]
-    sheet = folder / "sheets" / "ann.csv"
-    for _ in range(2):
-        assert call(line, folder, sheet.parent) is None
-    (name,) = [p for p in sheet.parent.iterdir()]
-    name.write_text(name.read_text().replace("\n", "\nfilled in by ann"))
-    text = name.read_text()
-    assert isinstance(call(line, folder, sheet.parent), UserError) and name.read_text() == text
-
-
 # All writers share one piece: temporary file, flush, rename.
 
 OWN_WAY = {
     "curation/files/atomic.py": "it is the piece",
     "curation/files/local_models.py": "writes into the piece's temporary file",
-    "curation/quality/sheets.py": "writes into the piece's temporary file",
     "evaluation/analysis/exports.py": "writes into the piece's temporary file",
     "evaluation/engines/peak_memory.py": "a switch of the kernel, no file",
     "evaluation/models/loading.py": "a converted model: a folder of the cache, exchanged as a whole",
