@@ -168,13 +168,10 @@ def read_sheet(db: RatingsDB, name: str, path: Path, *, partial: bool = False) -
     done = {*answers, *before, *skipped_items(db, name, person)}
     missing = tuple(item for who, item in assigned if who == person and item not in done)
     if missing and not partial:
-        faults.append(f"{counted(len(missing), 'item has', 'items have')} no answer")
+        faults.append(f"{counted(len(missing), 'item has', 'items have')} no answer (if unfinished: --partial)")
     if faults:
         more = f" (and {counted(len(faults) - 1, 'more fault')})" if len(faults) > 1 else ""
-        fix = "mend the sheet; nothing was imported"
-        if faults[0].endswith("no answer") and not faults[0].startswith("line"):
-            fix = "fill them in, or import what is there with --partial; nothing was imported"
-        raise DataError(f"{faults[0]}{more}", where=str(path), fix=fix)
+        raise DataError(f"{faults[0]}{more}", where=str(path), fix="mend the sheet; nothing was imported")
     return FilledSheet(person, answers, changed, tuple(repeated), missing)
 
 

@@ -318,7 +318,9 @@ def test_a_comparison_by_keys_whatever_the_mouse_did_before(db: RatingsDB, store
 
 @pytest.mark.slow
 @pytest.mark.parametrize("size", [(1366, 768), (390, 844)], ids=["desk", "phone"])
-def test_adjudication_by_keys_on_one_screen_or_a_page_that_scrolls(db: RatingsDB, store: Store, visit: Visit, size: tuple[int, int]) -> None:
+def test_adjudication_by_keys_on_one_screen_or_a_page_that_scrolls(
+    db: RatingsDB, store: Store, visit: Visit, size: tuple[int, int]
+) -> None:
     """At a desk all that a decision needs is in sight; on a phone the page scrolls. No mouse is needed for it."""
     pilot(db, store, "ann", "bob", task="rate_script")
     items = sorted({a.item for a in db.assignments("pilot")})

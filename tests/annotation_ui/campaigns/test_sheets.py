@@ -80,8 +80,12 @@ FAULTS: list[tuple[str, Callable[[list[dict[str, Any]]], object], str]] = [
     ("another campaign", lambda r: r[2].update(campaign="d"), "is no item of the campaign 'c'"),
     ("somebody not asked", lambda r: [x.update(person="eve") for x in r], "the item is not assigned to 'eve'"),
     ("two people", lambda r: r[0].update(person="bob"), "one sheet is of one person, found: 'bob', 'ann'"),
-    ("a row is gone", lambda r: r.pop(), "1 item has no answer; .*--partial"),
-    ("rows are empty", lambda r: [x.update(dict.fromkeys(YES, "")) for x in r[:2]], "2 items have no answer; .*--part"),
+    ("a row is gone", lambda r: r.pop(), "1 item has no answer .*--partial"),
+    (
+        "rows are empty",
+        lambda r: [x.update(dict.fromkeys(YES, "")) for x in r[:2]],
+        "2 items have no answer .*--partial",
+    ),
     ("no rows", lambda r: r.clear(), "one sheet is of one person, found: nobody"),
 ]
 

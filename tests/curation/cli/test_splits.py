@@ -3,18 +3,14 @@
 from __future__ import annotations
 
 import json
-import shutil
 from pathlib import Path
-from typing import Any
 
 import pytest
 from click.testing import CliRunner
 
 import scedit.commands
-from curation.cli.releases import release as release_command
 from curation.cli.splits import publish as publish_command
 from curation.loaders.importer import import_split
-from curation.quality.sample import keep_people, samples
 from curation.rules.release import freeze
 from curation.rules.rule import SplitRule
 from curation.shipped import SHIPPED, mini_split, shipped_split
@@ -24,8 +20,6 @@ from curation.store.store import Store
 from schemas.core.errors import UserError
 from tests.support.arithmetic import make_case
 from tests.support.commands import command
-from tests.support.commands import command as command_of
-from tests.support.curation.judged_sample import MINI, judge
 from tests.support.curation.rule_records import CHAINS, EDIT, P0, said
 
 
@@ -250,39 +244,3 @@ def test_release_and_diff(two_edits: Path, tmp_path: Path) -> None:
     assert [r["level"] for r in rows] == ["none"]
     write_split(make_split("mini", mini_split().cases[1:], version="2.0.0"), tmp_path / "new.jsonl")
     assert "### Dropped (1)" in run("split diff", "mini", tmp_path / "new.jsonl", "--changelog")
-
-
-PROMPTS = {p.id: c.key for c in MINI.cases for p in c.prompts}
-sample_command = command_of("split sample")
-
-
-@pytest.fixture(scope="module")
-def base(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    path = tmp_path_factory.mktemp("base") / "s.duckdb"
-    import_split(MINI, path, origin="test")
-    return path
-
-
-def run_sample(command_: Any, *args: object) -> str:
-    call = [str(a) for a in args]
-    return CliRunner().invoke(command_, call, catch_exceptions=False, standalone_mode=False).output
-
-
-def test_commands_up_to_the_release(base: Path, tmp_path: Path) -> None:
-    store = shutil.copy(base, tmp_path / "s.duckdb")
-    call = ("draw", "mini", "-s", store)
-    data = json.loads(run_sample(sample_command, *call, "--json"))
-    assert sum(data["strata"].values()) == data["items"] == -(-len(PROMPTS) // 10)
-    assert run_sample(sample_command, *call).startswith(f"sample {data['sample']}"), "the same command draws the same"
-    with Store.open(store, write=True) as kept:
-        (sample,) = samples(kept)
-        judge(kept, sample, "ann")
-        keep_people(kept, {d.item_id: ("ann", "bob") for d in sample.items})
-    with pytest.raises(UserError, match=r"waits for the quality sample .* \(answers missing: bob \d+\)"):
-        run_sample(release_command, "mini", "-s", store)
-    with Store.open(store, write=True) as kept:
-        judge(kept, sample, "bob")
-    output = run_sample(sample_command, "report", "-s", store, "--resamples", 50)
-    assert "all: 1.000" in output and "AC1" in output and "prevalence of yes 1.000" in output
-    header = json.loads(run_sample(release_command, "mini", "-s", store, "--version", "1.0.1", "--json"))
-    assert header["quality"]["samples"][0]["acceptance"]["all"]["value"] == 1.0

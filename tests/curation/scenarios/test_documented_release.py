@@ -35,11 +35,14 @@ def test_the_commands_of_the_page_word_by_word(tmp_path: Path, monkeypatch: pyte
     monkeypatch.chdir(tmp_path)
     first, answered, patch, more, last = [block.text.splitlines() for block in blocks(PAGES, "bash")]
     run_lines(first)
+    with pytest.raises(UserError, match=r"waits for the quality sample .* \(answers missing: 23 that nobody was asked"):
+        run("split", "release", "mine", "--store", "my.duckdb")
     with pytest.raises(UserError, match="have no answer"):
         run_lines(answered[:1])
     fill(Path("sheets"))
     run_lines(answered)
-    assert load_split(Path("mine-1.0.0.jsonl")).header["version"] == "1.0.0"
+    header = load_split(Path("mine-1.0.0.jsonl")).header
+    assert header["version"] == "1.0.0" and header["quality"]["samples"][0]["missing"] == {"ann": 0, "bob": 0, "eve": 0}
 
     assert "0 added, 16 dropped, 0 changed: a major change, version 2.0.0" in run_lines(patch[:2])
     with pytest.raises(UserError, match="hides a major change") as refused:
