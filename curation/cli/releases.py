@@ -246,6 +246,8 @@ def draw(
 def report(name: str, store_path: Path, resamples: int, as_json: bool) -> None:
     """Report a sample: acceptance, and apart from it the agreement between people. NAME is the sample or its split.
 
+    Without NAME it is the sample drawn last.
+
     Example: scedit split sample report --store my.duckdb
     """
     with Store.open(store_path) as store:

@@ -194,10 +194,12 @@ def samples(store: Store, *, digest: str | None = None) -> list[Sample]:
 def sample_named(store: Store, name: str) -> Sample:
     """One sample by its name, the beginning of it, or the split that it was drawn from (``name`` or ``name@version``).
 
+    Without a name it is the one drawn last.
+
     Raises:
         UserError: none or several answer to it.
     """
-    known = samples(store)
+    known = samples(store) if name else samples(store)[-1:]
     matches = [s for s in known if s.name.startswith(name) or name in (s.split, s.split.rsplit("@", 1)[0])]
     if len(matches) != 1:
         raise UserError(

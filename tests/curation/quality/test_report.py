@@ -139,3 +139,6 @@ def test_who_is_asked_may_change_and_a_person_who_is_forgotten_is_in_no_line(sto
     assert "ann" not in {name for line in store.lineages(stage="quality_sample") for name in line.detail["people"]}
     keep_sample(store, draw(MINI, percent=10))
     assert [len(s.items) for s in samples(store)] == [len(sample.items), 12], "the one drawn last at the end"
+    assert len(sample_named(store, "").items) == 12
+    with pytest.raises(UserError, match="2 samples are called 'mini'"):
+        sample_named(store, "mini")
