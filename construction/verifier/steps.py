@@ -37,6 +37,9 @@ if TYPE_CHECKING:
 TOGETHER = 12  # items of a fact in one request
 _NONE = "none"
 _ARTICLE = re.compile(r"\b(?:the|a|an)\b", re.IGNORECASE)
+_TITLE = r"governor|(?:lord )?mayor|president|(?:prime )?minister|secretary|chancellor|coach|mr|mrs|ms|dr|sir|dame"
+_PLACE_WITHIN = r"central|downtown"
+_BEFORE_NAME = re.compile(rf"(?i)\b(?:{_TITLE}|{_PLACE_WITHIN})\b\.?")
 
 
 class VerifierPrompt(PromptFile):
@@ -314,14 +317,16 @@ class NextStep(VerifyStep):
 
 
 def names_first(text: str, entity: Entity) -> bool:
-    """Whether a text names somebody or something before all else, articles aside.
+    """Whether a text names somebody or something before all else, articles, titles and "central" aside.
 
     Example:
-        >>> [names_first(text, Entity(text="Oslo")) for text in ("the Oslo office", "old Oslo", "Rome")]
-        [True, False, False]
+        >>> [names_first(text, Entity(text="Oslo")) for text in ("the Oslo office", "central Oslo", "old Oslo", "Rome")]
+        [True, True, False, False]
+        >>> names_first("Mayor Ida Berg of Oslo", Entity(text="Ida Berg"))
+        True
     """
     first = find(text, entity)
-    return bool(first) and not re.search(r"\w", _ARTICLE.sub("", text[: first[0].start]))
+    return bool(first) and not re.search(r"\w", _BEFORE_NAME.sub("", _ARTICLE.sub("", text[: first[0].start])))
 
 
 STEPS: dict[str, type[VerifyStep]] = {"question": QuestionReadStep, "prompt": ReadStep, "next": NextStep}
