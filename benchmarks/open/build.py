@@ -19,18 +19,18 @@ from curation.splits.split_file import Split, load_split, make_split, write_spli
 from scedit.commands import cli
 
 SOURCES = Path(__file__).parent / "sources"
-VERSION = "0.10.0"
+VERSION = "1.0.0"
 DEV = 0.2
 """Share of the cases in ``dev``, as near as whole relations allow."""
 SEED = "open"
 BY: tuple[By, ...] = ("subject", "relation")
 WRITTEN_BY = (
-    "large language models: facts from general knowledge by one, questions and scripts by three as authors of scedit "
+    "large language models: facts from general knowledge by three, questions and scripts by six as authors of scedit "
     "construct; no text of a published benchmark was copied"
 )
 JUDGED_BY = (
-    "large language models that wrote none of it: two verified questions and prompts, two others read prompts blind; "
-    "no person has judged it or looked a fact up"
+    "large language models: six verified questions and prompts (one of them had written facts), four others, who wrote "
+    "none of it, read prompts blind; no person has judged it or looked a fact up"
 )
 
 
@@ -49,13 +49,13 @@ def unpacked(name: str, folder: Path) -> Path:
 def made_again(folder: Path) -> Split:
     """The whole split: facts and replies through ``construct``, ``freeze``, and its parts.
 
-    The first reading comes before ``construct``, which replaces what it dropped; what all readings come to, after it.
+    The readings that ``construct`` replaces what they dropped come before it; what else was dropped, after it.
     """
     folder.mkdir(parents=True, exist_ok=True)
     names = ("facts", "replies", "reading", "decisions")
     facts, replies, reading, decisions = (unpacked(f"{name}.jsonl", folder) for name in names)
     store, frozen = folder / "open.duckdb", folder / "frozen.jsonl"
-    asked = ("--model", "author-b", "--verify", "reader-b", "--questions", "4", "--candidates", "8")
+    asked = ("--model", "author-b", "--verify", "reader-b", "--questions", "4", "--candidates", "8", "--neighbours", "3")
     command("data", "import", reading, "--store", store)
     command("construct", facts, "--store", store, *asked, "--journal", replies, "--replay")
     command("data", "import", decisions, "--store", store)
