@@ -13,7 +13,7 @@ from pathlib import Path
 from schemas.core.clock import now
 
 HERE = Path(__file__).parent
-NAMES = ("construction", "speed", "store")
+NAMES = ("speed", "store")
 
 
 def machine() -> dict[str, object]:
