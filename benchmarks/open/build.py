@@ -55,7 +55,8 @@ def made_again(folder: Path) -> Split:
     names = ("facts", "replies", "reading", "decisions")
     facts, replies, reading, decisions = (unpacked(f"{name}.jsonl", folder) for name in names)
     store, frozen = folder / "open.duckdb", folder / "frozen.jsonl"
-    asked = ("--model", "author-b", "--verify", "reader-b", "--questions", "4", "--candidates", "8", "--neighbours", "3")
+    who = ("--model", "author-b", "--verify", "reader-b")
+    asked = (*who, "--questions", "4", "--candidates", "8", "--neighbours", "3")
     command("data", "import", reading, "--store", store)
     command("construct", facts, "--store", store, *asked, "--journal", replies, "--replay")
     command("data", "import", decisions, "--store", store)
