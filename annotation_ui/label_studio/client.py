@@ -233,9 +233,8 @@ class LabelStudioSite:
         refuse_outside_app(db, campaign, {a.person for a in assigned})
         whose: dict[str, list[str]] = {}
         apart = self._needs_own_projects(db, campaign, task)
-        for a in (
-            a for a in assigned if items[a.item].purpose != "training"
-        ):  # trained in the app, see refuse_outside_app
+        rated_there = [a for a in assigned if items[a.item].purpose != "training"]  # see refuse_outside_app
+        for a in rated_there:
             whose.setdefault(a.person if apart else _EVERYBODY, []).append(a.item)
         projects, new, known = {}, 0, 0
         for owner, ids in whose.items():

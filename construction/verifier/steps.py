@@ -36,10 +36,10 @@ if TYPE_CHECKING:
 
 TOGETHER = 12  # items of a fact in one request
 _NONE = "none"
-_ARTICLE = re.compile(r"\b(?:the|a|an)\b", re.IGNORECASE)
+_ARTICLE = r"the|a|an"
 _TITLE = r"governor|(?:lord )?mayor|president|(?:prime )?minister|secretary|chancellor|coach|mr|mrs|ms|dr|sir|dame"
 _PLACE_WITHIN = r"central|downtown"
-_BEFORE_NAME = re.compile(rf"(?i)\b(?:{_TITLE}|{_PLACE_WITHIN})\b\.?")
+_BEFORE_NAME = re.compile(rf"(?i)\b(?:{_ARTICLE}|{_TITLE}|{_PLACE_WITHIN})\b\.?")
 
 
 class VerifierPrompt(PromptFile):
@@ -326,7 +326,7 @@ def names_first(text: str, entity: Entity) -> bool:
         True
     """
     first = find(text, entity)
-    return bool(first) and not re.search(r"\w", _BEFORE_NAME.sub("", _ARTICLE.sub("", text[: first[0].start])))
+    return bool(first) and not re.search(r"\w", _BEFORE_NAME.sub("", text[: first[0].start]))
 
 
 STEPS: dict[str, type[VerifyStep]] = {"question": QuestionReadStep, "prompt": ReadStep, "next": NextStep}

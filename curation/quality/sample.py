@@ -155,7 +155,8 @@ def _units(case: Case, unit: Unit) -> list[tuple[str, str, str]]:
 
 def keep_sample(store: Store, sample: Sample) -> None:
     """Record a sample in the lineage of its items; drawing it again adds nothing."""
-    store.put([], [_line(sample, item, now("milliseconds")) for item in sample.items])
+    at = now("milliseconds")
+    store.put([], [_line(sample, item, at) for item in sample.items])
 
 
 def keep_people(store: Store, people: Mapping[str, Iterable[str]]) -> None:
