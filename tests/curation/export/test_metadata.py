@@ -136,7 +136,8 @@ def test_who_wrote_and_judged_it_is_said_once_and_long_lists_are_counted() -> No
     assert "written_by" not in text and "judged_by" not in text
     four = shipped_split("open")
     page = card(four, survey(four), PARTS, tables=False)
-    assert "dev = 74 of them; test = 289 of them" in page and dev.cases[0].key not in page
+    assert f"dev = {len(dev.cases)} of them; test = {len(four.cases) - len(dev.cases)} of them" in page
+    assert dev.cases[0].key not in page
 
 
 def test_a_release_of_the_shipped_events(tmp_path: Path) -> None:
