@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from construction.llm.calls.activity import ModelProgress
     from construction.llm.cost.budget import Budget
-    from construction.pipeline.progress import AnsweredFacts, ConstructionProgress
+    from construction.pipeline.progress import ConstructionProgress
     from evaluation.runs.progress import EditorProgress
 
 
@@ -30,11 +29,8 @@ class ConstructionBar:
     def __init__(self, facts: int, *, shown: bool) -> None:
         self._bar = bar("construct", facts, "facts", shown=shown)
 
-    def watch(self, models: Callable[[], Sequence[ModelProgress]]) -> None:
-        """Nothing more is asked of the models than the budget knows."""
-
-    def follow(self, answered: Callable[[], AnsweredFacts]) -> None:
-        """Facts are counted as they are stored."""
+    def watch(self, notes: Callable[[], Iterable[str]]) -> None:
+        """Nothing more is shown than the budget knows."""
 
     def facts(self, progress: ConstructionProgress) -> None:
         """Facts were finished."""
@@ -42,7 +38,7 @@ class ConstructionBar:
 
     def tick(self, budget: Budget) -> None:
         """Show how things stand."""
-        self._bar.set_postfix_str(f"{budget.answers:,} answers, {budget.sentence()}")
+        self._bar.set_postfix_str(f"{budget.activity.answers:,} answers, {budget.sentence()}")
 
     def end(self, budget: Budget) -> None:
         """Show how things stand in the end."""

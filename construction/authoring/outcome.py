@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
 
@@ -128,11 +127,6 @@ class FactOutcome:
         """Every attempt of every slot."""
         for slot in self.slots:
             yield from slot.questions
-
-    def answers(self) -> dict[str, int]:
-        """Requests that were answered for it, by model; several records may come of one."""
-        asked = {(line.model or "", line.request) for line in self.lineage if line.request}
-        return dict(Counter(model for model, _ in asked))
 
     def records(self) -> Iterator[Record]:
         """Everything to store, the fact aside."""

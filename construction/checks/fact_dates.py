@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from datetime import date
-from typing import ClassVar, NamedTuple
+from typing import ClassVar
 
 from construction.checks.base import CheckInputs, RuleCheck, Stage
 from curation.loaders.sources import stated_order
@@ -36,43 +36,6 @@ def days(text: str) -> tuple[date, date] | None:
         return first, date.fromordinal(last)
     except ValueError:
         return None
-
-
-class TimeSpan(NamedTuple):
-    """From when until when something was true: both ends as ``days`` gives them; None where no end is said."""
-
-    start: tuple[date, date]
-    end: tuple[date, date] | None
-
-
-def interval(text: str) -> TimeSpan | None:
-    """Start and end of "2014-11/2023-03" (EDTF, level 0); None where it is no interval.
-
-    "2023-03/.." has no end yet, and that of "2023-03/" is not said.
-
-    Example:
-        >>> interval("1999/2002-02").end
-        (datetime.date(2002, 2, 1), datetime.date(2002, 2, 28))
-        >>> interval("2002-02/..").end, interval("2002/").end, interval("2002/1999")
-        (None, None, None)
-    """
-    one, bar, other = text.partition("/")
-    start, end = days(one), days(other)
-    if start is None or not bar or (end is None and other not in ("", "..")) or (end and end[1] < start[0]):
-        return None
-    return TimeSpan(start, end)
-
-
-def out_of_order(old: TimeSpan, new: TimeSpan) -> str | None:
-    """What is wrong with the times of the old and the new object of a temporal edit; None where they are in order.
-
-    The old one's time must end, and no later than the new one's begins; a time between the two is no fault.
-    """
-    if old.end is None:
-        return "the old object has no end"
-    if old.start[1] >= new.start[0] or old.end[0] > new.start[1]:
-        return "the old object must begin first, and end no later than the new one begins"
-    return None
 
 
 class FactDates(RuleCheck):

@@ -97,11 +97,6 @@ _REPLACE = "Like --add, but only the new generation counts; the earlier one stay
 @click.option("--replace", "generation", flag_value="replace", help=_REPLACE)
 @journal_option
 @click.option("--fsync", is_flag=True, help="Flush every reply to disk, so that it survives a power cut.")
-@click.option(
-    "--snapshot",
-    type=click.Path(path_type=Path),
-    help="Keep a copy of the store here, to be read while the run continues.",
-)
 @shared_option("--dry-run", is_flag=True, also="Shows calls, rough tokens and cost.")
 @model_options
 @json_option
@@ -168,7 +163,7 @@ def _run(prepared: PreparedJob, *, origin: str) -> ConstructionCounts:
     """Construct; a person who stops it is told how to go on."""
     from construction.pipeline.progress import ProgressDisplay
 
-    live = ProgressDisplay(expected=prepared.estimate().answers)
+    live = ProgressDisplay(prepared.estimate().answers)
     with resumable():
         return prepared.run(origin=origin, live=live)
 
@@ -250,7 +245,6 @@ def import_scripts(cases: Path, store_path: Path, source: str, licence: str, ide
 
     One case a line, in the shape of the shipped mini/source.jsonl: key, kind, relation, subject, prompt, paraphrases,
     old, new, changed_on, questions ({question, steps}) and neighbours ({subject, prompt, object, question, steps}).
-    A file that ends in .toml has them in a form to type, one relation a file (docs/prompts.md).
 
     A key that another file uses for other content is a conflict, as in data import: nothing is imported. A corrected
     file under the same --known-as replaces all that it brought; --replace takes keys over, --as NAME keeps both.

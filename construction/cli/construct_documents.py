@@ -59,5 +59,5 @@ def construct_documents(*, dry_run: bool, as_json: bool, **options: Any) -> None
         show_estimate({"documents": documents}, counted(documents, "document"), expected, as_json=as_json)
         return
     with resumable():
-        counts = run_probes(prepared, live=ProgressDisplay(expected={prepared.job.access.label: expected.calls}))
+        counts = run_probes(prepared, live=ProgressDisplay(expected.calls))
     show_counts(counts, prepared.job.store, as_json=as_json)

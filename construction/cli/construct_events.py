@@ -91,7 +91,5 @@ def construct_events(*, dry_run: bool, as_json: bool, **options: Any) -> None:
         show_estimate({"events": drawn}, f"{counted(drawn, 'event')} of templates", expected, as_json=as_json)
         return
     with resumable():
-        access = prepared.job.access
-        live = ProgressDisplay(expected={access.label: expected.calls} if prepared.asks else {})
-        counts = run_events(prepared, live=live)
+        counts = run_events(prepared, live=ProgressDisplay(expected.calls))
     show_counts(counts, prepared.job.store, as_json=as_json)

@@ -8,7 +8,6 @@ from __future__ import annotations
 import asyncio
 import logging
 import random
-import re
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
 from itertools import count
@@ -17,7 +16,6 @@ from types import TracebackType
 import openai
 
 from construction.llm.attempts import ASKED_AGAIN, Reply, another_attempt, known_sum, merge_attempts
-from construction.llm.calls.activity import Activity, ModelProgress
 from construction.llm.calls.call_errors import CallError, fatal_error, pause, unreachable
 from construction.llm.calls.concurrency import gather_all
 from construction.llm.cost.budget import Amount, Budget, cost_of, upper_bound, used_by
@@ -34,13 +32,14 @@ from construction.llm.transport.rate_limits import Throttle
 from construction.llm.transport.secrets import Mask, quiet_wire, secrets_of
 from schemas.core.clock import now
 from schemas.core.errors import ModelError
+from schemas.text.escaping import escape_line
+from schemas.text.status_line import duration
 
 __all__ = ["Client", "Endpoint", "Reply", "gather_all"]
 
 logger = logging.getLogger(__name__)
 
 _GIVE_UP = 5  # calls in a row without any answer: the endpoint is gone
-_LOOPBACK = re.compile(r"https?://(?:localhost|127\.|\[::1\])")
 _LIMITED = 4  # times as many tries where the endpoint only says that we are too fast
 REPLY_TOKENS = 2048  # of one reply, where a budget is given and the request sets no limit
 
@@ -77,7 +76,6 @@ class Client:
         self._answered = False
         self._unsure: dict[str, StoredOutcome] = {}  # failed for good before the endpoint was known to work at all
         self._stack = ExitStack()
-        self.activity = Activity()
 
     def _open_transport(self) -> LiveTransport:
         e = self.endpoint
@@ -103,22 +101,12 @@ class Client:
         return self._wire.calls
 
     @property
-    def progress(self) -> ModelProgress:
-        """How far its calls are."""
-        wire, now = self._wire, self.activity
-        return ModelProgress(
-            model=self.endpoint.model,
-            answers=now.answers,
-            failed=now.failed,
-            rate=now.rate(),
-            waiting=now.waiting,
-            repeated=now.repeated,
-            pause=wire.pause if isinstance(wire, LiveTransport) else 0.0,
-            status=wire.status if isinstance(wire, BatchTransport) else "",
-            tokens=now.tokens,
-            cost=now.cost,
-            speed=now.speed() if _LOOPBACK.match(self.address) else None,
-        )
+    def held_up(self) -> str:
+        """What its calls wait for besides replies, in words: a pause that the endpoint asked for, its batches."""
+        if isinstance(self._wire, BatchTransport):
+            return self._wire.status
+        seconds = self._wire.pause if isinstance(self._wire, LiveTransport) else 0.0
+        return f"{escape_line(self.endpoint.model)} pauses {duration(seconds)}" if seconds >= 1 else ""
 
     @property
     def address(self) -> str:
@@ -169,9 +157,7 @@ class Client:
                 break
             earlier = reply
         if reply.status != "unanswered":
-            self.budget.answered(from_endpoint=reply.asked > 0)
-            written = reply.tokens_out or 0
-            self.activity.answered(from_endpoint=reply.asked > 0, failed=reply.status != "ok", tokens=written)
+            self.budget.activity.answered(from_endpoint=reply.asked > 0, failed=reply.status != "ok")
         return reply
 
     def _may_ask(self, again: Request, attempt: int, earlier: Reply) -> bool:
@@ -213,7 +199,6 @@ class Client:
                 stored = self._cache.get(key)
                 if stored is not None:
                     return stored, 0
-                self.activity.asks()
                 self.budget.activity.asks()
                 outcome = await self._call(key, request)
                 return outcome, 1
@@ -251,12 +236,12 @@ class Client:
                     failed + limited - 1, retry_after=outcome.wait, base=self.endpoint.backoff, jitter=self._jitter
                 )
                 logger.info("%s; asking again in %.1f s", outcome.message, wait)
-                self.activity.waiting += 1
+                self.budget.activity.waiting += 1
                 try:
                     await asyncio.sleep(wait)
                 finally:
-                    self.activity.waiting -= 1
-                self.activity.repeated += 1
+                    self.budget.activity.waiting -= 1
+                self.budget.activity.repeated += 1
 
     def _tries(self) -> int:
         """Attempts of a call; of an endpoint that was never heard of a wrong address should be told soon."""
@@ -307,13 +292,13 @@ class Client:
         await self.budget.set_aside(key, upper_limit, waiting=self._wire.waiting(key))
         outcome = await self._wire.send(key, body)
         if isinstance(outcome, CallError):
-            self.activity.spent(*self.budget.settle(key, Amount(), lost=outcome.lost))
+            self.budget.settle(key, Amount(), lost=outcome.lost)
             return outcome
         if outcome.cost is None:
             outcome = cost_of(outcome, upper_limit, self._price)
         if self._cache.get(key) is None:
             self._cache.put(key, outcome)
-        self.activity.spent(*self.budget.settle(key, used_by(outcome, upper_limit)))
+        self.budget.settle(key, used_by(outcome, upper_limit))
         return outcome
 
     def _final_failure(self, key: str, request: Request, fault: CallError) -> StoredOutcome:

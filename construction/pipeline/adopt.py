@@ -6,16 +6,13 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Annotated, Any, NamedTuple
 
-from pydantic import BeforeValidator, Field, model_validator
+from pydantic import BeforeValidator, Field
 
 from construction.checks import CheckInputs, judge
-from construction.checks.fact_dates import days, interval, out_of_order
 from construction.llm.prompt_text import tidy
 from construction.neighbours.same_object import norm
-from construction.pipeline.case_files import case_rows
 from construction.scripts.cleaning import clean_steps
 from construction.scripts.truncation import cut_script
-from curation.files.json_files import read_text
 from curation.loaders.base import InvalidRecord, check_record, without_invisible_ends
 from curation.loaders.importer import UNNAMED, Identity, check_prefix
 from curation.loaders.reading import Problem, Row, rows
@@ -27,7 +24,6 @@ from schemas.core.config import validate
 from schemas.core.errors import DataError
 from schemas.core.ids import digest
 from schemas.core.records import Frozen, Key, Record, Text
-from schemas.extras import Extra
 from schemas.facts import Entity, Fact, Neighbour, Object, Relation, Source
 from schemas.lineage import Lineage
 from schemas.scripts import Script, ScriptQuestion, Step
@@ -56,12 +52,7 @@ class WrittenNeighbour(WrittenScript):
 
 
 class WrittenCase(Frozen):
-    """One line of a file of written cases (``curation/shipped/mini/source.jsonl``), or one case of a TOML file.
-
-    ``old_time`` and ``new_time`` say from when until when the objects of a temporal case were true ("2014-11/2023-03",
-    "2023-03/.."); ``changed_on`` is the start of the latter where it is not given. They are kept as an
-    extra, ``times``.
-    """
+    """One line of a file of written cases (``curation/shipped/mini/source.jsonl``)."""
 
     key: Key
     kind: str
@@ -72,33 +63,8 @@ class WrittenCase(Frozen):
     old: Object
     new: Object
     changed_on: str | None = None
-    old_time: str | None = None
-    new_time: str | None = None
     questions: Annotated[tuple[WrittenScript, ...], Field(min_length=1)]
     neighbours: tuple[WrittenNeighbour, ...] = ()
-
-    @model_validator(mode="after")
-    def _times(self) -> WrittenCase:
-        if self.old_time is None and self.new_time is None:
-            return self
-        if self.kind != "temporal" or self.old_time is None or self.new_time is None:
-            raise ValueError("old_time and new_time stand together, in a temporal case")
-        old, new = interval(self.old_time), interval(self.new_time)
-        if old is None or new is None:
-            wrong = self.old_time if old is None else self.new_time
-            raise ValueError(
-                f"'{wrong}' is no time such as 2014-11/2023-03, 2023-03/.. (still true) or 2023-03/ (end not said)"
-            )
-        if fault := out_of_order(old, new):
-            raise ValueError(f"{self.old_time} and then {self.new_time}: {fault}")
-        if self.changed_on is not None and days(self.changed_on) != new.start:
-            raise ValueError(f"changed_on is {self.changed_on}, but new_time begins otherwise: {self.new_time}")
-        return self
-
-    @property
-    def date_of_change(self) -> str | None:
-        """``changed_on``, else when the new object's time begins."""
-        return self.changed_on or (self.new_time.partition("/")[0] if self.new_time else None)
 
 
 class Objection(NamedTuple):
@@ -114,7 +80,7 @@ class Adoption(NamedTuple):
     """Everything that came of a file of written cases.
 
     Attributes:
-        records: Facts, questions, scripts, prompts, neighbours, times of temporal cases as extras.
+        records: Facts, questions, scripts, prompts, neighbours.
         verdicts: On all of them.
         cases: Cases of the file.
         objections: What is not ``keep``, in order of the file.
@@ -130,7 +96,7 @@ def adopt(path: Path, *, source: Source, prefix: str | None = None) -> Adoption:
     """Cut and check the cases of a file.
 
     Args:
-        path: The file: JSON lines, or TOML (``.toml``) as ``construction.pipeline.case_files`` describes it.
+        path: The file, JSON lines.
         source: Where its facts come from.
         prefix: Stands before all keys, where others use the same ones.
 
@@ -163,8 +129,6 @@ def adopt(path: Path, *, source: Source, prefix: str | None = None) -> Adoption:
 
 
 def _rows(path: Path) -> list[Row]:
-    if path.suffix == ".toml":
-        return case_rows(read_text(path), path)
     read = []
     for row in rows(path):
         if isinstance(row, Problem):
@@ -207,12 +171,9 @@ def keep(adopted: Adoption, store: Path, *, origin: str, identity: Identity = UN
 
 def _records(case: WrittenCase, source: Source, *, where: str) -> Iterator[Record]:
     data = case.model_dump(include={"key", "relation", "subject", "prompt", "paraphrases", "old", "new"})
-    more = {"changed_on": case.date_of_change, "change": case.kind, "source": source}
+    more = {"changed_on": case.changed_on, "change": case.kind, "source": source}
     fact, _ = without_invisible_ends(validate(Fact, {**data, **more}, where=where))
     yield fact
-    if case.old_time is not None:
-        times = {"old": case.old_time, "new": case.new_time}
-        yield Extra.holding(f"{fact.key}/extra/times", times, subject_key=fact.key, name="times")
     yield from judge("fact", CheckInputs(fact=fact))
     questions: list[ScriptQuestion] = []
     for number, written in enumerate(case.questions, 1):

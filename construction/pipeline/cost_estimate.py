@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Mapping, Sequence
 from datetime import date
 
@@ -65,7 +64,7 @@ class ConstructionEstimate(Frozen):
         record: What the journal holds already.
         budget: What the limits mean for this work; empty where there is none or it is kept easily.
         earlier: What stands in the store for the same facts, by another model, prompt or number.
-        answers: Requests of the whole work by model, those on record among them.
+        answers: Requests of the whole work, those on record among them.
     """
 
     facts: int
@@ -82,7 +81,7 @@ class ConstructionEstimate(Frozen):
     record: OnRecord = OnRecord()
     budget: str = ""
     earlier: str = ""
-    answers: dict[str, int] = Field(default_factory=dict, exclude=True)
+    answers: int = Field(default=0, exclude=True)
 
     def sentence(self) -> str:
         """The estimate in words."""
@@ -151,9 +150,6 @@ def estimate(
     clients = rehearse(facts, models, record, attempts=attempts, dropped=dropped)
     paid = [*authors, *([reader] if reader else [])]
     stages = _stages(clients, price, authors, reader)
-    answers: Counter[str] = Counter()
-    for client in clients:
-        answers[client.endpoint.model] += client.answers
     unpriced = next((a.access.label for a in paid if a.access.price() is None), None)
     cost = sum(s.cost or 0.0 for s in stages) if price is not None and unpriced is None else None
     tokens = sum(s.tokens_in + s.tokens_out for s in stages)
@@ -171,7 +167,7 @@ def estimate(
         advice=_advice(price, model) if price is None or unpriced is None else _advice(None, unpriced),
         record=replies_on_record(record),
         budget=_compare_with_limits(limits, tokens, cost) if limits else "",
-        answers=dict(answers),
+        answers=sum(client.answers for client in clients),
     )
 
 

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import time
 from collections.abc import Callable, Mapping
-from pathlib import Path
 from typing import NamedTuple
 
 from construction.authoring.replacement import Choice
@@ -32,14 +30,12 @@ from curation.files.local_models import LOCAL, names_a_file
 from curation.files.model_packages import EMBEDDED
 from curation.loaders.base import LoadResult
 from curation.loaders.importer import import_facts, load_as_known
-from curation.store.backup import snapshot
 from curation.store.import_sources import SourceUpdate
 from curation.store.store import Store
 from schemas.core.errors import UserError
 from schemas.facts import Fact
 from schemas.verdicts import Verdict
 
-SNAPSHOT_SECONDS = 30.0
 _CAPABLE = "paper"  # profile of prompts for all models that have none of their own
 
 
@@ -57,7 +53,6 @@ class ConstructionJob(WritingJob):
         unverified: No model reads it, and nobody need to; else what no model read is ``unsure``.
         table_paths: Files of more facts that may be neighbours.
         limit: Facts to edit at most.
-        snapshot: Copy of the store, renewed as the work goes on; readers look at it instead of the locked store.
 
     The other attributes are those of ``WritingJob`` and ``ConstructionPlan``; without ``questions`` or ``candidates``
     the questions prompt says how many.
@@ -78,7 +73,6 @@ class ConstructionJob(WritingJob):
     table_paths: tuple[str, ...] = ()
     limit: int | None = None
     generation: Choice | None = None
-    snapshot: Path | None = None
 
     @property
     def question_access(self) -> Access:
@@ -212,22 +206,16 @@ class PreparedJob(NamedTuple):
             BudgetReached: the next call does not fit the budget.
             StoppedEarly: Ctrl-C or SIGTERM.
         """
-        path = self.job.snapshot
 
         async def work(session: ModelSession, store: Store, clients: list[Client]) -> ConstructionCounts:
             first, *others = clients
             authors = [AuthorClient(c, a.profile) for c, a in zip(others, self.authors, strict=False)]
             reader = AuthorClient(others[-1], self.reader.profile) if self.reader else None
-            progress = _with_snapshots(store, path, live.facts) if path else live.facts
             construct = Construction(
-                store, first, self.plan, origin=origin, authors=authors, reader=reader, progress=progress
+                store, first, self.plan, origin=origin, authors=authors, reader=reader, progress=live.facts
             )
-            live.follow(lambda: construct.answered)
             live.facts(ConstructionProgress(0, len(self.work.edits) + len(self.work.others), 0, 0))
-            result = await construct(self.work)
-            if path:
-                snapshot(store, path)
-            return result
+            return await construct(self.work)
 
         def first(session: ModelSession, store: Store) -> None:
             if self.plan.generation is None:
@@ -236,22 +224,6 @@ class PreparedJob(NamedTuple):
 
         others = [who.access for who in (*self.authors, *([self.reader] if self.reader else []))]
         return run_job(self.job, work, live=live, others=others, first=first)
-
-
-def _with_snapshots(
-    store: Store, path: Path, progress: Callable[[ConstructionProgress], None]
-) -> Callable[[ConstructionProgress], None]:
-    """Progress that also renews the snapshot, at most twice a minute, between two transactions."""
-    last = float("-inf")
-
-    def report(now: ConstructionProgress) -> None:
-        nonlocal last
-        progress(now)
-        if time.monotonic() - last > SNAPSHOT_SECONDS:
-            snapshot(store, path)
-            last = time.monotonic()
-
-    return report
 
 
 def prepare(job: ConstructionJob, *, on_progress: Callable[[str], object]) -> PreparedJob | None:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import logging
-from collections import Counter
 from collections.abc import Callable, Sequence
 from functools import partial
 from math import ceil
@@ -24,7 +23,7 @@ from construction.neighbours.near_subjects import nearest
 from construction.neighbours.own_prompts import own_neighbours
 from construction.neighbours.same_object import NeighbourCandidate, draw_same_object, link, norm, source_neighbours
 from construction.neighbours.vectors import SOURCE, TFIDF, space_of
-from construction.pipeline.progress import AnsweredFacts, ConstructionProgress
+from construction.pipeline.progress import ConstructionProgress
 from construction.pipeline.runner import run_in_batches
 from construction.prompts.custom import load_prompts
 from construction.prompts.prompt_file import WriterPrompts
@@ -198,12 +197,7 @@ class Construction:
         self._prompts: dict[str, list[ScriptPrompt]] = {}
         self._beside: dict[tuple[str, str], tuple[Fact, ...]] = {}
         self._needed: set[str] = set()
-        self._total, self._answered, self._answers = 0, 0, Counter[str]()
-
-    @property
-    def answered(self) -> AnsweredFacts:
-        """Facts that need no more calls, and what they took."""
-        return AnsweredFacts(self._answered, dict(self._answers))
+        self._total = 0
 
     async def __call__(self, work: ConstructionWork) -> ConstructionCounts:
         """Do all of it.
@@ -231,10 +225,7 @@ class Construction:
     async def _make(self, fact: Fact, *, edited: bool) -> FactOutcome:
         """A fact through the models."""
         quota = self._plan.quota(edited=edited)
-        outcome = await self._author.make(fact, quota, edited=edited, facts=self._beside[_place(fact)])
-        self._answered += 1
-        self._answers.update(outcome.answers())
-        return outcome
+        return await self._author.make(fact, quota, edited=edited, facts=self._beside[_place(fact)])
 
     def _keep(self, outcomes: Sequence[FactOutcome], *, edited: bool) -> None:
         """Put a batch of facts into the store in one transaction."""

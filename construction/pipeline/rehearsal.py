@@ -11,7 +11,6 @@ from typing import Any, NamedTuple
 from construction.authoring.author import Author, QuestionQuota, ScriptWriter
 from construction.llm import connection
 from construction.llm.attempts import attempts_of
-from construction.llm.calls.activity import Activity
 from construction.llm.calls.call_errors import CallError
 from construction.llm.client import Client, Reply
 from construction.llm.connection import Access
@@ -48,7 +47,7 @@ class RehearsalClient(Client):
 
     def __init__(self, model: str, cache: ReplyCache, *, attempts: int) -> None:
         self.endpoint = Endpoint(model=model, attempts=attempts)
-        self.budget, self.activity = Budget(cache), Activity()
+        self.budget = Budget(cache)
         self._cache, self.missing, self.answers = cache, CallCounter(), 0
 
     @property

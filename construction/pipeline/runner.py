@@ -188,7 +188,7 @@ def run_job(
                         client = await stack.enter_async_context(opening)
                         known.append((access, client))
                     clients.append(client)
-                live.watch(lambda: [client.progress for _, client in known])
+                live.watch(lambda: filter(None, [client.held_up for _, client in known]))
                 ticking = asyncio.create_task(_tick(live, session.budget))
                 try:
                     return await work(session, store, clients)

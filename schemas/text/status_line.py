@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shutil
 import sys
 import time
 from collections.abc import Callable
@@ -62,7 +63,7 @@ class StatusLine:
             last: Show it in any case, and end it.
         """
         if self._terminal:
-            line = text if isinstance(text, str) else text()
+            line = (text if isinstance(text, str) else text())[: shutil.get_terminal_size().columns - 1]
             self._write("\r" + line.ljust(self._width))
             self._width = len(line)
             if last:

@@ -128,8 +128,8 @@ class Budget:
         cost = self.max_cost is None or total.cost <= self.max_cost + 1e-12
         return cost and (self.max_tokens is None or total.tokens <= self.max_tokens)
 
-    def settle(self, key: str, used: Amount, *, lost: bool = False) -> Amount:
-        """Replace what was set aside by what a call cost; returns what counts as spent for it.
+    def settle(self, key: str, used: Amount, *, lost: bool = False) -> None:
+        """Replace what was set aside by what a call cost.
 
         Args:
             key: The call.
@@ -141,28 +141,14 @@ class Budget:
         if held is not None:
             self._holding = self._holding.plus(held, -1) if self._held else Amount()
             if lost:
-                self.now, used = self.now.plus(held), used.plus(held)
+                self.now = self.now.plus(held)
                 self._note_lost(key, held)
             if lost or not used.tokens:
                 self._cache.note(f"spend/open/{key}", None)
         self._freed.set()
-        return used
 
     def _note_lost(self, key: str, amount: Amount) -> None:
         self._cache.note(f"spend/lost/{key}/{time.time_ns()}", list(amount))
-
-    def answered(self, *, from_endpoint: bool) -> None:
-        """Count an answer, from the journal or the endpoint, for the progress line."""
-        self.activity.answered(from_endpoint=from_endpoint)
-
-    @property
-    def answers(self) -> int:
-        """Answers so far, from the journal or the endpoint."""
-        return self.activity.answers
-
-    def rate(self) -> float | None:
-        """Calls answered a minute over the last minute; None before there are some."""
-        return self.activity.rate()
 
     def reached(self) -> BudgetReached:
         """The sentence that says what was spent and how to go on."""

@@ -14,7 +14,6 @@ from construction.authoring.outcome import (
     worse,
 )
 from construction.scripts.truncation import cut_script
-from schemas.lineage import Lineage
 from schemas.scripts import Script, ScriptQuestion
 from schemas.verdicts import Verdict, verdict_key
 from tests.support.facts import make_fact
@@ -94,13 +93,3 @@ def test_the_best_of_none_is_nothing():
     assert better() == "drop" and better("unsure", "keep", "drop") == "keep" and worse("unsure", "keep") == "unsure"
     with pytest.raises(ValueError, match="empty"):
         worse()
-
-
-def test_its_answers_are_counted_by_model_and_each_request_once():
-    """Two questions of one reply are one answer; what was cut from a script came of none."""
-    made = (("q1", "m", "llm/1"), ("q2", "m", "llm/1"), ("s1", "n", "llm/2"), ("s2", "m", "llm/3"), ("p1", None, None))
-    lines = tuple(
-        Lineage(item_id=item, stage="x", made_at="2026-11-21T00:00:00+00:00", model=model, request=request)
-        for item, model, request in made
-    )
-    assert FactOutcome(FACT, lineage=lines).answers() == {"m": 2, "n": 1}

@@ -5,7 +5,6 @@ import json
 import pytest
 
 from construction.checks import CheckInputs, judge
-from construction.checks.fact_dates import TimeSpan, interval, out_of_order
 from curation.loaders.sources import SCEDIT_T, WIKIFACTDIFF
 from curation.rules.release import freeze
 from curation.rules.rule import SplitRule
@@ -85,34 +84,3 @@ def test_facts_of_wikifactdiff_come_through_construction_into_a_split(tmp_path):
     assert (funnel["held"], funnel["kept"]) == ([], 1)
     with Store.open(tmp_path / "o/s.duckdb", write=True) as store:
         assert len(freeze(store, "t", SplitRule()).cases) == 1
-
-
-def interval_of(text) -> TimeSpan:
-    result = interval(text)
-    assert result is not None, text
-    return result
-
-
-@pytest.mark.parametrize(
-    "text", ["", "2014", "/", "/..", "/2014", "2014/2013", "2014-13/2015", "2014/..2", "../2014", "2014/2015/2016"]
-)
-def test_what_is_no_interval(text):
-    assert interval(text) is None
-
-
-@pytest.mark.parametrize(
-    ("old", "new", "in_order"),
-    [
-        ("2007/2014", "2014/2023", True),
-        ("2007/2014-11-20", "2014-11-20/..", True),
-        ("2007/2013", "2014/..", True),  # nobody held it in between
-        ("2014/2014", "2014/2023", False),  # both began in the same year: who was first?
-        ("2014/2023", "2007/2014", False),
-        ("2007/2015", "2014/..", False),
-        ("2007/..", "2014/..", False),
-        ("2007/", "2014/", False),
-        ("2007/2014", "2014/", True),
-    ],
-)
-def test_the_old_object_is_true_first(old, new, in_order):
-    assert (out_of_order(interval_of(old), interval_of(new)) is None) is in_order

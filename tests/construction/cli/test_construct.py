@@ -197,14 +197,6 @@ def test_a_store_is_rebuilt_from_the_journal_alone(tmp_path, facts):
     assert contents(tmp_path / "two" / "s.duckdb") == contents(tmp_path / "one" / "s.duckdb")
 
 
-def test_a_snapshot_holds_what_the_store_holds(tmp_path, facts):
-    copy = tmp_path / "live.duckdb"
-    with ScriptedServer(author) as server:
-        result = construct(facts, tmp_path / "one", server.url, "--snapshot", copy)
-    assert result.returncode == 0, result.stderr
-    assert contents(copy) == contents(tmp_path / "one" / "s.duckdb")
-
-
 @pytest.mark.parametrize("columns", [None, 60, 80])
 def test_the_table_breaks_no_word_of_a_terminal_and_cuts_no_name_off_unseen(tmp_path, columns):
     """Seen in a recording at 80 columns: "comes very earl / y", and the author "SmolLM2-135M-Instr"."""

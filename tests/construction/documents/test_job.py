@@ -1,13 +1,11 @@
 from __future__ import annotations
 
-import io
 import json
 from pathlib import Path
 from typing import Any
 
 import pytest
 from pydantic import ValidationError
-from rich.console import Console
 
 from construction.documents.job import ProbeJob, prepare_probes, run_probes
 from construction.llm.connection import Access
@@ -19,7 +17,7 @@ from schemas.documents.document import DocumentProbe
 from tests.support.construction.probe_author import answer, documents
 from tests.support.scripted_server import Batches, Raw, ScriptedServer, completion
 
-LIVE = ProgressDisplay(Console(file=io.StringIO()), expected={})
+LIVE = ProgressDisplay(0)
 
 
 @pytest.fixture

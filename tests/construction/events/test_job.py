@@ -1,13 +1,11 @@
 from __future__ import annotations
 
-import io
 import json
 import re
 from pathlib import Path
 from typing import Any
 
 import pytest
-from rich.console import Console
 
 from construction.events.job import EventJob, prepare_events, run_events
 from construction.events.prompt_file import FILES
@@ -20,7 +18,7 @@ from tests.support.construction.event_author import answer
 from tests.support.construction.event_templates import data, facts, write
 from tests.support.scripted_server import ScriptedServer
 
-LIVE = ProgressDisplay(Console(file=io.StringIO()), expected={})
+LIVE = ProgressDisplay(0)
 
 
 @pytest.fixture

@@ -3,13 +3,10 @@ from __future__ import annotations
 import asyncio
 import json
 import time
-from datetime import date
 
 import pytest
 
 from construction.llm.client import Client, Endpoint
-from construction.llm.cost.budget import Budget
-from construction.llm.cost.prices import Price
 from construction.llm.reply_cache import ReplyCache
 from curation.files.journal import Journal
 from schemas.core.errors import ModelError
@@ -181,33 +178,9 @@ def test_calls_that_are_sent_again_are_counted(tmp_path):
             async with Client(endpoint, ReplyCache(journal)) as client:
                 client._answered = True  # an endpoint that was heard of before gets all its tries
                 reply = await client.ask(request())
-                return reply, client.progress
+                return reply, client.budget.activity
 
     with ScriptedServer(server_turns) as server:
         reply, progress = asyncio.run(main(server.url))
     assert reply.value == Number(n=1) and (progress.answers, progress.failed) == (1, 0)
     assert (progress.waiting, progress.repeated) == (0, 3)
-
-
-def test_two_clients_of_one_budget_know_what_each_has_spent(tmp_path, monkeypatch):
-    """Together they are what the budget says."""
-    monkeypatch.setenv("OPENAI_API_KEY", KEY)
-    price = Price(1.0, 2.0, date(2026, 1, 1))
-
-    async def main(url):
-        with Journal(tmp_path / "j", write=True) as journal:
-            cache = ReplyCache(journal)
-            budget = Budget(cache, max_tokens=1_000_000)
-            first_one, second_one = (Endpoint(model=name, base_url=url, reply_tokens=9) for name in "mn")
-            async with (
-                Client(first_one, cache, budget=budget, price=price) as first,
-                Client(second_one, cache, budget=budget) as second,
-            ):
-                for client in (first, second, second):
-                    await client.ask(request(f"{client.endpoint.model} {client.activity.answers}?"))
-                return budget.spent, first.progress, second.progress
-
-    with ScriptedServer(turns('{"n": 1}')) as server:
-        spent, one, other = asyncio.run(main(server.url))
-    assert (one.tokens, other.tokens, spent.tokens) == (18, 36, 54)
-    assert one.cost == spent.cost == pytest.approx((11 * 1.0 + 7 * 2.0) / 1e6) and other.cost == 0.0

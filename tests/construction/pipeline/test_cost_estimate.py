@@ -17,7 +17,7 @@ def test_the_estimate_has_stages_and_dollars():
     price = Price(1.0, 2.0, date(2026, 1, 2))
     cost_estimate = estimate(work, plan, price=price, model="m")
     assert [(s.stage, s.calls) for s in cost_estimate.stages] == [("questions", 2), ("scripts", 2)]
-    assert cost_estimate.answers == {"m": 4}
+    assert cost_estimate.answers == 4
     assert cost_estimate.cost == pytest.approx(price.cost(cost_estimate.tokens_in, cost_estimate.tokens_out))
     assert (
         "$" in cost_estimate.sentence()

@@ -63,20 +63,6 @@ def test_edits_and_those_that_only_serve_are_stored_and_told_after_every_batch(r
         assert lines[PERU.id].detail == {"from": "here"}
 
 
-def test_facts_that_need_no_more_calls_are_told_before_their_batch_is_stored(tmp_path):
-    plan = ConstructionPlan(questions=1, neighbours=0, batch=20)
-    steps = []
-
-    def watched(request):
-        steps.append(construction.answered)
-        return None if "Japan" in request.messages[-1].content else answer(request)
-
-    with Store.open(tmp_path / "s", create=True) as store:
-        construction = Construction(store, client_of(watched), plan, origin="here")
-        asyncio.run(construction(plan_work([PERU, JAPAN, INCA], [PERU], plan)))
-    assert steps[0] == (0, {}) and construction.answered == (3, {"m": 4}), "a question and a script each, none of Japan"
-
-
 class _Waiting(ScriptedClient):
     """Lets others go on before it answers, as an endpoint does."""
 

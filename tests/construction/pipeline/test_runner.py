@@ -2,27 +2,25 @@
 
 from __future__ import annotations
 
-import io
 import json
 from pathlib import Path
 
 import pytest
-from rich.console import Console
 
 from construction.llm.attempts import ATTEMPTS
 from construction.llm.connection import Access
 from construction.llm.session import StoppedEarly
-from construction.pipeline import job as module
 from construction.pipeline.author_models import ScriptAuthor
 from construction.pipeline.job import ConstructionJob, PreparedJob
 from construction.pipeline.pipeline import ConstructionPlan, plan_work
-from construction.pipeline.progress import ConstructionProgress, ProgressDisplay
+from construction.pipeline.progress import ProgressDisplay
 from construction.pipeline.runner import WritingJob
 from curation.files.journal import Journal
 from curation.loaders.base import LoadResult
 from curation.store.store import Store
 from schemas.core.errors import ModelError, UserError
 from schemas.scripts import ScriptPrompt
+from schemas.text.status_line import StatusLine
 from tests.support.facts import make_fact
 from tests.support.scripted_server import Raw, ScriptedServer, author, completion
 
@@ -34,15 +32,15 @@ def construct(tmp_path, monkeypatch):
     """Runs a session over two facts; gives the counts and what was shown."""
     monkeypatch.setenv("OPENAI_API_KEY", "sk-secret-for-tests")
 
-    def go(url, *, edits=EDITS, questions=1, live=None, access=None, authors=(), reader=None, snapshot=None):
-        paths = {"store": tmp_path / "s.duckdb", "journal_path": tmp_path / "j", "snapshot": snapshot}
+    def go(url, *, edits=EDITS, questions=1, live=None, access=None, authors=(), reader=None):
+        paths = {"store": tmp_path / "s.duckdb", "journal_path": tmp_path / "j"}
         job = ConstructionJob(facts="given", access=Access(model="m", base_url=url, **(access or {})), **paths)
         plan = ConstructionPlan(questions=questions, neighbours=0, batch=1)
-        console = Console(file=io.StringIO(), width=100)
-        live = live or ProgressDisplay(console, expected={})
+        shown = []
+        live = live or ProgressDisplay(0, line=StatusLine(shown.append, terminal=False, every=30.0, at_once=False))
         work = plan_work(edits, edits, plan)
         prepared = PreparedJob(plan, work, job, authors, reader, LoadResult(tuple(edits), (), "given"))
-        return prepared.run(origin="here", live=live), console.file.getvalue()
+        return prepared.run(origin="here", live=live), "".join(shown)
 
     go.folder = tmp_path
     return go
@@ -91,14 +89,14 @@ def test_the_display_ends_and_what_is_finished_stays_when_the_endpoint_goes(cons
 
     class Noted(ProgressDisplay):
         def end(self, budget):
-            exits.append(budget.answers)
+            exits.append(budget.activity.answers)
             super().end(budget)
 
     def answer(payload):
         is_japan = "Japan" in payload["messages"][-1]["content"]
         return Raw(401, {"error": {"message": "revoked"}}) if is_japan else author(payload)
 
-    live = Noted(Console(file=io.StringIO()), expected={})
+    live = Noted(0)
     with ScriptedServer(answer) as server, pytest.raises(ModelError, match="refuses the key"):
         construct(server.url, live=live, access={"concurrency": 1})
     assert len(exits) == 1
@@ -125,28 +123,6 @@ def test_two_sessions_on_one_journal_are_refused_and_the_store_is_not_made(const
     with Journal(construct.folder / "j", write=True), pytest.raises(UserError, match="another process is writing"):
         construct("http://127.0.0.1:9/v1")
     assert not (construct.folder / "s.duckdb").exists()
-
-
-def test_the_copy_for_readers_is_whole_in_the_end_and_renewed_only_now_and_then(construct, monkeypatch):
-    items, copy = [], construct.folder / "copy.duckdb"
-    real = module.snapshot
-    monkeypatch.setattr(module, "snapshot", lambda store, path: (items.append(path), real(store, path)))
-    with ScriptedServer() as server:
-        counts, _ = construct(server.url, snapshot=copy)
-    assert items == [copy, copy], "one at the first batch, none for half a minute, one in the end"
-    assert prompts(copy) == counts.prompts
-
-
-def test_a_clock_that_steps_renews_the_copy_in_time(construct, monkeypatch):
-    now, items = [0.0], []
-    monkeypatch.setattr(module.time, "monotonic", lambda: now[0])
-    monkeypatch.setattr(module, "snapshot", lambda store, path: items.append(now[0]))
-    messages = []
-    tell = module._with_snapshots(None, construct.folder / "c", messages.append)
-    for second in (0.0, 10.0, 29.0, 31.0, 32.0, 100.0):
-        now[0] = second
-        tell(ConstructionProgress(1, 2, 3, 4))
-    assert items == [0.0, 31.0, 100.0] and len(messages) == 6
 
 
 def test_counts_of_a_killed_and_a_whole_run_are_the_same_json(construct):
