@@ -11,7 +11,6 @@ from typing import Any, Literal, NamedTuple
 
 from pydantic import BaseModel
 
-from construction.llm.reply_cache import ReplyCache
 from construction.llm.step import Request
 
 ATTEMPTS = 2  # of a construction, where the user does not say
@@ -20,8 +19,6 @@ ASKED_AGAIN = ("unparseable", "refused")
 context that is too long) would fail again."""
 
 _APART = 1_000_000  # between the sample numbers of two attempts; no step takes so many samples
-_NOTE = "attempts"
-_NUMBERS = range(1, 1_000_000)
 
 
 def another_attempt(request: Request, attempt: int) -> Request:
@@ -39,25 +36,6 @@ def another_attempt(request: Request, attempt: int) -> Request:
     if "seed" in parameters:
         parameters["seed"] += attempt
     return request._replace(sample=request.sample + _APART * attempt, parameters=parameters)
-
-
-def attempts_of(cache: ReplyCache, asked_for: int | None) -> int:
-    """How often a call may be made: as the user says, else as the journal notes.
-
-    Args:
-        cache: The journal's replies and notes.
-        asked_for: What the user says; None where nothing is said.
-    """
-    if asked_for is not None:
-        return asked_for
-    noted = cache.noted(_NOTE)
-    return noted if isinstance(noted, int) and noted in _NUMBERS else ATTEMPTS
-
-
-def note_attempts(cache: ReplyCache, attempts: int) -> None:
-    """Keep with the journal how often a call may be made, so that a resumed run does the same."""
-    if cache.noted(_NOTE) != attempts:
-        cache.note(_NOTE, attempts)
 
 
 class Reply(NamedTuple):

@@ -10,7 +10,6 @@ from contextlib import AbstractAsyncContextManager, contextmanager
 from pathlib import Path
 from typing import Any, NamedTuple, TypeVar
 
-from construction.llm.attempts import attempts_of, note_attempts
 from construction.llm.client import Client
 from construction.llm.connection import Access, StopSignal, open_client, run
 from construction.llm.cost.budget import Budget
@@ -55,13 +54,6 @@ class ModelSession(NamedTuple):
             UserError: no key, embedded model not installed, endpoint away.
         """
         return open_client(access or self.access, self.journal, budget=self.budget)
-
-    def with_attempts(self) -> ModelSession:
-        """The session with the number of attempts at a call, which stays that of its journal."""
-        cache = ReplyCache(self.journal)
-        attempts = attempts_of(cache, self.access.attempts)
-        note_attempts(cache, attempts)
-        return self._replace(access=self.access.model_copy(update={"attempts": attempts}))
 
     def run(self, work: Coroutine[Any, Any, T]) -> T:
         """Run work until it ends.

@@ -7,9 +7,8 @@ from datetime import date
 
 from pydantic import Field
 
-from construction.llm.attempts import attempts_of
+from construction.llm.attempts import ATTEMPTS
 from construction.llm.connection import Access
-from construction.llm.cost.budget import Amount
 from construction.llm.cost.estimates import no_price_advice
 from construction.llm.cost.prices import Price
 from construction.llm.reply_cache import ReplyCache
@@ -34,23 +33,6 @@ class StageEstimate(Frozen):
     cost: float | None
 
 
-class OnRecord(Frozen):
-    """Replies that a journal holds, whoever asked for them, and what they cost where that is known."""
-
-    replies: int = 0
-    tokens: int = 0
-    cost: float = 0.0
-
-    def sentence(self) -> str:
-        """What need not be asked for."""
-        if not self.replies:
-            return "Replies already on record are not asked for again."
-        cost = f", ${self.cost:.4f}" if self.cost else ""
-        replies = counted(self.replies, "reply", "replies")
-        verb = "is" if self.replies == 1 else "are"
-        return f"{replies} ({counted(self.tokens, 'token')}{cost}) {verb} on record already and not asked for again."
-
-
 class ConstructionEstimate(Frozen):
     """Calls that are not on record and rough tokens, first attempts only.
 
@@ -61,7 +43,6 @@ class ConstructionEstimate(Frozen):
         cost: US dollars of all stages; None where no price is known.
         checked: Day on which the price held.
         advice: What to do about a missing price, or to check about an old one.
-        record: What the journal holds already.
         budget: What the limits mean for this work; empty where there is none or it is kept easily.
         earlier: What stands in the store for the same facts, by another model, prompt or number.
         answers: Requests of the whole work, those on record among them.
@@ -78,7 +59,6 @@ class ConstructionEstimate(Frozen):
     cost: float | None = None
     checked: date | None = None
     advice: str = ""
-    record: OnRecord = OnRecord()
     budget: str = ""
     earlier: str = ""
     answers: int = Field(default=0, exclude=True)
@@ -93,7 +73,8 @@ class ConstructionEstimate(Frozen):
             f"{counted(self.facts, 'fact')} to edit and {counted(self.neighbour_facts, 'neighbour fact')}: "
             f"{counted(calls, 'call')} "
             f"({self.question_calls} for questions, {self.script_calls} for scripts{more_kinds}){more}; about "
-            f"{counted(self.tokens_in, 'token')} in and {self.tokens_out:,} out. {self.record.sentence()}"
+            f"{counted(self.tokens_in, 'token')} in and {self.tokens_out:,} out. "
+            "Replies already on record are not asked for again."
         ]
         whole = StageEstimate(
             stage="total", calls=calls, tokens_in=self.tokens_in, tokens_out=self.tokens_out, cost=self.cost
@@ -105,15 +86,6 @@ class ConstructionEstimate(Frozen):
             row = f"  {s.stage:{width}s} {s.calls:9,d} calls {s.tokens_in:13,d} in {s.tokens_out:13,d} out{price}"
             lines.append(row.rstrip())
         return "\n".join([*lines, *(text for text in (self.earlier, self.budget, self.advice) if text)])
-
-
-def replies_on_record(cache: ReplyCache) -> OnRecord:
-    """What a journal holds."""
-    replies, amount = 0, Amount()
-    for _, stored in cache.replies():
-        replies += 1
-        amount = amount.plus(Amount(stored.tokens_in or 0, stored.tokens_out or 0, stored.cost or 0.0))
-    return OnRecord(replies=replies, tokens=amount.tokens, cost=amount.cost)
 
 
 def estimate(
@@ -146,7 +118,7 @@ def estimate(
     facts += [(fact, plan.quota(edited=False), False) for fact in work.others]
     models = models_of(plan, wording, model, authors=authors, reader=reader)
     record = cache or ReplyCache(None)
-    attempts = attempts_of(record, limits.attempts if limits else None)
+    attempts = (limits.attempts if limits else None) or ATTEMPTS
     clients = rehearse(facts, models, record, attempts=attempts, dropped=dropped)
     paid = [*authors, *([reader] if reader else [])]
     stages = _stages(clients, price, authors, reader)
@@ -165,7 +137,6 @@ def estimate(
         cost=cost,
         checked=price.checked if price else None,
         advice=_advice(price, model) if price is None or unpriced is None else _advice(None, unpriced),
-        record=replies_on_record(record),
         budget=_compare_with_limits(limits, tokens, cost) if limits else "",
         answers=sum(client.answers for client in clients),
     )

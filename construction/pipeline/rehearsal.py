@@ -10,7 +10,6 @@ from typing import Any, NamedTuple
 
 from construction.authoring.author import Author, QuestionQuota, ScriptWriter
 from construction.llm import connection
-from construction.llm.attempts import attempts_of
 from construction.llm.calls.call_errors import CallError
 from construction.llm.client import Client, Reply
 from construction.llm.connection import Access
@@ -98,8 +97,7 @@ def estimate_job(
     """
     accesses = [job.access, *others]
     with recorded_replies(job.journal) as cache:
-        attempts = attempts_of(cache, job.access.attempts)
-        clients = [RehearsalClient(access.label, cache, attempts=attempts) for access in accesses]
+        clients = [RehearsalClient(access.label, cache, attempts=job.attempts) for access in accesses]
         connection.run(work(clients))
     parts = [client.missing.estimate(access.price()) for client, access in zip(clients, accesses, strict=True)]
     costs = [part.cost for part in parts if part.cost is not None]

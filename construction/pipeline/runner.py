@@ -14,6 +14,7 @@ from functools import partial
 from pathlib import Path
 from typing import Any, NamedTuple, TypeVar
 
+from construction.llm.attempts import ATTEMPTS
 from construction.llm.calls.concurrency import gather_all, ordered_map
 from construction.llm.cli_options import journal_of
 from construction.llm.client import Client
@@ -132,6 +133,11 @@ class WritingJob(Options):
         return self.journal_path or journal_of(self.store)
 
     @property
+    def attempts(self) -> int:
+        """Times that a call is made whose reply cannot be used; of all models."""
+        return self.access.attempts or ATTEMPTS
+
+    @property
     def batch(self) -> int:
         """Records whose calls are under way together: all for the Batch API, few for a model on this machine."""
         return 1_000_000 if self.access.batch else 2 if self.access.on_this_machine else 20
@@ -170,12 +176,11 @@ def run_job(
         StoppedEarly: Ctrl-C or SIGTERM.
     """
     with (
-        model_session(job.journal, job.access, fsync=job.fsync) as opened,
+        model_session(job.journal, job.access, fsync=job.fsync) as session,
         Store.open(job.store, create=True) as store,
     ):
-        session = opened.with_attempts()
         first(session, store)
-        attempts = {"attempts": session.access.attempts}  # that of the journal holds for all
+        attempts = {"attempts": job.attempts}
 
         async def watched() -> R:
             known: list[tuple[Access, Client]] = []

@@ -23,8 +23,8 @@ REQUIRED: Mapping[str, frozenset[str]] = {
     "scripts": frozenset({"object"}),
 }
 SHAPES: Mapping[str, tuple[str, ...]] = {
-    "questions": ("list", "why_list", "one"),
-    "scripts": ("scripts", "steps", "slots", "object_last"),
+    "questions": ("why_list", "one"),
+    "scripts": ("scripts", "object_last"),
 }
 TOGETHER = 12
 MOST_ATTEMPTS = 50
@@ -37,8 +37,8 @@ class WriterPrompt(ProfilePrompt):
 
     Attributes:
         task: ``questions`` or ``scripts``.
-        shape: Form of the reply: ``list``, ``why_list`` (a thought first) or ``one`` (questions), ``scripts`` for
-            all questions of a fact together, or ``steps``, ``slots`` or ``object_last`` for one.
+        shape: Form of the reply: ``why_list`` (all questions, a thought first) or ``one``; ``scripts`` for all
+            questions of a fact together, or ``object_last`` for one.
         attempts: Samples taken at most, until one passes the checks; rejected ones are kept with their verdicts.
         questions: Questions kept for a fact, where the user does not say how many.
         candidates: Questions to ask for, for each one that is kept, where the user does not say how many.
@@ -48,7 +48,7 @@ class WriterPrompt(ProfilePrompt):
     """
 
     task: Literal["questions", "scripts"]
-    shape: Literal["list", "why_list", "one", "scripts", "steps", "slots", "object_last"]
+    shape: Literal["why_list", "one", "scripts", "object_last"]
     attempts: int = Field(default=1, ge=1, le=MOST_ATTEMPTS)
     questions: int = Field(default=4, ge=1, le=MOST_QUESTIONS)
     candidates: int = Field(default=1, ge=1, le=MOST_CANDIDATES)
@@ -72,7 +72,7 @@ class WriterPrompt(ProfilePrompt):
 
     @model_validator(mode="after")
     def _check_required(self) -> WriterPrompt:
-        needed = REQUIRED[self.task] | ({"count"} if self.shape in ("list", "why_list") else set())
+        needed = REQUIRED[self.task] | ({"count"} if self.shape == "why_list" else set())
         if self.task == "scripts":
             needed |= {"questions" if self.shape == "scripts" else "question"}
         require_places("user", self.user, needed)

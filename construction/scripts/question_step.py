@@ -79,7 +79,6 @@ class OneQuestion(BaseModel):
 
 
 _REPLIES: Mapping[str, type[BaseModel]] = {
-    "list": QuestionList,
     "why_list": ReasonedQuestions,
     "one": OneQuestion,
 }
@@ -109,8 +108,7 @@ class QuestionStep(PromptFileStep[QuestionAsk, ScriptQuestion, WriterPrompt]):
     """Asks for script questions.
 
     Args:
-        prompt: The wording; its ``shape`` decides the reply: ``list`` or ``why_list`` for all questions, ``one`` for
-            one a call.
+        prompt: The wording; its ``shape`` decides the reply: ``why_list`` for all questions, ``one`` for one a call.
     """
 
     def __init__(self, prompt: WriterPrompt) -> None:

@@ -5,9 +5,9 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Annotated, Any, NamedTuple
+from typing import Any, NamedTuple
 
-from pydantic import BaseModel, ConfigDict, Field, StringConstraints, field_validator
+from pydantic import BaseModel, ConfigDict, field_validator
 
 from construction.llm.prompt_text import fill, tidy
 from construction.llm.step import Message, Request
@@ -21,8 +21,6 @@ from schemas.scripts import Script, ScriptQuestion, strip_label
 
 LONGEST = 400  # characters of one step before it is looked at; far above what the format allows
 MOST = 60  # steps of one reply, likewise
-
-_Short = Annotated[str, StringConstraints(min_length=4, max_length=36)]
 
 
 class RejectedScript(NamedTuple):
@@ -85,20 +83,8 @@ class ScriptList(BaseModel):
     scripts: list[NumberedSteps]
 
 
-class StepSlots(BaseModel):
-    """The reply of the embedded model: the object again, the step that uses it, what comes before and after."""
-
-    model_config = ConfigDict(extra="forbid")
-    word: Annotated[str, StringConstraints(min_length=1, max_length=40)]
-    key_step: Annotated[str, StringConstraints(min_length=4, max_length=44)]
-    before: Annotated[list[_Short], Field(min_length=2, max_length=2)]
-    after: Annotated[list[_Short], Field(min_length=1, max_length=2)]
-
-
 _REPLIES: Mapping[str, type[BaseModel]] = {
     "scripts": ScriptList,
-    "steps": StepList,
-    "slots": StepSlots,
     "object_last": ObjectLast,
 }
 
@@ -121,8 +107,8 @@ class ScriptStep(PromptFileStep[ScriptAsk, Draft | None, WriterPrompt]):
     """Asks for scripts.
 
     Args:
-        prompt: The wording; its ``shape`` decides the reply: ``scripts`` for those of several questions, ``steps`` for
-            a list, ``slots`` and ``object_last`` for a guided form.
+        prompt: The wording; its ``shape`` decides the reply: ``scripts`` for those of several questions,
+            ``object_last`` for one in a guided form.
     """
 
     def __init__(self, prompt: WriterPrompt) -> None:
@@ -140,17 +126,12 @@ class ScriptStep(PromptFileStep[ScriptAsk, Draft | None, WriterPrompt]):
         """Scripts that every check lets pass."""
         old = item.old.text
         before, after = ["Look for some help", "Pack a bag"], ["Agree on a date", "Come back in the evening"]
-        steps = [*before, f"Ask for {old}", *after]
         if self.wording.shape == "scripts":
+            steps = [*before, f"Ask for {old}", *after]
             numbers = range(1, len(item.questions) + 1)
             return ScriptList.model_construct(
                 scripts=[NumberedSteps.model_construct(n=n, steps=steps) for n in numbers]
             )
-        if self.wording.shape == "steps":
-            return StepList.model_construct(steps=steps)
-        if self.wording.shape == "slots":
-            key_step = f"Ask for {old}"
-            return StepSlots.model_construct(word=old, key_step=key_step, before=before, after=after[:1])
         form = object_last(tidy(old), LEADING.get(item.relation_id, ()))
         return form.model_construct(key_step=usual_step(form, old), before=before, after=after[:1])
 
@@ -161,13 +142,8 @@ class ScriptStep(PromptFileStep[ScriptAsk, Draft | None, WriterPrompt]):
         messages = self.wording.messages(values | {"object": item.old.text, "relation": item.relation})
         if self.wording.again is None or not item.rejected:
             return messages
-        if self.wording.shape == "scripts":
-            earlier: dict[str, Any] = {
-                "scripts": [{"n": n, "steps": one.steps} for n, one in enumerate(item.rejected, 1)]
-            }
-            reason = " ".join(f"Script {n}: {one.reason}." for n, one in enumerate(item.rejected, 1))
-        else:
-            earlier, reason = {"steps": item.rejected[0].steps}, item.rejected[0].reason
+        earlier = {"scripts": [{"n": n, "steps": one.steps} for n, one in enumerate(item.rejected, 1)]}
+        reason = " ".join(f"Script {n}: {one.reason}." for n, one in enumerate(item.rejected, 1))
         return [
             *messages,
             Message(role="assistant", content=json.dumps(earlier, ensure_ascii=False)),
@@ -181,10 +157,8 @@ class ScriptStep(PromptFileStep[ScriptAsk, Draft | None, WriterPrompt]):
             for n in range(1, len(item.questions) + 1):
                 own = [script.steps for script in reply.scripts if script.n == n]
                 found.append(own[0] if len(own) == 1 else None)
-        elif isinstance(reply, StepList):
-            found = [reply.steps]
         else:
-            assert isinstance(reply, StepSlots | ObjectLast)
+            assert isinstance(reply, ObjectLast)
             found = [[*reply.before, reply.key_step, *reply.after]]
         return [None if steps is None else self._draft(item, steps) for steps in found]
 

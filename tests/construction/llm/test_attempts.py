@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from construction.llm.attempts import ATTEMPTS, attempts_of, note_attempts
-from construction.llm.reply_cache import ReplyCache, StoredOutcome
+from construction.llm.reply_cache import ReplyCache
 from curation.files.journal import Journal
 from tests.support.construction import asked_numbers
 from tests.support.construction.asked_numbers import Number, request, turns
@@ -104,21 +103,3 @@ def test_samples_and_attempts_do_not_meet(ask):
     with ScriptedServer(lambda p: REFUSED) as server:
         ask(server.url, *[request(sample=n) for n in range(4)], attempts=3)
         assert len(server.requests) == 12
-
-
-@pytest.fixture
-def cache(tmp_path):
-    with Journal(tmp_path / "j", write=True) as journal:
-        yield ReplyCache(journal)
-
-
-REPLY = StoredOutcome(kind="reply", raw="x", at="t", tokens_in=1)
-
-
-def test_a_journal_keeps_the_number_it_was_begun_with(cache):
-    assert attempts_of(cache, None) == ATTEMPTS and attempts_of(cache, 5) == 5
-    note_attempts(cache, ATTEMPTS)
-    cache.put("llm/1", REPLY)
-    assert attempts_of(cache, None) == ATTEMPTS
-    note_attempts(cache, 4)
-    assert attempts_of(cache, None) == 4, "what the user said last holds"

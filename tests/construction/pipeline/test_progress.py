@@ -22,9 +22,9 @@ def budget():
     return Budget(ReplyCache(None), max_cost=5.0)
 
 
-def display(expected=100, *, terminal=False):
+def display(expected=100, *, terminal=False, clock=lambda: 0.0):
     written = []
-    line = StatusLine(written.append, terminal=terminal, every=30.0, at_once=False)
+    line = StatusLine(written.append, terminal=terminal, every=30.0, at_once=False, clock=clock)
     return ProgressDisplay(expected, line=line), written
 
 
@@ -70,7 +70,7 @@ def test_answers_of_one_moment_have_no_rate_and_a_clock_that_steps_back_breaks_n
 
 
 def test_a_line_comes_now_and_then_and_one_in_the_end(budget, now):
-    live, written = display()
+    live, written = display(clock=lambda: now[0])
     for _ in range(70):
         now[0] += 1
         budget.activity.answered(from_endpoint=False)

@@ -69,9 +69,7 @@ def test_it_counts_what_the_next_run_asks_and_nothing_of_a_finished_one(tmp_path
         assert output["tokens_in"] == pytest.approx(total, rel=0.25)
         results = run(facts, tmp_path / "o", server, *line, "--dry-run")
     assert [stage["calls"] for stage in results["stages"]] == [0] * len(results["stages"])
-    assert (results["tokens_in"], results["tokens_out"]) == (0, 0) and results["record"]["replies"] == len(
-        server.requests
-    )
+    assert (results["tokens_in"], results["tokens_out"]) == (0, 0)
 
 
 def test_what_was_dropped_since_is_counted(tmp_path, facts):

@@ -60,16 +60,12 @@ def test_the_end_is_told_in_one_line_and_both_files_are_free_again(construct):
     assert prompts(construct.folder / "s.duckdb") == counts.prompts > 0
 
 
-def test_a_new_journal_notes_its_number_of_attempts_and_keeps_it(construct):
+def test_a_call_is_made_twice_and_as_often_as_the_user_says(construct):
     with ScriptedServer(lambda p: Raw(body=completion(None, refusal="no"))) as server:
         construct(server.url)
         assert len(server.requests) == 2 * ATTEMPTS
         construct(server.url, access={"attempts": 3})
         assert len(server.requests) == 2 * 3
-        construct(server.url)
-        assert len(server.requests) == 2 * 3
-    notes = [value for key, value in Journal(construct.folder / "j").items() if key == "attempts"]
-    assert notes == [3]
 
 
 @pytest.mark.parametrize("person", ["author", "reader"])

@@ -226,7 +226,6 @@ def test_a_dry_run_counts_the_calls_that_are_made_and_says_their_price(construct
     assert half["cost"] == pytest.approx((report["tokens_in"] * 500 + report["tokens_out"] * 1000) / 1e6)
     reloaded = json.loads(construct(None, *line, facts=12).out)
     assert (reloaded["question_calls"], reloaded["script_calls"], reloaded["cost"]) == (0, 0, 0.0), "all is on record"
-    assert reloaded["record"]["replies"] == 24 and reloaded["record"]["cost"] == pytest.approx(24 * 0.018)
 
 
 def test_a_dry_run_in_words(construct, prices):

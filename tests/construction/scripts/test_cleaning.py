@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 from construction.llm.prompt_text import tidy
 from construction.prompts.prompt_file import load_prompt
 from construction.scripts.cleaning import clean_steps
-from construction.scripts.script_step import ScriptAsk, ScriptStep, StepList
+from construction.scripts.script_step import ScriptAsk, ScriptList, ScriptStep
 from schemas.facts import Object
 from schemas.scripts import ScriptQuestion, words
 
@@ -95,7 +95,8 @@ def test_cleaning_only_takes_away(steps):
 def reply(steps, *, old="Rome"):
     step = ScriptStep(load_prompt("scripts", "paper"))
     question = ScriptQuestion(key="q", fact="f", text="How to go?")
-    (draft,) = step.parse(ScriptAsk(questions=(question,), old=Object(text=old)), StepList(steps=steps))
+    written = ScriptList.model_validate({"scripts": [{"n": 1, "steps": steps}]})
+    (draft,) = step.parse(ScriptAsk(questions=(question,), old=Object(text=old)), written)
     return tuple(draft)
 
 

@@ -8,19 +8,13 @@ from dataclasses import replace
 import pytest
 
 from construction.prompts.prompt_file import WriterPrompt, load_prompt
+from construction.scripts.object_last import ObjectLast
 from construction.scripts.question_step import tidy
-from construction.scripts.script_step import Draft, RejectedScript, ScriptAsk, ScriptStep, StepList, StepSlots
+from construction.scripts.script_step import Draft, RejectedScript, ScriptAsk, ScriptList, ScriptStep, StepList
 from schemas.core.config import validate
 from schemas.core.errors import DataError
 from tests.support.construction.prompt_questions import QUESTION
 from tests.support.facts import make_fact
-
-
-def one_by_one() -> ScriptStep:
-    """A step whose prompt asks for one script a request."""
-    prompt = load_prompt("scripts", "paper")
-    user = "Question: {question}\nObject: {object}"
-    return ScriptStep(prompt.model_copy(update={"shape": "steps", "user": user}))
 
 
 def test_no_script_prompt_has_a_place_for_the_new_object():
@@ -30,17 +24,21 @@ def test_no_script_prompt_has_a_place_for_the_new_object():
 
 
 def test_steps_lose_their_labels():
-    reply = StepList(steps=["Step 1: Pack", "step 2 Go\nnow", "", "3 wise men"])
-    (draft,) = one_by_one().parse(ScriptAsk(questions=(QUESTION,), old=make_fact().old), reply)
+    reply = ScriptList.model_validate(
+        {"scripts": [{"n": 1, "steps": ["Step 1: Pack", "step 2 Go\nnow", "", "3 wise men"]}]}
+    )
+    (draft,) = ScriptStep(load_prompt("scripts", "paper")).parse(
+        ScriptAsk(questions=(QUESTION,), old=make_fact().old), reply
+    )
     assert draft == Draft(["Pack", "Go now", "3 wise men"])
 
 
-def test_slots_come_in_order():
-    reply = StepSlots(word="Lima", key_step="Fly to Lima", before=["Pack", "Wait"], after=["Land"])
+def test_parts_of_a_guided_form_come_in_order():
+    reply = ObjectLast(key_step="Fly to Lima", before=["Pack bags", "Wait here"], after=["Land safely"])
     (draft,) = ScriptStep(load_prompt("scripts", "embedded")).parse(
         ScriptAsk(questions=(QUESTION,), old=make_fact().old), reply
     )
-    assert draft == Draft(["Pack", "Wait", "Fly to Lima", "Land"])
+    assert draft == Draft(["Pack bags", "Wait here", "Fly to Lima", "Land safely"])
 
 
 @pytest.mark.parametrize("bad", [{"steps": []}, {"steps": ["Step 1:"]}, {"steps": ["a"] * 99}, {"steps": ["a" * 999]}])
@@ -53,17 +51,15 @@ def test_tidy_keeps_other_scripts():
     assert tidy("\u202eWie  é 東京\ud800\x07") == "\u202eWie é 東京"
 
 
-@pytest.mark.parametrize("shape", ["scripts", "steps"])
-def test_a_second_script_is_asked_for_with_the_first_one_and_the_reason(shape):
-    step = ScriptStep(load_prompt("scripts", "paper")) if shape == "scripts" else one_by_one()
+def test_a_second_script_is_asked_for_with_the_first_one_and_the_reason():
+    step = ScriptStep(load_prompt("scripts", "paper"))
     ask = ScriptAsk(questions=(QUESTION,), old=make_fact().old, relation="capital")
     first = step.prompt(ask)
     messages = step.prompt(replace(ask, rejected=(RejectedScript(("Go", "{object}"), "it is {question}"),)))
     assert messages[: len(first)] == first and [m.role for m in messages[len(first) :]] == ["assistant", "user"]
-    earlier = {"steps": ["Go", "{object}"]}
-    assert json.loads(messages[-2].content) == ({"scripts": [{"n": 1, **earlier}]} if shape == "scripts" else earlier)
+    assert json.loads(messages[-2].content) == {"scripts": [{"n": 1, "steps": ["Go", "{object}"]}]}
     assert "it is {question}" in messages[-1].content, "a reason is data"
-    assert "Relation: capital" in first[-1].content or shape == "steps"
+    assert "Relation: capital" in first[-1].content
 
 
 def test_a_wording_without_words_for_it_asks_anew():
