@@ -144,8 +144,6 @@ def means_blocks(means: MethodMeans) -> Iterator[AgreementBlock]:
         yield AgreementBlock("text", f"None, because {means.refused}.")
         return
     r = means.report
-    if not r.converged:
-        yield AgreementBlock("warn", "The fit did not converge: treat these figures with care.")
     each = [
         {"aspect": aspect, "method": method, "mean": e.text(2), "uncorrected mean": f"{r.raw[aspect, method]:.2f}",
          "ratings": e.n}
@@ -158,8 +156,8 @@ def means_blocks(means: MethodMeans) -> Iterator[AgreementBlock]:
     yield AgreementBlock("table", rows=each)
     yield AgreementBlock("table", rows=apart)
     yield AgreementBlock("table", rows=[{"person": who, "severity": e.text(2)} for who, e in r.severity.items()])
-    note = "A mean here is the mean if every person had rated every item (many-facet ordinal model; 95 % intervals by "
-    yield AgreementBlock("note", f"{note}case). Severity is in logits: a person above 0 rates lower than the others.")
+    note = "A mean here is the mean if every person had rated every item (additive severity; 95 % intervals by case). "
+    yield AgreementBlock("note", f"{note}Severity is in points: a person above 0 rates lower than the others.")
     for line in [*means.left_out, *stop_lines(means)]:
         yield AgreementBlock("text", line)
 

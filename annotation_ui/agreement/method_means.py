@@ -15,8 +15,7 @@ from annotation_ui.ratings.records import Assignment
 from annotation_ui.tasks.base import RatingTask
 from annotation_ui.tasks.generated_scripts import OUTCOMES, ComparisonTask, method_of
 from curation.stats.bradley_terry import PairedComparison, Strengths, bradley_terry
-from curation.stats.facet_means import FacetReport, facet_report
-from curation.stats.facets import FacetRating
+from curation.stats.severity_means import ScaleRating, SeverityReport, severity_report
 from schemas.core.errors import UserError
 from schemas.generated_scripts import GeneratedScript
 
@@ -28,12 +27,12 @@ class MethodMeans(NamedTuple):
     """What a campaign says of methods.
 
     Attributes:
-        report: The model's, or None where it cannot be fitted; ``refused`` says why then, in a sentence.
+        report: The means, or None where severity cannot be told; ``refused`` says why then, in a sentence.
         width: The width that every difference's interval is to fall below, in points; None for no stop rule.
-        left_out: Aspects that the model could not take, each in a sentence.
+        left_out: Aspects that tell nothing, each in a sentence.
     """
 
-    report: FacetReport | None
+    report: SeverityReport | None
     refused: str = ""
     width: float | None = None
     left_out: tuple[str, ...] = ()
@@ -47,7 +46,7 @@ class MethodMeans(NamedTuple):
     def more(self) -> int | None:
         """About how many ratings more the stop rule takes, at the present mix of cases and people.
 
-        An interval narrows with the square root of the ratings. None without a rule, a model or a difference.
+        An interval narrows with the square root of the ratings. None without a rule, means or a difference.
         """
         if self.report is None or self.width is None or not self.report.differences:
             return None
@@ -59,11 +58,11 @@ def methods_of(db: RatingsDB, name: str) -> dict[str, str]:
     return {i: p.item.stratum for i, p in db.items(name).items() if p.purpose == "real"}
 
 
-def facet_ratings(judgements: Sequence[Judgement], methods: Mapping[str, str], task: RatingTask) -> list[FacetRating]:
-    """The answers of people on scales, as the model takes them."""
+def scale_ratings(judgements: Sequence[Judgement], methods: Mapping[str, str], task: RatingTask) -> list[ScaleRating]:
+    """The answers of people on scales."""
     scales = {f.name for f in task.form.asked_fields() if f.kind == "scale"}
     return [
-        FacetRating(m.item, m.case, methods[m.item], m.name, m.aspect, int(m.value))
+        ScaleRating(m.item, m.case, methods[m.item], m.name, m.aspect, int(m.value))
         for m in judgements
         if not m.rater.is_judge and m.aspect in scales and m.item in methods
     ]
@@ -72,7 +71,7 @@ def facet_ratings(judgements: Sequence[Judgement], methods: Mapping[str, str], t
 def method_means(
     judgements: Sequence[Judgement], methods: Mapping[str, str], task: RatingTask, *, width: float | None = None
 ) -> MethodMeans:
-    """The model of a campaign's answers, or the reason why there is none.
+    """The means of a campaign's answers, or the reason why there are none.
 
     Args:
         judgements: Of ``live_judgements``; those of judges are left out.
@@ -80,8 +79,9 @@ def method_means(
         task: What was asked.
         width: Of the stop rule.
     """
-    ratings = facet_ratings(judgements, methods, task)
-    if not any(f.kind == "scale" for f in task.form.asked_fields()):
+    ratings = scale_ratings(judgements, methods, task)
+    scales = {f.name: (float(f.low), float(f.high)) for f in task.form.asked_fields() if f.kind == "scale"}
+    if not scales:
         return MethodMeans(None, "means of methods are for ratings on a scale, which this task does not ask for", width)
     varied_ratings = varying_aspects(ratings)
     flat = {r.aspect: r.value for r in ratings} if len(varied_ratings) < len(ratings) else {}
@@ -89,12 +89,12 @@ def method_means(
         flat.pop(r.aspect, None)
     left_out = tuple(f"{aspect} is left out: every rating is {value}." for aspect, value in flat.items())
     try:
-        return MethodMeans(facet_report(varied_ratings), width=width, left_out=left_out)
+        return MethodMeans(severity_report(varied_ratings, scales), width=width, left_out=left_out)
     except UserError as error:
         return MethodMeans(None, f"{error.what}; {error.fix}" if error.fix else error.what, width)
 
 
-def varying_aspects(ratings: Sequence[FacetRating]) -> list[FacetRating]:
+def varying_aspects(ratings: Sequence[ScaleRating]) -> list[ScaleRating]:
     """The ratings of aspects on which not all are the same; all of them where that leaves none."""
     values: dict[str, set[int]] = {}
     for r in ratings:

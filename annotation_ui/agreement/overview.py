@@ -40,7 +40,7 @@ class Overview(Frozen):
         digest: Of the answers that they were computed from (``answers_digest``).
         alphas: Agreement of each aspect with its interval.
         notes: By person, what a lead should look at: fast, drifting, always the same answer.
-        severity: By person, how much lower than the panel they rate (logits).
+        severity: By person, how much lower than the panel they rate (points).
         stop: What the stop rule says; empty without one.
         body: The agreement page, as HTML.
         warning: Why something is missing, such as a snapshot that cannot be read.

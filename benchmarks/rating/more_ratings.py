@@ -1,4 +1,4 @@
-"""How many ratings a panel saves by the many-facet model and its stop rule, and what its intervals cover.
+"""How many ratings a panel saves by means corrected for severity and their stop rule, and what its intervals cover.
 
     python -m benchmarks.rating.more_ratings [--studies 40] [--coverage 200] [--write]
 
@@ -18,8 +18,7 @@ import numpy as np
 from scipy.stats import t as student
 
 from benchmarks.rating.panels import Scripts, panel
-from curation.stats.facet_means import facet_report
-from curation.stats.facets import FacetRating
+from curation.stats.severity_means import ScaleRating, severity_report
 from schemas.core.errors import UserError
 
 PAGE = Path(__file__).resolve().parents[2] / "docs" / "more-ratings.md"
@@ -41,7 +40,7 @@ def coverage(
     for _ in range(studies):
         world = panel(rng, persons=persons, methods=methods, aspects=aspects)
         scripts, truth = Scripts(world, rng, cases=cases), world.true_means
-        report = facet_report(scripts.rated(scripts.shared(rng, overlap=overlap)))
+        report = severity_report(scripts.rated(scripts.shared(rng, overlap=overlap)))
         for (aspect, method), e in report.means.items():
             true = truth[int(aspect[1:]), int(method[1:])]
             assert e.value is not None and e.low is not None and e.high is not None
@@ -55,7 +54,7 @@ def coverage(
     return Coverage(float(np.mean(means)), float(np.mean(apart)), float(np.mean(errors)))
 
 
-def plain_width(ratings: Sequence[FacetRating]) -> float:
+def plain_width(ratings: Sequence[ScaleRating]) -> float:
     """Width of the widest t interval of a paired difference between plain means, by case."""
     values: dict[tuple[str, str], list[int]] = {}
     for r in ratings:
@@ -84,7 +83,7 @@ def study(way: str, seed: int, *, cases: int, persons: int, overlap: int, width:
     """One study: people rate ``step`` items each, then the rule is asked, and so on.
 
     Args:
-        way: ``plain`` (plain means) or ``model``; the order is by chance.
+        way: ``plain`` (plain means) or ``model`` (corrected for severity); the order is by chance.
         seed: Of the world: the same for each way.
         cases: Of four scripts each.
         persons: Who rate.
@@ -113,7 +112,7 @@ def study(way: str, seed: int, *, cases: int, persons: int, overlap: int, width:
                 return StopSignal(len(pairs), True, ())
             continue
         try:
-            report = facet_report(rows)
+            report = severity_report(rows)
         except UserError:
             continue
         if report.reached(width):
@@ -135,7 +134,7 @@ def savings(studies: int, *, cases: int = 80, persons: int = 4, overlap: int = 3
     whole, first = cases * 4 * overlap, 0.0
     for way, name in (
         ("plain", "plain means"),
-        ("model", "model and stop rule"),
+        ("model", "corrected means and stop rule"),
     ):
         signals = [study(way, s, cases=cases, persons=persons, overlap=overlap, width=width) for s in range(studies)]
         print(way, signals, flush=True)

@@ -9,7 +9,7 @@ import numpy as np
 from scipy.special import expit
 
 from curation.stats.estimates import Floats
-from curation.stats.facets import FacetRating
+from curation.stats.severity_means import ScaleRating
 
 CUTS = np.array([-3.0, -2.0, -1.0, 0.0, 1.0, 2.2])
 """Thresholds of the seven points, in logits."""
@@ -61,12 +61,12 @@ class Scripts:
         methods = self.world.effects.shape[1]
         return [(f"c{c:03}/m{m}", f"c{c:03}", f"m{m}") for c in range(self.cases) for m in range(methods)]
 
-    def rated(self, pairs: Collection[tuple[str, str]]) -> list[FacetRating]:
+    def rated(self, pairs: Collection[tuple[str, str]]) -> list[ScaleRating]:
         """What people say of items, for pairs (person, item)."""
         out = []
         for person, item in pairs:
             values = self.values[int(person[1:]), int(item[1:4]), :, int(item[6:])]
-            out += [FacetRating(item, item[:4], item[5:], person, f"a{a}", int(v)) for a, v in enumerate(values)]
+            out += [ScaleRating(item, item[:4], item[5:], person, f"a{a}", int(v)) for a, v in enumerate(values)]
         return out
 
     def shared(self, rng: np.random.Generator, *, overlap: int) -> list[tuple[str, str]]:

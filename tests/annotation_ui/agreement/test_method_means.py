@@ -8,9 +8,9 @@ from annotation_ui.agreement.blocks import blocks_as_text, means_blocks
 from annotation_ui.agreement.judgements import Judgement, live_judgements
 from annotation_ui.agreement.method_means import (
     MethodMeans,
-    facet_ratings,
     method_means,
     methods_of,
+    scale_ratings,
     stop_lines,
 )
 from annotation_ui.campaigns.campaign import make_task, task_of
@@ -45,7 +45,7 @@ def test_judges_and_items_without_a_method_are_left_out() -> None:
         Judgement("i", "c", Rater.judge("m"), "executability", 7),
         Judgement("lost", "c", Rater.person("ann"), "executability", 3),
     ]
-    (one,) = facet_ratings(judgements, {"i": "rome"}, task)
+    (one,) = scale_ratings(judgements, {"i": "rome"}, task)
     assert (one.person, one.method, one.value) == ("ann", "rome", 3)
 
 

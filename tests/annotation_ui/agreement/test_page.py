@@ -16,21 +16,20 @@ from annotation_ui.tasks.generated_scripts import RateScript
 from annotation_ui.tasks.script_questions import FilterQuestion
 from curation.stats.bootstrap import Resampling
 from curation.stats.estimates import Estimate
-from curation.stats.facet_means import FacetReport, MethodDifference
+from curation.stats.severity_means import MethodDifference, SeverityReport
 from schemas.core.errors import UserError
 from schemas.raters import Rater
 
 FEW = Resampling(30)
 TASK = RateScript()
 
-REPORT = FacetReport(
+REPORT = SeverityReport(
     means={("coherence", "<b>rome"): Estimate("m", 4.5, 4.0, 5.0, n=30, cases=9)},
     raw={("coherence", "<b>rome"): 4.75},
     differences=(MethodDifference("coherence", "<b>rome", "none", Estimate("d", 1.25, 0.5, 2.0)),),
     severity={"<i>ann": Estimate("ann", -0.5, -1.0, 0.0)},
     ratings=60,
     cases=9,
-    converged=True,
 )
 
 
@@ -136,6 +135,4 @@ def test_means_of_methods_are_there_with_their_texts_escaped() -> None:
     for text in ("4.50 [4.00, 5.00]", "4.75", "1.25 [0.50, 2.00]", "-0.50 [-1.00, 0.00]", "Stop rule: not met"):
         assert text in section
     assert "<b>" not in section and "<i>" not in section and "&lt;b&gt;rome - none" in section
-    assert "did not converge" not in section
-    assert "did not converge" in body(rows, means=MethodMeans(REPORT._replace(converged=False)))
     assert "None, because &lt;ann&gt; alone rated." in body(rows, means=MethodMeans(None, "<ann> alone rated"))

@@ -1,0 +1,231 @@
+"""Means of methods had everybody rated everything: severity is told from items that several rated, and taken out.
+
+A rating is its item's value less the person's severity on the aspect, in points of the scale. Severities are those of
+least squares over the gaps between people on the same item; intervals are those of a jackknife over cases.
+"""
+
+from __future__ import annotations
+
+import itertools
+from collections import defaultdict
+from collections.abc import Mapping, Sequence
+from typing import NamedTuple
+
+import numpy as np
+from scipy.sparse.csgraph import connected_components  # type: ignore[import-untyped]
+from scipy.stats import t as student  # type: ignore[import-untyped]
+
+from curation.stats.estimates import Estimate, Floats
+from schemas.core.errors import UserError
+
+MODEL = "additive severity, jackknife over cases, 95 %"
+
+
+class ScaleRating(NamedTuple):
+    """One rating: ``person`` gave ``value`` to ``item`` (of ``case``, made by ``method``) on ``aspect``."""
+
+    item: str
+    case: str
+    method: str
+    person: str
+    aspect: str
+    value: int
+
+
+class MethodDifference(NamedTuple):
+    """How much higher ``first`` is rated than ``second`` on an aspect."""
+
+    aspect: str
+    first: str
+    second: str
+    difference: Estimate
+
+    @property
+    def width(self) -> float:
+        """Of the interval, in points of the scale."""
+        assert self.difference.low is not None and self.difference.high is not None
+        return self.difference.high - self.difference.low
+
+
+class SeverityReport(NamedTuple):
+    """What the ratings say of methods and people.
+
+    Attributes:
+        means: By aspect and method, in points of the scale: the mean rating had every person rated every item.
+        raw: The plain means of the ratings that there are.
+        differences: Every two methods on every aspect.
+        severity: By person, in points below the panel's mean, over aspects: a positive one rates lower than the others.
+        ratings: How many there are.
+        cases: How many cases they are of.
+    """
+
+    means: dict[tuple[str, str], Estimate]
+    raw: dict[tuple[str, str], float]
+    differences: tuple[MethodDifference, ...]
+    severity: dict[str, Estimate]
+    ratings: int
+    cases: int
+
+    @property
+    def widest(self) -> float:
+        """Width of the widest interval of a difference; 0 where there is one method."""
+        return max((d.width for d in self.differences), default=0.0)
+
+    def reached(self, width: float) -> bool:
+        """Whether the interval of every difference is narrower than ``width``; never where there is one method."""
+        return bool(self.differences) and self.widest < width
+
+
+class _CaseSums(NamedTuple):
+    """What the estimates of an aspect are made of, by case.
+
+    Attributes:
+        shared: How often two people rated one item, as the matrix of least squares (cases, persons, persons).
+        gaps: Each person's distance from the mean rating of the item, summed (cases, persons).
+        totals: Mean ratings of items, summed (cases, methods).
+        raters: Share of each person in the ratings of an item, summed (cases, methods, persons).
+        items: How many items there are (cases, methods).
+    """
+
+    shared: Floats
+    gaps: Floats
+    totals: Floats
+    raters: Floats
+    items: Floats
+
+    def estimate(self, without: int | None = None) -> Floats:
+        """Means of the methods, then severities, which sum to 0; of all cases, or of all but one."""
+        left = [part.sum(axis=0) if without is None else part.sum(axis=0) - part[without] for part in self]
+        shared, gaps, totals, raters, items = left
+        severity = -np.linalg.lstsq(shared, gaps, rcond=None)[0]
+        return np.concatenate([(totals + raters @ severity) / items, severity])
+
+
+def severity_report(
+    ratings: Sequence[ScaleRating], scales: Mapping[str, tuple[float, float]] | None = None
+) -> SeverityReport:
+    """Means of methods corrected for severity, with intervals (t, cases less one degrees of freedom).
+
+    Args:
+        ratings: At most one of a person, item and aspect.
+        scales: Ends of the scale by aspect; no interval of a mean leaves them.
+
+    Raises:
+        UserError: severity cannot be told from these ratings (see ``refuse_inestimable``).
+
+    Example:
+        >>> rows = [ScaleRating(f"{c}{m}", c, m, p, "a", (ord(c) + 2 * (m == "x") + (p == "q")) % 4 + 1)
+        ...         for c in "abcdef" for m in "xy" for p in "pq"]
+        >>> found = severity_report(rows)
+        >>> sorted(found.severity), len(found.differences), found.ratings
+        (['p', 'q'], 1, 24)
+    """
+    refuse_inestimable(ratings)
+    cases, methods = sorted({r.case for r in ratings}), sorted({r.method for r in ratings})
+    persons, aspects = sorted({r.person for r in ratings}), sorted({r.aspect for r in ratings})
+    sums = [_sums([r for r in ratings if r.aspect == aspect], cases, methods, persons) for aspect in aspects]
+    whole = np.stack([one.estimate() for one in sums])
+    left = np.stack([[one.estimate(case) for one in sums] for case in range(len(cases))])
+    apart = left - left.mean(axis=0)  # (cases, aspects, methods and persons)
+    counts: defaultdict[tuple[str, str], list[int]] = defaultdict(list)
+    for r in ratings:
+        counts[r.aspect, r.method].append(r.value)
+
+    def estimate(name: str, value: float, spread: Floats, n: int = 0) -> Estimate:
+        error = float(np.sqrt((len(cases) - 1) / len(cases) * np.sum(spread**2)))
+        half = float(student.ppf(0.975, len(cases) - 1)) * error
+        return Estimate(name, value, value - half, value + half, n=n, cases=len(cases), method=MODEL)
+
+    means, differences = {}, []
+    for a, aspect in enumerate(aspects):
+        low, high = (scales or {}).get(aspect, (-np.inf, np.inf))
+        for m, method in enumerate(methods):
+            found = estimate(method, float(whole[a, m]), apart[:, a, m], len(counts[aspect, method]))
+            means[aspect, method] = found._replace(low=max(found.low or low, low), high=min(found.high or high, high))
+        for m, n in itertools.combinations(range(len(methods)), 2):
+            both = len(counts[aspect, methods[m]]) + len(counts[aspect, methods[n]])
+            value, spread = float(whole[a, m] - whole[a, n]), apart[:, a, m] - apart[:, a, n]
+            difference = estimate(f"{methods[m]} - {methods[n]}", value, spread, both)
+            differences.append(MethodDifference(aspect, methods[m], methods[n], difference))
+    severity = {
+        person: estimate(person, float(whole[:, place].mean()), apart[:, :, place].mean(axis=1))
+        for place, person in enumerate(persons, len(methods))
+    }
+    raw = {key: float(np.mean(values)) for key, values in counts.items()}
+    return SeverityReport(means, raw, tuple(differences), severity, len(ratings), len(cases))
+
+
+def _sums(
+    ratings: Sequence[ScaleRating], cases: Sequence[str], methods: Sequence[str], persons: Sequence[str]
+) -> _CaseSums:
+    """The sums of one aspect."""
+    case_of, method_of, person_of = ({name: n for n, name in enumerate(names)} for names in (cases, methods, persons))
+    sums = _CaseSums(
+        shared=np.zeros((len(cases), len(persons), len(persons))),
+        gaps=np.zeros((len(cases), len(persons))),
+        totals=np.zeros((len(cases), len(methods))),
+        raters=np.zeros((len(cases), len(methods), len(persons))),
+        items=np.zeros((len(cases), len(methods))),
+    )
+    for rated in _by_item(ratings).values():
+        c, m = case_of[rated[0].case], method_of[rated[0].method]
+        who, values = [person_of[r.person] for r in rated], np.array([r.value for r in rated], dtype=np.float64)
+        sums.shared[c][np.ix_(who, who)] -= 1 / len(who)
+        sums.shared[c, who, who] += 1
+        sums.gaps[c, who] += values - values.mean()
+        sums.totals[c, m] += values.mean()
+        sums.raters[c, m, who] += 1 / len(who)
+        sums.items[c, m] += 1
+    return sums
+
+
+def _by_item(ratings: Sequence[ScaleRating]) -> dict[str, list[ScaleRating]]:
+    by_item: defaultdict[str, list[ScaleRating]] = defaultdict(list)
+    for r in ratings:
+        by_item[r.item].append(r)
+    return by_item
+
+
+def refuse_inestimable(ratings: Sequence[ScaleRating]) -> None:
+    """Refuse ratings from which severity cannot be told.
+
+    Raises:
+        UserError: nobody or one person rated, people share no items, an aspect has one value, a method has no rating on
+            it or those of one case only, or there are fewer than three cases; the sentence says which, and what helps.
+    """
+    persons = sorted({r.person for r in ratings})
+    if len(persons) < 2:
+        who = f"{persons[0]} alone rated" if persons else "nobody has rated yet"
+        raise UserError(
+            f"severity cannot be told: {who}", allowed="two people or more", fix="have another person rate some items"
+        )
+    if len({r.case for r in ratings}) < 3:
+        raise UserError("a spread over cases takes three cases or more", fix="have items of other cases rated")
+    for aspect in sorted({r.aspect for r in ratings}):
+        mine = [r for r in ratings if r.aspect == aspect]
+        groups = _linked(mine)
+        if len(groups) > 1:
+            apart = "; ".join(", ".join(g) for g in groups)
+            raise UserError(
+                f"severity cannot be told: these people share no items with one another: {apart}",
+                fix="have one of each rate some items of the others",
+            )
+        if len({r.value for r in mine}) < 2:
+            raise UserError(
+                f"'{aspect}' has no variance: all {len(mine)} ratings are {mine[0].value}",
+                fix="leave it out, or rate items that differ",
+            )
+        for method in sorted({r.method for r in ratings}):
+            if len({r.case for r in mine if r.method == method}) < 2:
+                raise UserError(f"'{aspect}' has ratings of {method} in fewer than two cases", fix="rate more of them")
+
+
+def _linked(ratings: Sequence[ScaleRating]) -> list[list[str]]:
+    """Persons in groups, within which items that two rated lead from everybody to everybody."""
+    names = sorted({r.person for r in ratings})
+    together = np.zeros((len(names), len(names)))
+    for rated in _by_item(ratings).values():
+        who = [names.index(r.person) for r in rated]
+        together[np.ix_(who, who)] = 1
+    number, group = connected_components(together, directed=False)
+    return [[name for name, one in zip(names, group, strict=True) if one == k] for k in range(number)]
