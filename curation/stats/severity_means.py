@@ -1,7 +1,7 @@
-"""Means of methods had everybody rated everything: severity is told from items that several rated, and taken out.
+"""Means of methods had everybody rated everything: severity is told from what several people rated, and taken out.
 
-A rating is its item's value less the person's severity on the aspect, in points of the scale. Severities are those of
-least squares over the gaps between people on the same item; intervals are those of a jackknife over cases.
+On an aspect a rating is the method's effect and the case's, less the person's severity, in points of the scale. Effects
+are those of least squares within cases; intervals are those of a jackknife over cases.
 """
 
 from __future__ import annotations
@@ -77,28 +77,28 @@ class SeverityReport(NamedTuple):
 
 
 class _CaseSums(NamedTuple):
-    """What the estimates of an aspect are made of, by case.
+    """Least squares of an aspect, by case; the columns are methods, then persons with a minus.
 
     Attributes:
-        shared: How often two people rated one item, as the matrix of least squares (cases, persons, persons).
-        gaps: Each person's distance from the mean rating of the item, summed (cases, persons).
-        totals: Mean ratings of items, summed (cases, methods).
-        raters: Share of each person in the ratings of an item, summed (cases, methods, persons).
-        items: How many items there are (cases, methods).
+        products: Products of the columns within the case (cases, columns, columns).
+        sides: Products of the columns and the ratings (cases, columns).
+        means: Mean rating (cases).
+        shares: Mean of the columns (cases, columns).
+        rated: Whether the case has ratings (cases).
     """
 
-    shared: Floats
-    gaps: Floats
-    totals: Floats
-    raters: Floats
-    items: Floats
+    products: Floats
+    sides: Floats
+    means: Floats
+    shares: Floats
+    rated: Floats
 
-    def estimate(self, without: int | None = None) -> Floats:
+    def estimate(self, methods: int, without: int | None = None) -> Floats:
         """Means of the methods, then severities, which sum to 0; of all cases, or of all but one."""
-        left = [part.sum(axis=0) if without is None else part.sum(axis=0) - part[without] for part in self]
-        shared, gaps, totals, raters, items = left
-        severity = -np.linalg.lstsq(shared, gaps, rcond=None)[0]
-        return np.concatenate([(totals + raters @ severity) / items, severity])
+        keep = np.ones(len(self.means)) if without is None else np.arange(len(self.means)) != without
+        effects = np.linalg.lstsq(np.tensordot(keep, self.products, 1), keep @ self.sides, rcond=None)[0]
+        level = np.average(self.means - self.shares @ effects, weights=keep * self.rated)
+        return np.concatenate([level + effects[:methods], effects[methods:]])
 
 
 def severity_report(
@@ -124,8 +124,8 @@ def severity_report(
     cases, methods = sorted({r.case for r in ratings}), sorted({r.method for r in ratings})
     persons, aspects = sorted({r.person for r in ratings}), sorted({r.aspect for r in ratings})
     sums = [_sums([r for r in ratings if r.aspect == aspect], cases, methods, persons) for aspect in aspects]
-    whole = np.stack([one.estimate() for one in sums])
-    left = np.stack([[one.estimate(case) for one in sums] for case in range(len(cases))])
+    whole = np.stack([one.estimate(len(methods)) for one in sums])
+    left = np.stack([[one.estimate(len(methods), case) for one in sums] for case in range(len(cases))])
     apart = left - left.mean(axis=0)  # (cases, aspects, methods and persons)
     counts: defaultdict[tuple[str, str], list[int]] = defaultdict(list)
     for r in ratings:
@@ -159,31 +159,26 @@ def _sums(
     ratings: Sequence[ScaleRating], cases: Sequence[str], methods: Sequence[str], persons: Sequence[str]
 ) -> _CaseSums:
     """The sums of one aspect."""
-    case_of, method_of, person_of = ({name: n for n, name in enumerate(names)} for names in (cases, methods, persons))
+    width = len(methods) + len(persons)
     sums = _CaseSums(
-        shared=np.zeros((len(cases), len(persons), len(persons))),
-        gaps=np.zeros((len(cases), len(persons))),
-        totals=np.zeros((len(cases), len(methods))),
-        raters=np.zeros((len(cases), len(methods), len(persons))),
-        items=np.zeros((len(cases), len(methods))),
+        products=np.zeros((len(cases), width, width)),
+        sides=np.zeros((len(cases), width)),
+        means=np.zeros(len(cases)),
+        shares=np.zeros((len(cases), width)),
+        rated=np.zeros(len(cases)),
     )
-    for rated in _by_item(ratings).values():
-        c, m = case_of[rated[0].case], method_of[rated[0].method]
-        who, values = [person_of[r.person] for r in rated], np.array([r.value for r in rated], dtype=np.float64)
-        sums.shared[c][np.ix_(who, who)] -= 1 / len(who)
-        sums.shared[c, who, who] += 1
-        sums.gaps[c, who] += values - values.mean()
-        sums.totals[c, m] += values.mean()
-        sums.raters[c, m, who] += 1 / len(who)
-        sums.items[c, m] += 1
+    for c, case in enumerate(cases):
+        mine = [r for r in ratings if r.case == case]
+        if not mine:
+            continue
+        values, columns = np.array([r.value for r in mine], dtype=np.float64), np.zeros((len(mine), width))
+        for row, r in enumerate(mine):
+            columns[row, methods.index(r.method)] = 1
+            columns[row, len(methods) + persons.index(r.person)] = -1
+        sums.means[c], sums.shares[c], sums.rated[c] = values.mean(), columns.mean(axis=0), 1
+        centred = columns - sums.shares[c]
+        sums.products[c], sums.sides[c] = centred.T @ centred, centred.T @ (values - values.mean())
     return sums
-
-
-def _by_item(ratings: Sequence[ScaleRating]) -> dict[str, list[ScaleRating]]:
-    by_item: defaultdict[str, list[ScaleRating]] = defaultdict(list)
-    for r in ratings:
-        by_item[r.item].append(r)
-    return by_item
 
 
 def refuse_inestimable(ratings: Sequence[ScaleRating]) -> None:
@@ -224,8 +219,10 @@ def _linked(ratings: Sequence[ScaleRating]) -> list[list[str]]:
     """Persons in groups, within which items that two rated lead from everybody to everybody."""
     names = sorted({r.person for r in ratings})
     together = np.zeros((len(names), len(names)))
-    for rated in _by_item(ratings).values():
-        who = [names.index(r.person) for r in rated]
+    by_item: defaultdict[str, list[int]] = defaultdict(list)
+    for r in ratings:
+        by_item[r.item].append(names.index(r.person))
+    for who in by_item.values():
         together[np.ix_(who, who)] = 1
     number, group = connected_components(together, directed=False)
     return [[name for name, one in zip(names, group, strict=True) if one == k] for k in range(number)]

@@ -130,6 +130,6 @@ def test_the_page_on_further_ratings() -> None:
     run("scedit annotate assign pilot --ratings ratings.sqlite")
     answer_everything()
     texts = [run(line) for line in lines("more-ratings.md")]
-    assert len(texts) == 3 and "Severity is in logits" in texts[0]
+    assert len(texts) == 3 and "Severity is in points" in texts[0]
     with Store.open(Path("my.duckdb")) as store, RatingsDB("ratings.sqlite") as db:
         assert store.stats() and db.campaign("pilot").settings["stop_width"] == 0.8

@@ -15,26 +15,28 @@ from schemas.core.errors import UserError
 PANEL_WORLD = Panel(np.array([[-0.5, 0.5]]), np.array([[-1.5], [0.0], [1.5]]))
 
 
-def test_severities_and_means_are_those_of_least_squares_with_a_column_for_every_item_and_person() -> None:
+def test_severities_and_means_are_those_of_least_squares_with_a_column_for_every_method_case_and_person() -> None:
     """The definition, solved densely: severities sum to 0, and intervals are the jackknife's by its formula."""
     scripts = Scripts(PANEL_WORLD, np.random.default_rng(4), cases=12)
-    rows = scripts.rated(scripts.shared(np.random.default_rng(5), overlap=2))
+    rows = scripts.rated(scripts.shared(np.random.default_rng(5), overlap=2))[:40]
     report = severity_report(rows)
 
     def dense(some: list[ScaleRating]) -> tuple[Floats, Floats]:
-        items, persons = sorted({r.item for r in some}), ["p0", "p1", "p2"]
-        left = np.zeros((len(some) + 1, len(items) + 3))
+        cases, people = sorted({r.case for r in some}), ["p0", "p1", "p2"]
+        left = np.zeros((len(some) + 2, len(cases) + 5))
         for n, r in enumerate(some):
-            left[n, items.index(r.item)], left[n, len(items) + persons.index(r.person)] = 1, -1
-        left[-1, len(items) :] = 1
-        found = np.linalg.lstsq(left, np.array([*(r.value for r in some), 0.0]), rcond=None)[0]
-        methods = np.array([item[5:] for item in items])
-        return np.array([found[: len(items)][methods == m].mean() for m in ("m0", "m1")]), found[len(items) :]
+            left[n, cases.index(r.case)] = 1
+            left[n, len(cases) + int(r.method[1:])] = 1
+            left[n, len(cases) + 2 + people.index(r.person)] = -1
+        left[-2, len(cases) : len(cases) + 2] = left[-1, len(cases) + 2 :] = 1  # each sums to 0
+        found = np.linalg.lstsq(left, np.array([*(r.value for r in some), 0.0, 0.0]), rcond=None)[0]
+        return found[: len(cases)].mean() + found[len(cases) : len(cases) + 2], found[len(cases) + 2 :]
 
     means, severity = dense(rows)
     assert [e.value for e in report.means.values()] == pytest.approx(list(means))
-    assert [e.value for e in report.severity.values()] == pytest.approx(list(severity)) and sum(severity) < 1e-9
-    left = np.array([np.subtract(*dense([r for r in rows if r.case != case])[0]) for case in {r.case for r in rows}])
+    assert [e.value for e in report.severity.values()] == pytest.approx(list(severity)) and abs(sum(severity)) < 1e-9
+    cases = {r.case for r in rows}
+    left = np.array([np.subtract(*dense([r for r in rows if r.case != case])[0]) for case in cases])
     error = (len(left) - 1) ** 0.5 * left.std()
     (difference,) = report.differences
     assert difference.width == pytest.approx(2 * student.ppf(0.975, len(left) - 1) * error)
