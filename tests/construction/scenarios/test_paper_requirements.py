@@ -13,8 +13,9 @@ import pytest
 from construction.authoring.standing import overall_label
 from construction.checks import CheckInputs, judge
 from construction.prompts.prompt_file import TASKS, load_prompt, profiles
+from construction.scripts.object_last import ObjectLast
 from construction.scripts.question_step import QuestionStep
-from construction.scripts.script_step import Draft, ScriptAsk, ScriptStep, StepSlots
+from construction.scripts.script_step import Draft, ScriptAsk, ScriptStep
 from schemas.scripts import MAX_STEPS, MAX_WORDS, ScriptQuestion
 from tests.support.facts import make_fact
 
@@ -135,5 +136,5 @@ def test_whoever_wrote_it_a_script_that_breaks_the_format_is_dropped(steps):
 
 
 def test_the_embedded_reply_cannot_hold_ten_steps():
-    schema = StepSlots.model_json_schema()["properties"]
+    schema = ObjectLast.model_json_schema()["properties"]
     assert schema["before"]["maxItems"] + 1 + schema["after"]["maxItems"] <= MAX_STEPS

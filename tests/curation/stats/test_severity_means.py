@@ -94,23 +94,23 @@ def unfair(rng: np.random.Generator, cases: int) -> list[ScaleRating]:
 
 def test_severity_that_raw_means_mistake_for_a_method_is_taken_out() -> None:
     rows = unfair(np.random.default_rng(3), 120)
-    facets, truth = severity_report(rows), PANEL_WORLD.true_means[0]
-    (differences,) = facets.differences
-    raw = facets.raw["a0", "m0"] - facets.raw["a0", "m1"]
+    report, truth = severity_report(rows), PANEL_WORLD.true_means[0]
+    (differences,) = report.differences
+    raw = report.raw["a0", "m0"] - report.raw["a0", "m1"]
     assert differences.difference.low is not None and differences.difference.high is not None
     assert differences.difference.low <= truth[0] - truth[1] <= differences.difference.high
     assert raw > truth[0] - truth[1] + 0.4, "the raw difference is far off"
-    assert facets.severity["p0"].value is not None and facets.severity["p2"].value is not None
-    assert facets.severity["p0"].value < -0.8 and facets.severity["p2"].value > 0.8
+    assert report.severity["p0"].value is not None and report.severity["p2"].value is not None
+    assert report.severity["p0"].value < -0.8 and report.severity["p2"].value > 0.8
 
 
 def test_where_everybody_rated_everything_the_means_are_the_raw_ones() -> None:
     scripts = Scripts(PANEL_WORLD, np.random.default_rng(5), cases=60)
-    facets = severity_report(scripts.rated([(p, i) for p in ("p0", "p1", "p2") for i, *_ in scripts.items]))
-    for key, e in facets.means.items():
-        assert e.value == pytest.approx(facets.raw[key])
-    (differences,) = facets.differences
-    means = [e.value for e in facets.means.values()]
+    report = severity_report(scripts.rated([(p, i) for p in ("p0", "p1", "p2") for i, *_ in scripts.items]))
+    for key, e in report.means.items():
+        assert e.value == pytest.approx(report.raw[key])
+    (differences,) = report.differences
+    means = [e.value for e in report.means.values()]
     assert means[0] is not None and means[1] is not None
     assert differences.difference.value == pytest.approx(means[0] - means[1])
 
@@ -122,8 +122,8 @@ def test_more_ratings_make_intervals_narrower_and_the_stop_rule_knows() -> None:
 
 
 def test_one_method_has_no_difference_and_never_stops() -> None:
-    facets = severity_report([r for r in unfair(np.random.default_rng(3), 20) if r.method == "m1"])
-    assert facets.differences == () and facets.widest == 0.0 and not facets.reached(9.0)
+    report = severity_report([r for r in unfair(np.random.default_rng(3), 20) if r.method == "m1"])
+    assert report.differences == () and report.widest == 0.0 and not report.reached(9.0)
 
 
 @pytest.mark.slow
