@@ -92,7 +92,8 @@ def verified_text(path: Path) -> str:
 
 
 def _released(path: Path) -> Split:
-    return read_split(enumerate(verified_text(path).split("\n"), 1), path)
+    text = verified_text(path)
+    return read_split(enumerate(text.split("\n"), 1), path)
 
 
 @lru_cache(maxsize=len(_FILES))
@@ -123,7 +124,7 @@ def open_path() -> Path:
 
 @lru_cache(maxsize=1)
 def open_release() -> Split:
-    """The split ``open``: 271 counterfactual and 92 temporal cases that anyone may evaluate on (version 0.10).
+    """The split ``open``: counterfactual and temporal cases that anyone may evaluate on.
 
     Raises:
         DataError: the shipped file was changed.

@@ -244,15 +244,8 @@ def fix_order() -> None:
 
 
 @contextmanager
-def fixed_order(wanted: bool) -> Iterator[None]:
-    """``fix_order`` inside the block; afterwards PyTorch is as it was.
-
-    Args:
-        wanted: False leaves everything as it is.
-    """
-    if not wanted:
-        yield
-        return
+def fixed_order() -> Iterator[None]:
+    """``fix_order`` inside the block; afterwards PyTorch is as it was."""
     before = torch.are_deterministic_algorithms_enabled(), torch.is_deterministic_algorithms_warn_only_enabled()
     variable = os.environ.get(WORKSPACE)
     fix_order()

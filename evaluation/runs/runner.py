@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import ExitStack, contextmanager
+from contextlib import ExitStack, contextmanager, nullcontext
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -99,7 +99,7 @@ def execute(
         UserError: anything that the person can mend; finished cases are stored.
     """
     plan = open_plan(config, lm)
-    with fixed_order(config.deterministic), open_model(plan, lm) as model:
+    with fixed_order() if config.deterministic else nullcontext(), open_model(plan, lm) as model:
         outcomes = Runner(plan, model, on_event=on_event, retry_failed=retry_failed).run()
     if target := config.feed or config.split.store:
         write_back(target, plan.split, [(outcome.manifest, outcome.folder) for outcome in outcomes])

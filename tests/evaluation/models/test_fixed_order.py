@@ -18,12 +18,10 @@ def state() -> tuple[bool, bool, str | None]:
 def test_on_inside_the_block_only(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delenv(WORKSPACE, raising=False)
     before = state()
-    with fixed_order(True):
+    with fixed_order():
         assert state() == (True, True, ":4096:8")
     assert state() == before == (False, False, None)
-    with fixed_order(False):
-        assert state() == before
-    with pytest.raises(ZeroDivisionError), fixed_order(True):
+    with pytest.raises(ZeroDivisionError), fixed_order():
         raise ZeroDivisionError
     assert state() == before
 
@@ -32,7 +30,7 @@ def test_what_a_person_has_set_stays(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv(WORKSPACE, ":16:8")
     try:
         torch.use_deterministic_algorithms(True)
-        with fixed_order(True):
+        with fixed_order():
             assert state() == (True, True, ":16:8")
         assert state() == (True, False, ":16:8"), "a stricter setting of the process comes back"
     finally:
