@@ -22,7 +22,6 @@ from evaluation.analysis.sequences import (
     sequence_states,
     state_table,
 )
-from evaluation.analysis.strictness import strictness_parts
 from evaluation.analysis.tables import Section
 from evaluation.analysis.text_ratings import (
     ASPECTS,
@@ -211,8 +210,7 @@ def _sections(
         out.append(Section("ladder", "Where edits fail, stage by stage", (*stages, *written)))
         facts = (*written_fact_tables(run, normalisation), *thought_tables(run))
         out.append(Section("facts", "Free text after fact prompts", facts))
-        order = (*order_parts(run, scores, metrics), *strictness_parts(run, normalisation))
-        out.append(Section("order", "The methods' order, and how strict locality is", order))
+        out.append(Section("order", "The methods' order", tuple(order_parts(run, scores, metrics))))
         out += () if text is None else text.sections
         caption = "With so many lines some differ by chance: a line with few cases is a hypothesis, not a finding."
         out.append(Section("breakdown", "By relation and by step", tuple(breakdowns(run, scores, metrics)), caption))
