@@ -1,4 +1,4 @@
-"""``openie``: statements by clause patterns over spaCy's dependency parse, or by a running CoreNLP server.
+"""``openie``: statements by clause patterns over spaCy's dependency parse.
 
 Patterns: verb with particle and object; verb with object and preposition; verb and preposition; copula with noun or
 adjective; passive with its agent; apposition. Conjoined verbs share their subject. A pronoun is no subject: what it
@@ -7,19 +7,12 @@ stands for is not in the sentence.
 
 from __future__ import annotations
 
-import http.client
-import json
-import urllib.parse
-import urllib.request
 from collections.abc import Iterable, Iterator, Mapping
-from typing import Any, ClassVar, NamedTuple
-
-from pydantic import Field
+from typing import ClassVar, NamedTuple
 
 from evaluation.simplify.base import Simplifier
 from evaluation.simplify.parsing import DEFAULT_MODEL, Sentence, parse, parser_version
 from schemas.core.config import Options
-from schemas.core.errors import UserError
 from schemas.documents.document import Document
 from schemas.documents.simplified import SimplifiedFact
 
@@ -95,80 +88,33 @@ def _phrase_places(s: Sentence, head: int, *, whole: bool = False) -> list[int]:
     return sorted(out)
 
 
-SECONDS = 60
-ANNOTATORS = "tokenize,pos,lemma,depparse,natlog,openie"
-
-
-def ask_server(address: str, text: str, *, threshold: float) -> list[Clause]:
-    """The server's statements of a text.
-
-    Args:
-        address: Such as ``http://localhost:9000``.
-        text: The document.
-        threshold: Least confidence.
-
-    Raises:
-        UserError: it does not answer, or not as CoreNLP does.
-    """
-    settings = {"annotators": ANNOTATORS, "outputFormat": "json", "openie.affinity_probability_cap": str(threshold)}
-    if not address.startswith(("http://", "https://")):
-        raise UserError("the address of a CoreNLP server begins with http:// or https://", where=f"server: {address}")
-    url = f"{address.rstrip('/')}/?{urllib.parse.urlencode({'properties': json.dumps(settings)})}"
-    try:
-        with urllib.request.urlopen(urllib.request.Request(url, text.encode()), timeout=SECONDS) as reply:
-            return read_reply(json.load(reply))
-    except (OSError, http.client.HTTPException) as error:  # not there, too slow, or gone in the middle of its reply
-        reason = getattr(error, "reason", None) or error or type(error).__name__
-        fix = "start one, or leave server out to use spaCy"
-        raise UserError(f"the CoreNLP server does not answer: {reason}", where=address, fix=fix) from None
-    except (KeyError, TypeError, ValueError) as error:
-        raise UserError(f"the server's reply is not that of CoreNLP: {error}", where=address) from None
-
-
-def read_reply(reply: Any) -> list[Clause]:
-    """The statements of a reply, each once."""
-    rows = [row for sentence in reply["sentences"] for row in sentence["openie"]]
-    return list(dict.fromkeys(Clause(row["subject"], row["relation"], row["object"]) for row in rows))
-
-
 class OpenStatements(Simplifier):
     """Subject, verb phrase and object, the prompt being the first two (MULFE §5.2: OpenIE)."""
 
     name: ClassVar[str] = "openie"
     about: ClassVar[str] = "clauses of the parsed sentences: subject, verb phrase, object"
-    needs: ClassVar[str] = "spaCy with a model (extra 'parse'), or a running CoreNLP server"
+    needs: ClassVar[str] = "spaCy with a model (extra 'parse')"
 
     class Params(Options):
         """Options of open information extraction.
 
         Attributes:
             model: spaCy's model, by name or folder.
-            server: Address of a running CoreNLP server, which is asked instead.
-            threshold: Least confidence of the server's statements (published: 2/3).
         """
 
         model: str = DEFAULT_MODEL
-        server: str | None = None
-        threshold: float = Field(default=2 / 3, ge=0, le=1)
 
     params: Params
 
     @property
     def components(self) -> Mapping[str, str]:
-        """The parser's model; a server does not say what it is."""
-        return {} if self.params.server is not None else {"parser": parser_version(self.params.model)}
+        """The parser's model."""
+        return {"parser": parser_version(self.params.model)}
 
     def simplify(self, document: Document) -> Iterable[SimplifiedFact]:
         """The clauses of all sentences."""
-        for place, clause in enumerate(self._clauses(document.text)):
+        parsed = [clause for sentence in parse(document.text, self.params.model) for clause in clauses(sentence)]
+        usable = [c for c in parsed if "{}" not in "".join(c) and all(part.strip() for part in c)]
+        for place, clause in enumerate(usable):
             prompt = f"{{}} {clause.predicate}"
             yield self.statement(document, place, subject=clause.subject, prompt=prompt, target=clause.target)
-
-    def _clauses(self, text: str) -> Iterator[Clause]:
-        if self.params.server is not None:
-            everything = ask_server(self.params.server, text, threshold=self.params.threshold)
-        else:
-            everything = [clause for sentence in parse(text, self.params.model) for clause in clauses(sentence)]
-        for clause in everything:
-            if "{}" not in "".join(clause) and all(part.strip() for part in clause):
-                yield clause
