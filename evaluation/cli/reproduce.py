@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from curation.cli.options import json_options, limit_option, store_option
+from curation.cli.options import json_options, store_option
 from schemas.core.errors import UserError
 from schemas.text.table_lines import aligned
 
@@ -19,7 +19,6 @@ if TYPE_CHECKING:
 
 _FILE = click.Path(path_type=Path)
 _VERDICTS = ("within", "undecided", "outside", "not comparable", "no figure")
-_SMALL = ("none", "prompt", "ft", "rome")
 
 
 @click.command(epilog="Example: scedit results reproduce scedit-table2 runs/mini")
@@ -27,26 +26,20 @@ _SMALL = ("none", "prompt", "ft", "rome")
 @click.argument("folders", nargs=-1, type=_FILE)
 @store_option("store", required=False, also="Gives generated scripts and ratings (Tables 3, 5, 6, 8).")
 @click.option("--data", type=_FILE, help="Folder with the published data files.")
-@click.option("--run", "small", is_flag=True, help="First make a small run here: embedded model, split mini.")
-@limit_option(default=6, minimum=2, also="cases of the small run (--run).")
-@click.option("--out", type=_FILE, default=Path("runs/reproduce"), show_default=True, help="With --run: its folder.")
 @json_options
 def reproduce(
     name: str | None,
     folders: tuple[Path, ...],
     store: Path | None,
     data: Path | None,
-    small: bool,
-    limit: int,
-    out: Path,
     as_json: bool,
 ) -> None:
     """Show a published table (NAME) beside our figures from the run FOLDERS.
 
     Lists what a full reproduction needs, what is missing on this machine and which settings differ, and shows ours
     with a tolerance for every printed figure. Without NAME it lists the tables. Figures are compared only where model,
-    data (case by case with the files in --data), set-up and judge are the published ones; a small run here only shows
-    that the pipeline runs. Texts of closed models (Table 8) need no run: --store is enough.
+    data (case by case with the files in --data), set-up and judge are the published ones. Texts of closed models
+    (Table 8) need no run: --store is enough.
     """
     from evaluation.reproduction.comparison import compare_figures
     from evaluation.reproduction.published import published_table, published_tables, requirements
@@ -55,15 +48,7 @@ def reproduce(
         _list_tables([published_table(known) for known in published_tables()], as_json=as_json)
         return
     what = published_table(name)
-    if small and what.kind in ("events", "documents"):
-        raise UserError(
-            f"the small run is about facts, {name} about {what.kind}",
-            fix=f"run a split of {what.kind}, then name its folder",
-        )
-    if small:
-        _run_small(limit, out)
-        folders = (*folders, out)
-    elif not folders and store is not None and what.kind not in ("text", "agreement"):
+    if not folders and store is not None and what.kind not in ("text", "agreement"):
         raise UserError(
             f"a store alone has no figures of {name}", where=str(store), fix="name the run too: RUN --store S"
         )
@@ -120,21 +105,6 @@ def _stored_cases(place: Path, keys: set[str]) -> list[Case]:
         return list(store.by_keys(Case, keys))
 
 
-def _run_small(limit: int, out: Path) -> None:
-    """A run of the embedded model on the first cases of mini; finished cases are not done again."""
-    from evaluation.runs.config import parse_config
-    from evaluation.runs.progress import Progress
-    from evaluation.runs.runner import execute
-
-    kinds = {"counterfactual": limit - limit // 3, "temporal": limit // 3}
-    run_settings = {"split": "mini", "model": "embedded", "editors": list(_SMALL), "limit": kinds, "out": str(out)}
-    click.echo(
-        f"Small run: SmolLM2-135M, {limit} cases of mini, {', '.join(_SMALL)}. Not the published model or data.",
-        err=True,
-    )
-    execute(parse_config(run_settings, where="the small run"), on_event=Progress())
-
-
 def _print_comparison(
     what: PublishedTable, wanted: list[Requirement], rows: list[FigureComparison], *, with_ours: bool
 ) -> None:
@@ -177,8 +147,7 @@ def _print_comparison(
     if counts["not comparable"]:
         click.echo("Not comparable (another model, data or rater): such figures only show that the pipeline runs.")
     if not with_ours:
-        small = "" if what.kind in ("events", "documents") else ", or --run for a small run here"
-        click.echo(f"Ours: scedit results reproduce {what.name} RUN [--store S]{small}.")
+        click.echo(f"Ours: scedit results reproduce {what.name} RUN [--store S].")
 
 
 def _tolerance(row: FigureComparison) -> str:

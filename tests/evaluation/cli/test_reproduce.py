@@ -54,15 +54,3 @@ def test_a_store_alone_serves_texts_of_closed_models_and_no_token_table(folder, 
     assert "8 cases, not 100" in text and "rated by gpt-4o-2024-11-20" in text
     with pytest.raises(UserError, match="name the run too"):
         shown("scedit-table2", "--store", str(store))
-
-
-def test_small_run_says_it_is_not_the_published_one(folder, monkeypatch):
-    from evaluation.runs import runner
-
-    requests = []
-    monkeypatch.setattr(runner, "execute", lambda config, on_event: requests.append(config))
-    words = ["scedit-table2", str(folder), "--run", "--limit", "6", "--out", str(folder)]
-    result = CliRunner().invoke(command, words, catch_exceptions=False)
-    assert "Not the published model or data" in result.stderr
-    assert "only show that the pipeline runs" in result.stdout
-    assert requests[0].model == "embedded" and requests[0].limit == {"counterfactual": 4, "temporal": 2}
