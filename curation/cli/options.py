@@ -7,7 +7,6 @@ curation below them). A command adds what is its own to the shared text with ``a
 from __future__ import annotations
 
 import contextlib
-import dataclasses
 import functools
 import io
 from collections.abc import Callable, Iterator
@@ -224,37 +223,6 @@ def limit_option(*, default: int | None = None, minimum: int = 1, also: str = ""
 def seed_option(*, also: str = "") -> Callable[[F], F]:
     """``--seed``: the parameter ``seed``, 0 where it is not given."""
     return shared_option("--seed", type=int, default=0, show_default=True, also=also)
-
-
-def options_record(record: Callable[..., Any]) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
-    """Give a command's function one record, ``options``, in place of the parameters that are fields of the record.
-
-    Args:
-        record: A dataclass; a field for each option (or argument) that it collects, by the parameter's name. Options
-            that it has no field for are handed on one by one.
-
-    Example:
-        >>> @dataclasses.dataclass(frozen=True)
-        ... class Cut:
-        ...     length: int
-        ...     width: int
-        >>> @options_record(Cut)
-        ... def command(options: Cut, *, as_json: bool) -> str:
-        ...     return f"{options.length} by {options.width}, {as_json}"
-        >>> command(length=3, width=4, as_json=True)
-        '3 by 4, True'
-    """
-    names = [field.name for field in dataclasses.fields(record)]  # type: ignore[arg-type]
-
-    def decorate(command: Callable[..., Any]) -> Callable[..., Any]:
-        @functools.wraps(command)
-        def with_record(**parameters: Any) -> Any:
-            fields = {name: parameters.pop(name) for name in names}
-            return command(options=record(**fields), **parameters)
-
-        return with_record
-
-    return decorate
 
 
 def json_option(command: F) -> F:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -14,7 +13,6 @@ from curation.cli.options import (
     json_option,
     limit_option,
     one_editor,
-    options_record,
     shared_option,
 )
 from schemas.core.errors import UserError
@@ -23,21 +21,6 @@ from schemas.text.counting import counted
 if TYPE_CHECKING:
     from evaluation.saved_edits.save import SavedEdit
     from schemas.cases import Case
-
-
-@dataclass(frozen=True)
-class EditCommandOptions:
-    """What the command line said, but for the form of the output."""
-
-    facts: str
-    model: str
-    editors: tuple[str, ...]
-    save: Path
-    saved_as: Any
-    settings: tuple[str, ...]
-    limit: int | None
-    device: str
-    dtype: str
 
 
 @click.command(epilog="Example: scedit edit mini --limit 1 --editors ft --save edited")
@@ -60,8 +43,18 @@ class EditCommandOptions:
 @shared_option("--device", default="auto", show_default=True)
 @shared_option("--dtype", default="float32", show_default=True)
 @json_option
-@options_record(EditCommandOptions)
-def edit(options: EditCommandOptions, *, as_json: bool) -> None:
+def edit(
+    facts: str,
+    model: str,
+    editors: tuple[str, ...],
+    save: Path,
+    saved_as: Any,
+    settings: tuple[str, ...],
+    limit: int | None,
+    device: str,
+    dtype: str,
+    as_json: bool,
+) -> None:
     """Edit the FACTS into a model, all together, and save it with a model card that says how it scores.
 
     FACTS is a file of facts (any format of 'scedit data formats'), a frozen split file, whose script prompts are then
@@ -72,17 +65,17 @@ def edit(options: EditCommandOptions, *, as_json: bool) -> None:
     from evaluation.saved_edits.save import open_edit_cases, refuse_taken, save_edit
     from schemas.core.config import override
 
-    name = one_editor(options.editors)
-    settings = override({}, options.settings)
-    refuse_taken(options.save)
-    cases = open_edit_cases(options.facts, limit=options.limit)
-    _check(name, options.model, cases, settings)
+    name = one_editor(editors)
+    chosen = override({}, settings)
+    refuse_taken(save)
+    cases = open_edit_cases(facts, limit=limit)
+    _check(name, model, cases, chosen)
     from evaluation.editors.presets import make_editor
     from evaluation.models.language_model import LM
 
-    lm = LM.load(options.model, device=options.device, dtype=options.dtype)
-    editor = make_editor(name, lm, Cache(cache_dir()), settings)
-    saved = save_edit(editor, cases, options.save, saved_as=options.saved_as)
+    lm = LM.load(model, device=device, dtype=dtype)
+    editor = make_editor(name, lm, Cache(cache_dir()), chosen)
+    saved = save_edit(editor, cases, save, saved_as=saved_as)
     _tell(saved, cases, as_json=as_json)
 
 

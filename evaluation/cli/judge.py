@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from collections.abc import Sequence
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import click
 
@@ -23,7 +22,6 @@ from curation.cli.options import (
     json_option,
     json_options,
     limit_option,
-    options_record,
     seed_option,
     shared_option,
     store_option,
@@ -47,29 +45,6 @@ _RUBRICS = ("script", "tendency", "consistency")
 _PROFILE = "Wording: paper, evidence (quotes first) or embedded. Default: embedded for the embedded model, else paper."
 _ESTIMATOR = "A judge's score: its integer rating, or weighted by its log-probabilities where it gives them."
 _QUORUM = "Treat all judges in the store as a panel; a score needs this many of them."
-
-
-@dataclass(frozen=True)
-class JudgeCommandOptions:
-    """What the command line said, but for the model and the form of the output."""
-
-    store_or_run: Path
-    rubric: str | None
-    profile: str | None
-    aspects: tuple[str, ...]
-    editors: tuple[str, ...]
-    samples: int
-    temperature: float
-    retest: float
-    logprobs: bool
-    control_items: bool
-    limit: int | None
-    seed: int
-    quorum: int | None
-    estimator: Estimator
-    show_only: bool
-    journal_path: Path | None
-    dry_run: bool
 
 
 @click.command(epilog="Example: scedit judge my.duckdb --model gpt-4.1 --max-cost 20 --dry-run")
@@ -112,8 +87,27 @@ class JudgeCommandOptions:
 @shared_option("--dry-run", is_flag=True, also="Calls, rough tokens and cost.")
 @model_options
 @json_option
-@options_record(JudgeCommandOptions)
-def judge(options: JudgeCommandOptions, *, access: Access, as_json: bool) -> None:
+def judge(
+    store_or_run: Path,
+    rubric: str | None,
+    profile: str | None,
+    aspects: tuple[str, ...],
+    editors: tuple[str, ...],
+    samples: int,
+    temperature: float,
+    retest: float,
+    logprobs: bool,
+    control_items: bool,
+    limit: int | None,
+    seed: int,
+    quorum: int | None,
+    estimator: Estimator,
+    show_only: bool,
+    journal_path: Path | None,
+    dry_run: bool,
+    access: Access,
+    as_json: bool,
+) -> None:
     """Have a language model rate the generated scripts, or the open answers about events, of STORE_OR_RUN.
 
     Scripts are rated on the paper's four aspects from 1 to 7, one call each. Open answers in scope are rated on four
@@ -130,78 +124,57 @@ def judge(options: JudgeCommandOptions, *, access: Access, as_json: bool) -> Non
       scedit judge my.duckdb --model qwen --base-url http://127.0.0.1:8000/v1 --profile evidence --samples 5
       scedit judge my.duckdb --show-only --quorum 2
     """  # noqa: D301 - click needs the real backspace
-    from evaluation.judge.inputs import scripts_store
+    from evaluation.judge.inputs import sample_inputs, scripts_store
+    from evaluation.judge.judging import JudgeOptions, run_judge
 
-    store = scripts_store(options.store_or_run)
-    judge_options = _judge_options(options, access)
-    asks = _choose_inputs(store, options)
-    if options.dry_run:
-        _tell_price(asks, judge_options, access, options.control_items, as_json=as_json)
+    store = scripts_store(store_or_run)
+    how: dict[str, Any] = {
+        "profile": profile or ("embedded" if access.embedded else "paper"),
+        "aspects": aspects or _ASPECTS,
+    }
+    how |= {"samples": samples, "temperature": temperature, "retest": retest, "logprobs": logprobs}
+    options = JudgeOptions.model_validate(how)
+    asks = _choose_inputs(store, rubric, aspects, editors)
+    asks = sample_inputs(asks, limit, number=seed)
+    if dry_run:
+        _tell_price(asks, options, access, control_items, as_json=as_json)
         return
     outcome = None
-    if not options.show_only:
+    if not show_only:
         line = StatusLine()
-        outcome = _run_judge(store, asks, judge_options, access, options, on_progress=partial(_print_progress, line))
+        told, journal = partial(_print_progress, line), journal_path or journal_of(store)
+        outcome = run_judge(store, journal, asks, options, access, with_controls=control_items, on_progress=told)
         line.end()
-    _report(store, asks, outcome, access, options.quorum, options.estimator, as_json=as_json)
+    _report(store, asks, outcome, access, quorum, estimator, as_json=as_json)
     refuse_unanswered(outcome.waiting if outcome is not None else 0, "rating")
 
 
-def _judge_options(options: JudgeCommandOptions, access: Access) -> JudgeOptions:
-    """How to judge; the wording is the embedded model's own for that model, where none is named."""
-    from evaluation.judge.judging import JudgeOptions
-
-    return JudgeOptions.model_validate(
-        {
-            "profile": options.profile or ("embedded" if access.embedded else "paper"),
-            "aspects": options.aspects or _ASPECTS,
-            "samples": options.samples,
-            "temperature": options.temperature,
-            "retest": options.retest,
-            "logprobs": options.logprobs,
-        }
-    )
-
-
-def _run_judge(
-    store: Path,
-    asks: Sequence[JudgeInput],
-    judge_options: JudgeOptions,
-    access: Access,
-    options: JudgeCommandOptions,
-    *,
-    on_progress: Callable[[JudgeProgress], None],
-) -> JudgeResult:
-    from evaluation.judge.judging import run_judge
-
-    journal, controls = options.journal_path or journal_of(store), options.control_items
-    return run_judge(store, journal, asks, judge_options, access, with_controls=controls, on_progress=on_progress)
-
-
-def _choose_inputs(store: Path, options: JudgeCommandOptions) -> list[JudgeInput]:
+def _choose_inputs(
+    store: Path, rubric: str | None, aspects: tuple[str, ...], editors: tuple[str, ...]
+) -> list[JudgeInput]:
+    """The texts of a store that are to be rated; of some methods only, where they are named."""
     from curation.store.store import Store
-    from evaluation.judge.inputs import sample_inputs, texts_to_rate
+    from evaluation.judge.inputs import texts_to_rate
     from schemas.core.registry import suggest
 
     with Store.open(store) as opened:
-        asks = texts_to_rate(opened, options.rubric)
+        asks = texts_to_rate(opened, rubric)
     if not asks:
         raise UserError(
             "the store has no generated scripts",
             where=str(store),
             fix="put a run's there: scedit results extract-scripts RUN --store STORE",
         )
-    if options.aspects and not _are_scripts(asks):
+    if aspects and not _are_scripts(asks):
         raise UserError("an open answer is rated on all aspects in one call", where="--aspect", fix="leave it out")
     there = sorted({a.editor for a in asks})
-    for name in options.editors:
+    for name in editors:
         if name not in there:
             near = suggest(name, there)
             fix = f"did you mean '{near}'?" if near else None
             what = "script" if _are_scripts(asks) else "open answer"
             raise UserError(f"no {what} is of the method '{name}'", allowed=", ".join(there), fix=fix)
-    chosen = set(options.editors) or set(there)
-    return sample_inputs([a for a in asks if a.editor in chosen], options.limit, number=options.seed)
+    return [a for a in asks if not editors or a.editor in editors]
 
 
 def _are_scripts(asks: Sequence[JudgeInput]) -> bool:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import sys
-from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -17,7 +16,6 @@ from curation.cli.options import (
     json_options,
     limit_option,
     one_editor,
-    options_record,
     seed_option,
     shared_option,
     store_option,
@@ -34,7 +32,6 @@ if TYPE_CHECKING:
     from curation.case_sources.support import Support
     from curation.splits.split_file import Split
     from evaluation.checks.model_compatibility import Diagnosis
-    from evaluation.runs.config import RunConfig
     from evaluation.tuning.search import SearchResult
 
 
@@ -101,26 +98,6 @@ def _print_diagnosis(diagnosis: Diagnosis) -> None:
 _FILE = click.Path(path_type=Path)
 
 
-@dataclass(frozen=True)
-class TrainCommandOptions:
-    """What the command line said, but for the form of the output."""
-
-    editors: tuple[str, ...]
-    model: str
-    name: str | None
-    facts: Path | None
-    split_file: Path | None
-    store: Path | None
-    split_name: str | None
-    limit: int | None
-    heldout: str | None
-    drop_overlap: bool
-    settings: tuple[str, ...]
-    device: str
-    minutes: float | None
-    out: Path
-
-
 @click.command(
     epilog="Example: scedit model train --editors mend --support shipped --heldout mini --out mend.safetensors"
 )
@@ -149,34 +126,55 @@ class TrainCommandOptions:
 )
 @click.option("--out", type=_FILE, required=True, help="File of the trained network (safetensors).")
 @json_options
-@options_record(TrainCommandOptions)
-def train(options: TrainCommandOptions, *, as_json: bool) -> None:
+def train(
+    editors: tuple[str, ...],
+    model: str,
+    name: str | None,
+    facts: Path | None,
+    split_file: Path | None,
+    store: Path | None,
+    split_name: str | None,
+    limit: int | None,
+    heldout: str | None,
+    drop_overlap: bool,
+    settings: tuple[str, ...],
+    device: str,
+    minutes: float | None,
+    out: Path,
+    as_json: bool,
+) -> None:
     """Train a method for a model, or a router of events for all of them; an interrupted training of MEND resumes.
 
     The file records its training cases, and a run whose split shares a fact or subject with them is refused.
     """
     from curation.files.artifact_cache import Cache
     from curation.files.model_packages import cache_dir
+    from evaluation.editors.presets import check_options
+    from evaluation.models.loading import model_depth
     from schemas.core.config import override
 
-    method = _trainable(options.editors)
-    settings = override({}, options.settings)
-    support = _training_cases(options, method, settings)
+    method = _trainable(editors)
+    chosen = override({}, settings)
+    check_options(method, model, chosen, where=f"--set for '{method}'", depth=model_depth(model))
+    overlapping = "leave_out" if drop_overlap else None
+    data: dict[str, Any] = {"name": name or split_name, "facts": facts, "file": split_file, "store": store}
+    data |= {"limit": limit, "overlapping": overlapping}
+    support = _training_cases({k: v for k, v in data.items() if v is not None}, method, heldout)
     from evaluation.editors.presets import make_editor, make_without_model
     from evaluation.models.language_model import LM
 
     cache, target = Cache(cache_dir()), "all models"
-    editor: Any = make_without_model(method, cache, settings)
+    editor: Any = make_without_model(method, cache, chosen)
     if editor is None:
-        lm, target = LM.load(options.model, device=options.device), options.model
-        editor = make_editor(method, lm, cache, settings)
+        lm, target = LM.load(model, device=device), model
+        editor = make_editor(method, lm, cache, chosen)
     if not as_json:
         left = f", {support.left_out} overlapping left out" if support.left_out else ""
         cases = f"{counted(len(support.cases), 'case')} of {support.name}{left}"
         click.echo(f"Training {method} for {target} on {cases}")
     tell = _progress_printer(as_json)
-    trained = editor.train(support.cases, name=support.name, out=options.out, on_step=tell, minutes=options.minutes)
-    _tell_trained(method, trained, options.out, support, as_json=as_json)
+    trained = editor.train(support.cases, name=support.name, out=out, on_step=tell, minutes=minutes)
+    _tell_trained(method, trained, out, support, as_json=as_json)
 
 
 def _trainable(editors: tuple[str, ...]) -> str:
@@ -190,30 +188,16 @@ def _trainable(editors: tuple[str, ...]) -> str:
     return name
 
 
-def _training_cases(options: TrainCommandOptions, method: str, settings: dict[str, Any]) -> Support:
-    """The cases to train on; the method's settings are checked before any of them is made."""
+def _training_cases(choices: dict[str, Any], method: str, heldout: str | None) -> Support:
+    """The cases to train on."""
     from curation.case_sources.opening import open_named_split
     from curation.case_sources.support import SupportChoice, open_support
     from evaluation.editors import EDITORS
-    from evaluation.editors.presets import check_options
-    from evaluation.models.loading import model_depth
     from evaluation.runs.refusals import check_support
-    from schemas.core.config import validate
 
-    data = {
-        "name": options.name or options.split_name,
-        "facts": options.facts,
-        "file": options.split_file,
-        "store": options.store,
-        "limit": options.limit,
-        "overlapping": "leave_out" if options.drop_overlap else None,
-    }
-    choices = {name: value for name, value in data.items() if value is not None}
     where = "what to train on (--support, --facts, --split-file, --store)"
     choice = validate(SupportChoice, choices, where=where)
-    check_options(method, options.model, settings, where=f"--set for '{method}'", depth=model_depth(options.model))
-    heldout = None if options.heldout is None else open_named_split(options.heldout)
-    support = open_support(choice, heldout)
+    support = open_support(choice, None if heldout is None else open_named_split(heldout))
     check_support(method, EDITORS.get(method).learns_from, support, where="what to train on", option="--support ")
     return support
 
@@ -248,28 +232,6 @@ _SUBJECT_TO = "Metric that settings must reach, such as em_spec=0.9; repeatable.
 _DEVELOPMENT = "a split file, open:dev, mini, shipped, or a name with --store"
 
 
-@dataclass(frozen=True)
-class TuneCommandOptions:
-    """What the command line said, but for the form of the output."""
-
-    editors: tuple[str, ...]
-    development: str
-    store: Path | None
-    heldout: tuple[str, ...]
-    budget: int
-    objective: str
-    subject_to: tuple[str, ...]
-    specificity: Path | None
-    seed: int
-    first: int
-    space: Path | None
-    settings: tuple[str, ...]
-    model: str
-    device: str
-    dtype: str
-    out: Path
-
-
 @click.command(
     epilog="Example: scedit model tune --editors rome,memit --split dev.jsonl --heldout mini --out runs/tune"
 )
@@ -296,8 +258,25 @@ class TuneCommandOptions:
 @shared_option("--dtype", default="float32", show_default=True)
 @click.option("--out", type=_FILE, required=True, help="Folder for journals and results; it resumes a search.")
 @json_options
-@options_record(TuneCommandOptions)
-def tune(options: TuneCommandOptions, *, as_json: bool) -> None:
+def tune(
+    editors: tuple[str, ...],
+    development: str,
+    store: Path | None,
+    heldout: tuple[str, ...],
+    budget: int,
+    objective: str,
+    subject_to: tuple[str, ...],
+    specificity: Path | None,
+    seed: int,
+    first: int,
+    space: Path | None,
+    settings: tuple[str, ...],
+    model: str,
+    device: str,
+    dtype: str,
+    out: Path,
+    as_json: bool,
+) -> None:
     """Search settings of methods on development cases, each with the same budget, and print presets.
 
     A budget of N means N edits; trying one setting on one case is one edit. The method's present preset competes on
@@ -309,62 +288,46 @@ def tune(options: TuneCommandOptions, *, as_json: bool) -> None:
     from evaluation.editors.presets import check_options
     from evaluation.models.language_model import LM
     from evaluation.models.loading import model_depth
+    from evaluation.runs.config import RunConfig
     from evaluation.runs.progress import Progress
     from evaluation.tuning.search import refuse_evaluated, search, snippet
     from schemas.core.config import override
 
-    settings = override({}, options.settings)
-    for method in options.editors:
-        check_options(method, options.model, settings, where=f"--set for '{method}'", depth=model_depth(options.model))
-    evaluated = [open_named_split(name) for name in options.heldout]
-    dev = options.development
-    split = (
-        _shipped_cases(evaluated) if dev == "shipped" else open_named_split(dev, options.store, allowed=_DEVELOPMENT)
-    )
+    constants = override({}, settings)
+    for method in editors:
+        check_options(method, model, constants, where=f"--set for '{method}'", depth=model_depth(model))
+    evaluated = [open_named_split(name) for name in heldout]
+    dev = development
+    split = _shipped_cases(evaluated) if dev == "shipped" else open_named_split(dev, store, allowed=_DEVELOPMENT)
     refuse_reserved(split.all_cases, where=f"--split {dev}")
     refuse_evaluated(split, evaluated)
-    names = tuple(name.strip() for name in options.objective.split(",") if name.strip())
-    least = _subject_to(options.subject_to)
-    config = _config(options, (*names, *least), split)
-    lm = LM.load(options.model, device=options.device, dtype=options.dtype)
-    for method in options.editors:
+    names = tuple(name.strip() for name in objective.split(",") if name.strip())
+    least = _subject_to(subject_to)
+    data: dict[str, Any] = {"model": model, "device": device, "dtype": dtype, "editors": list(editors)}
+    data |= {"metrics": tuple(dict.fromkeys((*names, *least))), "out": str(out)}
+    data |= {"split": {"file": str(_save_split(split, out))}}
+    data |= {} if specificity is None else {"specificity": {"file": str(specificity)}}
+    config = validate(RunConfig, data, where="tune")
+    lm = LM.load(model, device=device, dtype=dtype)
+    for method in editors:
         result = search(
             method,
             lm,
             split,
             config,
-            budget=options.budget,
+            budget=budget,
             objective=names,
             subject_to=least,
-            number=options.seed,
-            first=options.first,
-            space=options.space,
-            constants=settings,
+            number=seed,
+            first=first,
+            space=space,
+            constants=constants,
             on_event=Progress(),
         )
-        preset = snippet(
-            result, model=options.model, split=split, number=options.seed, objective=names, subject_to=least
-        )
+        preset = snippet(result, model=model, split=split, number=seed, objective=names, subject_to=least)
         _print_result(result, preset, names, as_json=as_json)
     if not evaluated and not as_json:
         click.echo("No evaluation split was named (--heldout): nothing was checked for shared facts.")
-
-
-def _config(options: TuneCommandOptions, metrics: tuple[str, ...], split: Split) -> RunConfig:
-    from evaluation.runs.config import RunConfig
-    from schemas.core.config import validate
-
-    data = {
-        "model": options.model,
-        "device": options.device,
-        "dtype": options.dtype,
-        "editors": list(options.editors),
-        "metrics": tuple(dict.fromkeys(metrics)),
-        **({} if options.specificity is None else {"specificity": {"file": str(options.specificity)}}),
-        "split": {"file": str(_save_split(split, options.out))},
-        "out": str(options.out),
-    }
-    return validate(RunConfig, data, where="tune")
 
 
 def _subject_to(words: tuple[str, ...]) -> dict[str, float]:

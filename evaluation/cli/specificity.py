@@ -3,36 +3,23 @@
 from __future__ import annotations
 
 import json
-from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
 
-from curation.cli.options import json_option, options_record, seed_option, shared_option, store_option, writes
+from curation.cli.options import json_option, seed_option, shared_option, store_option, writes
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from evaluation.inference.answering import ModelScorer
     from evaluation.runs.specificity_building import BuiltSet, Candidates, Pool
     from schemas.documents.specificity import SpecificitySet
 
 _MODEL = "Model whose answers count, as in a run; given again: a core that all of them answer."
 _OUT = "File of the set (JSON); of several models a folder, a file for each."
 _POOL = "The shipped questions (shipped), or a file of questions with answers (JSON lines or array)."
-
-
-@dataclass(frozen=True)
-class SpecificityCommandOptions:
-    """What the command line said, but for the form of the output."""
-
-    pool: str
-    models: tuple[str, ...]
-    size: int
-    seed: int
-    licence: str
-    device: str
-    dtype: str
-    store: Path | None
-    out: Path
 
 
 @click.command(epilog="Example: scedit data specificity --pool shipped --model embedded --size 200 --out known.json")
@@ -47,27 +34,43 @@ class SpecificityCommandOptions:
 @click.option("--out", type=click.Path(path_type=Path), required=True, help=_OUT)
 @json_option
 @writes(folders=("out",))
-@options_record(SpecificityCommandOptions)
-def specificity(options: SpecificityCommandOptions, *, as_json: bool) -> None:
+def specificity(
+    pool: str,
+    models: tuple[str, ...],
+    size: int,
+    seed: int,
+    licence: str,
+    device: str,
+    dtype: str,
+    store: Path | None,
+    out: Path,
+    as_json: bool,
+) -> None:
     """Draw questions that a model answers, for em_spec and ppl_spec.
 
     A question is a candidate where the model's greedy answer begins with an accepted one under three prompts. The sets
     are drawn from the candidates by seed; a fourth prompt, which took no part in choosing, says how many answers hold.
     What was measured is kept, so another --size or --seed asks nothing again.
     """
+    from evaluation.inference.answering import ModelScorer
+    from evaluation.models.language_model import LM
     from evaluation.runs.specificity_building import open_pool
 
-    pool = open_pool(options.pool, licence=options.licence)
-    names = tuple(dict.fromkeys(options.models))
-    candidates, built = _built(pool, names, options, quiet=as_json)
-    paths = [options.out] if len(names) == 1 else [options.out / f"{_file_of(name)}.json" for name in names]
+    asked = open_pool(pool, licence=licence)
+    names = tuple(dict.fromkeys(models))
+
+    def scorer_of(name: str) -> ModelScorer:
+        return ModelScorer(LM.load(name, device=device, dtype=dtype))
+
+    candidates, built = _built(asked, names, scorer_of, size=size, seed=seed, quiet=as_json)
+    paths = [out] if len(names) == 1 else [out / f"{_file_of(name)}.json" for name in names]
     _write([one.set for one in built], paths)
-    if options.store is not None:
+    if store is not None:
         from curation.store.store import Store
 
-        with Store.open(options.store, write=True, create=True) as store:
-            store.put([one.set for one in built])
-    rows = [_row(*one, pool) for one in zip(candidates, built, paths, strict=True)]
+        with Store.open(store, write=True, create=True) as opened:
+            opened.put([one.set for one in built])
+    rows = [_row(*one, asked) for one in zip(candidates, built, paths, strict=True)]
     if as_json:
         click.echo(json.dumps(rows))
     else:
@@ -75,17 +78,18 @@ def specificity(options: SpecificityCommandOptions, *, as_json: bool) -> None:
 
 
 def _built(
-    pool: Pool, names: tuple[str, ...], options: SpecificityCommandOptions, *, quiet: bool
+    pool: Pool,
+    names: tuple[str, ...],
+    scorer_of: Callable[[str], ModelScorer],
+    *,
+    size: int,
+    seed: int,
+    quiet: bool,
 ) -> tuple[list[Candidates], list[BuiltSet]]:
     """Candidates of every model, then their sets; one model is held at a time."""
     from curation.files.artifact_cache import Cache
     from curation.files.model_packages import cache_dir
-    from evaluation.inference.answering import ModelScorer
-    from evaluation.models.language_model import LM
     from evaluation.runs.specificity_building import build_set, draw_items, find_candidates
-
-    def scorer_of(name: str) -> ModelScorer:
-        return ModelScorer(LM.load(name, device=options.device, dtype=options.dtype))
 
     def tell(done: int, of: int) -> None:
         if not quiet:
@@ -95,11 +99,11 @@ def _built(
     for name in names:
         scorer = scorer_of(name)
         found.append(find_candidates(scorer, pool.questions, cache, on_progress=tell))
-    items = draw_items(found, size=options.size, seed=options.seed)
+    items = draw_items(found, size=size, seed=seed)
     built = []
     for name, candidates in zip(names, found, strict=True):
         scorer = scorer if len(names) == 1 else scorer_of(name)
-        built.append(build_set(scorer, candidates, pool, items, seed=options.seed))
+        built.append(build_set(scorer, candidates, pool, items, seed=seed))
     return found, built
 
 
