@@ -2,17 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import Protocol
+from typing import Any, Protocol
 
-from curation.checks.store_checks import StoreCheck
+from curation.checks.store_checks import CheckContext, StoreCheck
 from curation.files.model_packages import EMBEDDED, EMBEDDED_LABEL
 from schemas.answers import Answer
 from schemas.core.config import Options
 from schemas.core.ids import seed
+from schemas.core.records import Record
 from schemas.facts import Fact, Object
 from schemas.probes import ScoreProbe
+from schemas.scripts import ScriptPrompt
+from schemas.verdicts import Verdict
+
+_REMEMBERED = 4096  # answers: plain prompts come back, script prompts do not
 
 
 class ProbeScorer(Protocol):
@@ -73,6 +78,57 @@ class ModelCheck(StoreCheck):
         return self._lm
 
 
+class MeasuredCheck(ModelCheck):
+    """Base of checks that measure an item by the answers to probes, which are remembered over the items of one run."""
+
+    def __init__(self, *args: Any, **more: Any) -> None:
+        super().__init__(*args, **more)
+        self._memory: dict[str, Answer] = {}
+
+    def probes(self, item: Record, around: CheckContext) -> list[ScoreProbe] | str:
+        """What to ask about an item (nothing: an empty list), or why it cannot be measured."""
+        raise NotImplementedError
+
+    def measured(self, item: Record, probes: Sequence[ScoreProbe], answers: Sequence[Answer]) -> Verdict:
+        """The verdict that follows from the answers."""
+        raise NotImplementedError
+
+    def judge(self, items: Sequence[Record], around: CheckContext) -> Iterator[Verdict]:
+        """A measurement an item, or ``unscored``."""
+        asked = [self.probes(item, around) for item in items]
+        flat = [probe for one in asked if not isinstance(one, str) for probe in one]
+        answers = iter(cached_scores(self.lm, flat, self._memory) if flat else [])
+        self._memory = dict(list(self._memory.items())[-_REMEMBERED:])
+        for item, one in zip(items, asked, strict=True):
+            if isinstance(one, str):
+                yield self.verdict(item, "unscored", one)
+                continue
+            mine = [next(answers) for _ in one]
+            wrong = problem(*mine)
+            yield self.verdict(item, "unscored", wrong) if wrong else self.measured(item, one, mine)
+
+    def cost(self, items: Sequence[Record], around: CheckContext) -> Mapping[str, Any]:
+        """Objects to score."""
+        asked = [self.probes(item, around) for item in items]
+        return {"scored objects": sum(len(p.targets) for one in asked if not isinstance(one, str) for p in one)}
+
+
+class PromptCheck(MeasuredCheck):
+    """Base of checks that measure script prompts."""
+
+    on = "prompt"
+
+    def ask(self, prompt: ScriptPrompt, fact: Fact, around: CheckContext) -> list[ScoreProbe] | str:
+        """What to ask about a prompt of a fact, or why it cannot be measured."""
+        raise NotImplementedError
+
+    def probes(self, item: Record, around: CheckContext) -> list[ScoreProbe] | str:
+        """The probes of a prompt, whose fact must be there."""
+        assert isinstance(item, ScriptPrompt)
+        fact = around.facts.get(item.fact)
+        return f"the fact '{item.fact}' is not in the store" if fact is None else self.ask(item, fact, around)
+
+
 def model_label(name: str) -> str:
     """How verdicts call a model: a folder or file goes by its last part, the embedded model by its full name.
 
@@ -96,6 +152,18 @@ def rivals(fact: Fact, objects: Iterable[Object], *, limit: int, apart: Iterable
     free = [o for o in objects if not taken & {name.casefold() for name in o.names}]
     free.sort(key=lambda o: (seed("rivals", fact.relation.id, o.text), o.text))
     return tuple(free[:limit])
+
+
+def other_objects(fact: Fact, around: CheckContext, *, limit: int) -> tuple[str, ...]:
+    """What a fact's old object is compared with, at most so many: the new object, then rivals."""
+    apart = [fact.new] if fact.new else []
+    more = rivals(fact, around.objects[fact.relation.id], limit=limit - len(apart), apart=apart)
+    return tuple(one.text for one in (*apart, *more))
+
+
+def no_other(fact: Fact) -> str:
+    """Why nothing can be compared."""
+    return f"no other object of the relation {fact.relation.id} is in the store"
 
 
 def cached_scores(lm: ProbeScorer, probes: Sequence[ScoreProbe], memory: dict[str, Answer]) -> list[Answer]:

@@ -9,12 +9,12 @@ told from a place that leads nowhere. What an article or a verb's number adds is
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Sequence
 from math import log
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from curation.checks.store_checks import CheckContext
-from evaluation.checks.base import ModelCheck, ModelParams, cached_scores, problem, rivals
+from evaluation.checks.base import ModelParams, PromptCheck, no_other, other_objects
 from evaluation.checks.known_before import rank
 from evaluation.checks.predictability import odds
 from schemas.answers import Answer
@@ -56,50 +56,7 @@ def swapped_word(text: str) -> SwappedWord | None:
     return SwappedWord(match.start(), word, instead, (text[: match.start()] + instead).rstrip(" "))
 
 
-class _CutCheck(ModelCheck):
-    """Base: probes at the cut, with answers remembered over the items of one run."""
-
-    on = "prompt"
-
-    def __init__(self, *args: Any, **more: Any) -> None:
-        super().__init__(*args, **more)
-        self._memory: dict[str, Answer] = {}
-
-    def probes(self, prompt: ScriptPrompt, fact: Fact, around: CheckContext) -> list[ScoreProbe] | str:
-        """What to ask about a prompt, or why it cannot be measured."""
-        raise NotImplementedError
-
-    def measured(self, prompt: ScriptPrompt, probes: list[ScoreProbe], answers: list[Answer]) -> Verdict:
-        """The verdict that follows from the answers."""
-        raise NotImplementedError
-
-    def probes_of(self, item: Record, around: CheckContext) -> list[ScoreProbe] | str:
-        """The probes of an item; an empty list where there is nothing to ask."""
-        assert isinstance(item, ScriptPrompt)
-        fact = around.facts.get(item.fact)
-        return f"the fact '{item.fact}' is not in the store" if fact is None else self.probes(item, fact, around)
-
-    def judge(self, items: Sequence[Record], around: CheckContext) -> Iterator[Verdict]:
-        """A measurement a prompt."""
-        probes = [self.probes_of(item, around) for item in items]
-        flat = [probe for one in probes if not isinstance(one, str) for probe in one]
-        answers = iter(cached_scores(self.lm, flat, self._memory) if flat else [])
-        for item, one in zip(items, probes, strict=True):
-            assert isinstance(item, ScriptPrompt)
-            if isinstance(one, str):
-                yield self.verdict(item, "unscored", one)
-                continue
-            prompt_answers = [next(answers) for _ in one]
-            wrong = problem(*prompt_answers)
-            yield self.verdict(item, "unscored", wrong) if wrong else self.measured(item, one, prompt_answers)
-
-    def cost(self, items: Sequence[Record], around: CheckContext) -> Mapping[str, Any]:
-        """Objects to score."""
-        probes = [self.probes_of(item, around) for item in items]
-        return {"scored objects": sum(len(p.targets) for one in probes if not isinstance(one, str) for p in one)}
-
-
-class CutGuidance(_CutCheck):
+class CutGuidance(PromptCheck):
     """Log-odds of the old object at the cut against the relation's other objects, beside those under the fact prompt.
 
     The new object is one of the others. Nothing is dropped: a split's rule sets the bound.
@@ -118,13 +75,11 @@ class CutGuidance(_CutCheck):
 
         rivals: int = 50
 
-    def probes(self, prompt: ScriptPrompt, fact: Fact, around: CheckContext) -> list[ScoreProbe] | str:
+    def ask(self, prompt: ScriptPrompt, fact: Fact, around: CheckContext) -> list[ScoreProbe] | str:
         """The script prompt, and the fact prompt, with the same objects."""
-        apart = [fact.new] if fact.new else []
-        more = rivals(fact, around.objects[fact.relation.id], limit=self.params.rivals - len(apart), apart=apart)
-        others = tuple(one.text for one in (*apart, *more))
+        others = other_objects(fact, around, limit=self.params.rivals)
         if not others:
-            return f"no other object of the relation {fact.relation.id} is in the store"
+            return no_other(fact)
         cut = ScoreProbe(
             purpose="check",
             item=prompt.key,
@@ -135,7 +90,7 @@ class CutGuidance(_CutCheck):
         plain = ScoreProbe(purpose="check", item=fact.key, prompt=fact.fact_prompt, targets=(fact.old.text, *others))
         return [cut, plain]
 
-    def measured(self, prompt: ScriptPrompt, probes: list[ScoreProbe], answers: list[Answer]) -> Verdict:
+    def measured(self, item: Record, probes: Sequence[ScoreProbe], answers: Sequence[Answer]) -> Verdict:
         """Bits at the cut; ranks, and the bits under the plain prompt, are in the reason."""
         (cut, plain), among = answers, len(probes[0].targets)
         ranks = [rank(answer, normalisation="sum") for answer in answers]
@@ -143,17 +98,17 @@ class CutGuidance(_CutCheck):
             f"at the cut {probes[0].targets[0]!r} ranks {ranks[0]} of {among} ({odds(cut):+.2f} bits), under the plain "
             f"prompt {ranks[1]} of {among} ({odds(plain):+.2f} bits)"
         )
-        return self.verdict(prompt, None, reason, value=round(odds(cut), 6), unit="bits")
+        return self.verdict(item, None, reason, value=round(odds(cut), 6), unit="bits")
 
 
-class TellingWord(_CutCheck):
+class TellingWord(PromptCheck):
     """Bits that an article, or a word's number, right before the cut adds to the old object against the new one."""
 
     name = "telling_word"
     version = 1
     about = "bits that an article or number right before the cut adds to the old object against the new, by swapping"
 
-    def probes(self, prompt: ScriptPrompt, fact: Fact, around: CheckContext) -> list[ScoreProbe] | str:
+    def ask(self, prompt: ScriptPrompt, fact: Fact, around: CheckContext) -> list[ScoreProbe] | str:
         """The prompt as it is and with the word swapped; nothing where there is none, or no new object."""
         swapped = swapped_word(prompt.text)
         if swapped is None or fact.new is None:
@@ -164,14 +119,15 @@ class TellingWord(_CutCheck):
             for text in (prompt.text, swapped.prompt)
         ]
 
-    def measured(self, prompt: ScriptPrompt, probes: list[ScoreProbe], answers: list[Answer]) -> Verdict:
+    def measured(self, item: Record, probes: Sequence[ScoreProbe], answers: Sequence[Answer]) -> Verdict:
         """The difference of the two log-odds, with the word as its place."""
+        assert isinstance(item, ScriptPrompt)
         if not probes:
-            return self.verdict(prompt, "keep", "no article or number before the cut fits some objects only")
-        swapped = swapped_word(prompt.text)
+            return self.verdict(item, "keep", "no article or number before the cut fits some objects only")
+        swapped = swapped_word(item.text)
         assert swapped is not None
         here, there = [(a.targets[0].logprob - a.targets[1].logprob) / log(2) for a in answers]
         instead = f"'{swapped.instead}'" if swapped.instead else "nothing"
         reason = f"'{swapped.word}' instead of {instead} adds {here - there:+.2f} bits to {probes[0].targets[0]!r}"
-        span = Span(start=swapped.start, end=len(prompt.text), text=swapped.word, what="telling word")
-        return self.verdict(prompt, None, reason, value=round(here - there, 6), unit="bits", spans=[span])
+        span = Span(start=swapped.start, end=len(item.text), text=swapped.word, what="telling word")
+        return self.verdict(item, None, reason, value=round(here - there, 6), unit="bits", spans=[span])

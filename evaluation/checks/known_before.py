@@ -6,11 +6,11 @@ checks: one ranks over a fact's plain prompts (its fact prompt and paraphrases),
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
-from typing import Any, Literal
+from collections.abc import Sequence
+from typing import Literal
 
 from curation.checks.store_checks import CheckContext
-from evaluation.checks.base import ModelCheck, ModelParams, problem, rivals
+from evaluation.checks.base import MeasuredCheck, ModelParams, PromptCheck, no_other, other_objects
 from schemas.answers import Answer
 from schemas.core.records import Record
 from schemas.facts import Fact
@@ -32,49 +32,19 @@ def rank(answer: Answer, *, normalisation: str) -> int:
     return 1 + sum(value >= first for value in others)
 
 
-class _KnownCheck(ModelCheck):
-    class Params(ModelParams):
-        """Settings.
+class _KnownParams(ModelParams):
+    """Settings.
 
-        Attributes:
-            rivals: The most other objects of the relation that the old one is ranked among.
-            normalisation: ``sum``: the probability of the whole object; ``mean``: per token, which helps long objects.
-        """
+    Attributes:
+        rivals: The most other objects of the relation that the old one is ranked among.
+        normalisation: ``sum``: the probability of the whole object; ``mean``: per token, which helps long objects.
+    """
 
-        rivals: int = 50
-        normalisation: Literal["sum", "mean"] = "sum"
-
-    def probes(self, item: Record, around: CheckContext) -> list[ScoreProbe] | str:
-        raise NotImplementedError
-
-    def ranked(
-        self, items: Sequence[Record], around: CheckContext
-    ) -> Iterator[tuple[Record, list[tuple[ScoreProbe, int]] | str]]:
-        """Every item with its prompts' ranks, or with why there are none."""
-        probe_lists = [self.probes(item, around) for item in items]
-        flat = [probe for one in probe_lists if not isinstance(one, str) for probe in one]
-        answers = iter(self.lm.score(flat) if flat else [])
-        for item, one in zip(items, probe_lists, strict=True):
-            if isinstance(one, str):
-                yield item, one
-                continue
-            item_answers = [next(answers) for _ in one]
-            ranks = [rank(a, normalisation=self.params.normalisation) for a in item_answers if not a.error]
-            yield item, problem(*item_answers) or list(zip(one, ranks, strict=True))
-
-    def cost(self, items: Sequence[Record], around: CheckContext) -> Mapping[str, Any]:
-        """Objects to score."""
-        probe_lists = [self.probes(item, around) for item in items]
-        return {"scored objects": sum(len(p.targets) for one in probe_lists if not isinstance(one, str) for p in one)}
-
-    def targets(self, fact: Fact, old: str, around: CheckContext) -> tuple[str, ...]:
-        """The old object, then those it is ranked among (the new one is one of them)."""
-        apart = [fact.new] if fact.new else []
-        others = rivals(fact, around.objects[fact.relation.id], limit=self.params.rivals - len(apart), apart=apart)
-        return (old, *(one.text for one in (*apart, *others)))
+    rivals: int = 50
+    normalisation: Literal["sum", "mean"] = "sum"
 
 
-class KnownBefore(_KnownCheck):
+class KnownBefore(MeasuredCheck):
     """Share of a fact's plain prompts under which the unedited model ranks the old object first."""
 
     name = "known_before"
@@ -82,53 +52,49 @@ class KnownBefore(_KnownCheck):
     on = "fact"
     about = "share of a fact's plain prompts under which the unedited model ranks the old object first"
 
+    Params = _KnownParams
+
     def probes(self, item: Record, around: CheckContext) -> list[ScoreProbe] | str:
         """One probe for the fact prompt and for every paraphrase."""
         assert isinstance(item, Fact)
-        targets = self.targets(item, item.old.text, around)
-        if len(targets) == 1:
-            return f"no other object of the relation {item.relation.id} is in the store"
-        texts = dict.fromkeys((item.fact_prompt, *item.paraphrases))
+        others = other_objects(item, around, limit=self.params.rivals)
+        if not others:
+            return no_other(item)
+        targets, texts = (item.old.text, *others), dict.fromkeys((item.fact_prompt, *item.paraphrases))
         return [ScoreProbe(purpose="check", item=item.key, prompt=text, targets=targets) for text in texts]
 
-    def judge(self, items: Sequence[Record], around: CheckContext) -> Iterator[Verdict]:
+    def measured(self, item: Record, probes: Sequence[ScoreProbe], answers: Sequence[Answer]) -> Verdict:
         """A share a fact, with the ranks as the reason."""
-        for item, outcome in self.ranked(items, around):
-            if isinstance(outcome, str):
-                yield self.verdict(item, "unscored", outcome)
-                continue
-            ranks = [place for _, place in outcome]
-            share = sum(place == 1 for place in ranks) / len(ranks)
-            among = len(outcome[0][0].targets)
-            reason = f"the old object ranks {', '.join(map(str, ranks))} of {among} under {len(ranks)} plain prompts"
-            yield self.verdict(item, None, reason, value=round(share, 6), unit="share")
+        ranks = [rank(answer, normalisation=self.params.normalisation) for answer in answers]
+        share, among = sum(place == 1 for place in ranks) / len(ranks), len(probes[0].targets)
+        reason = f"the old object ranks {', '.join(map(str, ranks))} of {among} under {len(ranks)} plain prompts"
+        return self.verdict(item, None, reason, value=round(share, 6), unit="share")
 
 
-class KnownInScript(_KnownCheck):
+class KnownInScript(PromptCheck):
     """Rank of the old object under a script prompt, for the unedited model."""
 
     name = "known_in_script"
     version = 1
-    on = "prompt"
     about = "rank of the object that a script prompt was cut before, for the unedited model (1: known)"
 
-    def probes(self, item: Record, around: CheckContext) -> list[ScoreProbe] | str:
-        """The script prompt itself; the object is written as the script mentions it."""
-        assert isinstance(item, ScriptPrompt)
-        fact = around.facts.get(item.fact)
-        if fact is None:
-            return f"the fact '{item.fact}' is not in the store"
-        targets = self.targets(fact, item.targets[0], around)
-        if len(targets) == 1:
-            return f"no other object of the relation {fact.relation.id} is in the store"
-        return [ScoreProbe(purpose="check", item=item.key, prompt=item.text, separator=item.separator, targets=targets)]
+    Params = _KnownParams
 
-    def judge(self, items: Sequence[Record], around: CheckContext) -> Iterator[Verdict]:
+    def ask(self, prompt: ScriptPrompt, fact: Fact, around: CheckContext) -> list[ScoreProbe] | str:
+        """The script prompt itself; the object is written as the script mentions it."""
+        others = other_objects(fact, around, limit=self.params.rivals)
+        if not others:
+            return no_other(fact)
+        targets = (prompt.targets[0], *others)
+        return [
+            ScoreProbe(
+                purpose="check", item=prompt.key, prompt=prompt.text, separator=prompt.separator, targets=targets
+            )
+        ]
+
+    def measured(self, item: Record, probes: Sequence[ScoreProbe], answers: Sequence[Answer]) -> Verdict:
         """A rank a prompt."""
-        for item, outcome in self.ranked(items, around):
-            if isinstance(outcome, str):
-                yield self.verdict(item, "unscored", outcome)
-                continue
-            ((probe, place),) = outcome
-            reason = f"{probe.targets[0]!r} ranks {place} of {len(probe.targets)} objects of the relation"
-            yield self.verdict(item, None, reason, value=float(place), unit="rank")
+        (probe,), (answer,) = probes, answers
+        place = rank(answer, normalisation=self.params.normalisation)
+        reason = f"{probe.targets[0]!r} ranks {place} of {len(probe.targets)} objects of the relation"
+        return self.verdict(item, None, reason, value=float(place), unit="rank")

@@ -8,7 +8,7 @@ import torch
 
 from curation.checks.store_checks import due, run_check
 from evaluation.checks.known_before import KnownBefore, KnownInScript, rank
-from evaluation.checks.predictability import Predictability, PredictabilityProbes, measure, predictability_probes
+from evaluation.checks.predictability import Predictability, bits, masked_probes
 from evaluation.inference.answering import ModelScorer
 from evaluation.inference.scoring import score
 from evaluation.models.language_model import LM
@@ -120,44 +120,26 @@ def test_masking(text: str, names: tuple[str, ...], want: str) -> None:
     assert mask(text, Entity(text=names[0], aliases=names[1:])) == want
 
 
-def asked(*others: str, new: str | None = "Oslo") -> PredictabilityProbes:
-    return predictability_probes(
-        VISIT.text, subject=PERU.subject, template=PERU.prompt, old="Lima", new=new, others=others
-    )
+def asked(*targets: str) -> list[ScoreProbe]:
+    return masked_probes(VISIT.text, PERU.subject, PERU.prompt, ("Lima", *targets))
 
 
 def test_worked_by_hand() -> None:
-    one = asked("Quito")
-    assert one.script.prompt == MASKED[VISIT.id] and one.neutral.prompt == NEUTRAL
-    assert one.script.targets == one.neutral.targets == ("Lima", "Oslo", "Quito")
-    lm = FakeLM(
-        {
-            MASKED[VISIT.id]: {"Lima": 1 / 2, "Oslo": 1 / 16, "Quito": 1 / 16},  # odds 4: 2 bits
-            NEUTRAL: {"Lima": 1 / 8, "Oslo": 1 / 4, "Quito": 1 / 4},  # odds 1/4: -2 bits
-        }
-    )
-    (measurements,) = measure(lm, [one])
-    assert not isinstance(measurements, str)
-    assert measurements.value == pytest.approx(4.0)
-    assert measurements.new == pytest.approx(3 - -1)
-
-
-def test_popular_objects_are_no_leak() -> None:
     """What a neutral prompt raises as much is prior knowledge of the relation, not the script's doing."""
-    same = {"Lima": 1 / 2, "Oslo": 1 / 64, "Quito": 1 / 32}
-    (measurements,) = measure(FakeLM({MASKED[VISIT.id]: same, NEUTRAL: same}), [asked("Quito")])
-    assert (
-        not isinstance(measurements, str)
-        and measurements.value == pytest.approx(0.0)
-        and measurements.new == pytest.approx(0.0)
-    )
+    script, neutral = asked("Oslo", "Quito")
+    assert (script.prompt, neutral.prompt) == (MASKED[VISIT.id], NEUTRAL)
+    assert script.targets == neutral.targets == ("Lima", "Oslo", "Quito")
+    high = {"Lima": 1 / 2, "Oslo": 1 / 16, "Quito": 1 / 16}  # odds 4: 2 bits
+    low = {"Lima": 1 / 8, "Oslo": 1 / 4, "Quito": 1 / 4}  # odds 1/4: -2 bits
+    for plain, value in ((low, 4.0), (high, 0.0)):
+        assert bits(FakeLM({script.prompt: high, NEUTRAL: plain}).score([script, neutral])) == pytest.approx(value)
 
 
 @torch.no_grad()
-def slow(lm: LM, one: PredictabilityProbes) -> float:
+def slow(lm: LM, probes: list[ScoreProbe]) -> float:
     """Every object as its own whole sequence, one token after the other, plain probabilities."""
     odds = []
-    for probe in (one.script, one.neutral):
+    for probe in probes:
         chances = []
         for target in probe.targets:
             text = probe.prompt + probe.separator + target
@@ -172,10 +154,8 @@ def slow(lm: LM, one: PredictabilityProbes) -> float:
 
 def test_equals_the_slow_twin() -> None:
     lm = make("llama")
-    many = [asked("Quito", "Paris"), asked("São Tomé", new=None), asked(new="Madrid")]
-    for one, measurements in zip(many, measure(ModelScorer(lm), many), strict=True):
-        assert not isinstance(measurements, str)
-        assert measurements.value == pytest.approx(slow(lm, one), abs=1e-3)
+    for probes in (asked("Oslo", "Quito", "Paris"), asked("São Tomé"), asked("Madrid")):
+        assert bits(ModelScorer(lm).score(probes)) == pytest.approx(slow(lm, probes), abs=1e-3)
 
 
 def test_over_a_store(tmp_path: Path) -> None:
@@ -187,7 +167,7 @@ def test_over_a_store(tmp_path: Path) -> None:
         (one,) = store.verdicts([VISIT.id])
         assert one.label is None and one.unit == "bits" and one.model == "fake" and one.by == "predictability@1"
         assert one.value == pytest.approx(3.0)  # Lima 8 times as likely as under the neutral prompt
-        assert "'Lima' +3.00 bits against 2 rivals, +3.00 against the new object 'Oslo'" in one.reason
+        assert "'Lima' +3.00 bits against 2 rivals" in one.reason
         (other,) = store.verdicts([NORTH.id])
         assert other.value == pytest.approx(0.0)
         assert due(store, check) == []
@@ -229,14 +209,9 @@ def test_finds_leaks_among_the_labelled_ones(embedded: LM) -> None:
     from benchmarks.checks.leak_benchmark import leak_prompts
 
     rows = [r for r in leak_prompts("dev") if r.relation.id in ("P176", "P36")]
-    many = [
-        predictability_probes(
-            r.prompt, subject=r.subject, template=r.fact_prompt, old=r.old.text, new=r.new.text, others=()
-        )
-        for r in rows
-    ]
-    measurements = measure(ModelScorer(embedded), many)
-    value = {(r.fact.key, r.label): f.value for r, f in zip(rows, measurements, strict=True) if not isinstance(f, str)}
+    probes = [masked_probes(r.prompt, r.subject, r.fact_prompt, (r.old.text, r.new.text)) for r in rows]
+    answers = iter(ModelScorer(embedded).score([probe for both in probes for probe in both]))
+    value = {(r.fact.key, r.label): bits([next(answers), next(answers)]) for r in rows}
     pairs = {key for key, _ in value}
     assert len(pairs) >= 4
     assert sum(value[p, "leak"] > value[p, "none"] for p in pairs) > len(pairs) / 2
