@@ -257,19 +257,23 @@ class Preference(CaseMean):
 
     def score(self, case: Case, after: Answers, before: Answers, normalisation: Normalisation) -> CaseScores:
         """1 where the wanted object is strictly more probable, else 0; ties are 0 and counted."""
-        items = tuple(self._item(p, after.get(p.id), normalisation) for p in self.probes(case))
+        items = tuple(preferred(p, after.get(p.id), normalisation, self.wanted) for p in self.probes(case))
         return CaseScores(case=case.key, metric=self.name, items=items)
 
-    def _item(self, probe: ScoreProbe, answer: Answer | None, normalisation: Normalisation) -> ItemScore:
-        values = target_values(probe, answer, normalisation)
-        if isinstance(values, str):
-            return item_without_value(probe, values)
-        new, old = values
-        won = new > old if self.wanted == "new" else old > new
-        reason = TRUNCATED if answer is not None and answer.truncated else ""
-        return ItemScore(
-            probe=probe.id, item=probe.item, cluster=probe.cluster, value=float(won), tie=new == old, reason=reason
-        )
+
+def preferred(
+    probe: ScoreProbe, answer: Answer | None, normalisation: Normalisation, wanted: Literal["new", "old"] = "new"
+) -> ItemScore:
+    """1 where the wanted one of a probe's two targets (new, old) is strictly more probable, else 0; ties are marked."""
+    values = target_values(probe, answer, normalisation)
+    if isinstance(values, str):
+        return item_without_value(probe, values)
+    new, old = values
+    won = new > old if wanted == "new" else old > new
+    reason = TRUNCATED if answer is not None and answer.truncated else ""
+    return ItemScore(
+        probe=probe.id, item=probe.item, cluster=probe.cluster, value=float(won), tie=new == old, reason=reason
+    )
 
 
 def target_values(probe: ScoreProbe, answer: Answer | None, normalisation: Normalisation) -> tuple[float, ...] | str:

@@ -12,29 +12,27 @@ from collections.abc import Sequence
 from typing import ClassVar
 
 from evaluation.metrics.base import (
-    TRUNCATED,
     Answers,
     Normalisation,
     Role,
-    item_without_value,
+    preferred,
     row,
-    target_values,
 )
 from evaluation.metrics.documents import (
     Better,
     DocumentMetric,
     NotKnownBefore,
     any_answer_probe,
+    matches_any,
     preference_probe,
     premise_probes,
-    read_answers,
     written_probe,
 )
 from evaluation.metrics.pooled import PooledMean
 from schemas.answers import CaseScores, ItemScore
 from schemas.cases import DocumentCase
 from schemas.documents.document import DocumentProbe, contains_words, plain_words
-from schemas.probes import Probe, ScoreProbe
+from schemas.probes import Probe
 
 _ARTICLES = re.compile(r"\b(a|an|the)\b")
 
@@ -161,16 +159,6 @@ WrittenOverlapNew = row(
 
 
 UNKNOWN_PREMISE = "before the edit: whether its premises are known"
-
-
-def matches_any(asked: ScoreProbe, item: str, answers: Answers) -> ItemScore:
-    """1 where all tokens of one of the accepted answers are the most probable ones, else 0."""
-    read, why = read_answers(asked, answers)
-    hits = [target.greedy for target in read]
-    if read and None in hits:
-        read, why = (), "the answer does not say which tokens are the most probable ones"
-    value = float(any(hits)) if read else None
-    return ItemScore(probe=asked.id, item=item, value=value, reason=why)
 
 
 class GroupMatch(DocumentMetric, PooledMean):
@@ -397,18 +385,8 @@ class PreferredAnswer(DocumentMetric, PooledMean):
     def score(self, case: DocumentCase, after: Answers, before: Answers, normalisation: Normalisation) -> CaseScores:
         """1 where the new answer is strictly more probable, else 0; ties are 0 and counted."""
         probes = [preference_probe(probe, self.choice) for probe in self.asked(case) if probe.blanks < 2]
-        items = tuple(_preference(probe, after, normalisation) for probe in probes)
+        items = tuple(preferred(p, after.get(p.id), normalisation) for p in probes)
         return CaseScores(case=case.key, metric=self.name, items=items)
-
-
-def _preference(probe: ScoreProbe, after: Answers, normalisation: Normalisation) -> ItemScore:
-    answer = after.get(probe.id)
-    values = target_values(probe, answer, normalisation)
-    if isinstance(values, str):
-        return item_without_value(probe, values)
-    new, old = values
-    reason = TRUNCATED if answer is not None and answer.truncated else ""
-    return ItemScore(probe=probe.id, item=probe.item, value=float(new > old), tie=new == old, reason=reason)
 
 
 PreferredHop = row(

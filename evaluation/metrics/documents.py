@@ -192,16 +192,6 @@ class NotKnownBefore(DocumentMetric):
         return unless_known(then, partial(super().value, probe, after, before))
 
 
-def read_answer(asked: ScoreProbe, answers: Answers) -> tuple[TargetScore | None, str]:
-    """The score of a probe's only target; or None, and why. The reason is also that of a truncated prompt."""
-    answer = answers.get(asked.id)
-    values = target_values(asked, answer, "sum")
-    if isinstance(values, str):
-        return None, values
-    assert answer is not None
-    return answer.targets[0], TRUNCATED if answer.truncated else ""
-
-
 def read_answers(asked: ScoreProbe, answers: Answers) -> tuple[tuple[TargetScore, ...], str]:
     """The scores of all targets of a probe; or none, and why. The reason is also that of a truncated prompt."""
     answer = answers.get(asked.id)
@@ -215,15 +205,14 @@ def read_answers(asked: ScoreProbe, answers: Answers) -> tuple[tuple[TargetScore
 Better = Literal["higher", "lower"]
 
 
-def exact_match(probe: DocumentProbe, choice: DocumentChoice, answers: Answers) -> ItemScore:
-    """1 where all tokens of a probe's answer are the most probable ones, else 0."""
-    score_probe = answer_probe(probe, choice)
-    read, why = read_answer(score_probe, answers)
-    greedy = None if read is None else read.greedy
-    if read is not None and greedy is None:
-        why = "the answer does not say which tokens are the most probable ones"
-    value = None if greedy is None else float(greedy)
-    return ItemScore(probe=score_probe.id, item=probe.key, value=value, reason=why)
+def matches_any(asked: ScoreProbe, item: str, answers: Answers) -> ItemScore:
+    """1 where all tokens of one of the accepted answers are the most probable ones, else 0."""
+    read, why = read_answers(asked, answers)
+    hits = [target.greedy for target in read]
+    if read and None in hits:
+        read, why = (), "the answer does not say which tokens are the most probable ones"
+    value = float(any(hits)) if read else None
+    return ItemScore(probe=asked.id, item=item, value=value, reason=why)
 
 
 class ExactMatch(DocumentMetric, PooledMean):
@@ -237,7 +226,7 @@ class ExactMatch(DocumentMetric, PooledMean):
 
     def value(self, probe: DocumentProbe, after: Answers, before: Answers) -> ItemScore | None:
         """1 where all tokens of the answer are the most probable ones, else 0."""
-        return exact_match(probe, self.choice, after)
+        return matches_any(answer_probe(probe, self.choice), probe.key, after)
 
 
 ExactMatchLevel1 = row(
@@ -293,10 +282,11 @@ ExactMatchNew = row(
 
 def _perplexity_item(asked: ScoreProbe, item: str, answers: Answers) -> ItemScore:
     """Negative log-probability per token of a probe's target, weighted with its tokens."""
-    read, why = read_answer(asked, answers)
-    if read is None:
+    read, why = read_answers(asked, answers)
+    if not read:
         return ItemScore(probe=asked.id, item=item, value=None, reason=why)
-    return ItemScore(probe=asked.id, item=item, value=-read.value("mean"), weight=read.tokens, reason=why)
+    (target,) = read
+    return ItemScore(probe=asked.id, item=item, value=-target.value("mean"), weight=target.tokens, reason=why)
 
 
 class AnswerPerplexity(DocumentMetric, PooledPerplexity):
@@ -357,7 +347,7 @@ class AnswerPerplexityNew(AnswerPerplexity):
 
     def value(self, probe: DocumentProbe, after: Answers, before: Answers) -> ItemScore | None:
         """As for all probes; None where the unedited model answers it, unscored where that is not known."""
-        then = exact_match(probe, self.choice, before)
+        then = matches_any(answer_probe(probe, self.choice), probe.key, before)
         return unless_known(then, partial(super().value, probe, after, before))
 
 
@@ -421,9 +411,7 @@ class SpecificityMatch(SharedMetric, PooledMean):
 
     def value(self, probe: ScoreProbe, after: Answers) -> ItemScore:
         """1 where all tokens of the answer are the most probable ones, else 0."""
-        read, why = read_answer(probe, after)
-        value = None if read is None or read.greedy is None else float(read.greedy)
-        return ItemScore(probe=probe.id, item=probe.item, value=value, reason=why)
+        return matches_any(probe, probe.item, after)
 
 
 class SpecificityPerplexity(SharedMetric, PooledPerplexity):
@@ -435,7 +423,4 @@ class SpecificityPerplexity(SharedMetric, PooledPerplexity):
 
     def value(self, probe: ScoreProbe, after: Answers) -> ItemScore:
         """Negative log-probability per token, weighted with the answer's tokens."""
-        read, why = read_answer(probe, after)
-        if read is None:
-            return ItemScore(probe=probe.id, item=probe.item, value=None, reason=why)
-        return ItemScore(probe=probe.id, item=probe.item, value=-read.value("mean"), weight=read.tokens, reason=why)
+        return _perplexity_item(probe, probe.item, after)

@@ -8,7 +8,7 @@ from __future__ import annotations
 import math
 import re
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Literal, NamedTuple
 
 from schemas.facts import Entity
@@ -191,10 +191,11 @@ def _repeats(words: Sequence[str], period: int) -> int:
 
 
 class MentionedObjects(NamedTuple):
-    """Which of two objects a text names: the first one, and all of them."""
+    """Which of two objects a text names: the first one, all of them, and the last one."""
 
     first: Named
     all: frozenset[str]
+    last: Named
 
     @property
     def mixed(self) -> bool:
@@ -203,19 +204,25 @@ class MentionedObjects(NamedTuple):
 
 
 def names(text: str, new: Entity, old: Entity) -> MentionedObjects:
-    """Which object a text names first, and which at all (``schemas.text.mentions``: other names and spellings count).
+    """Which object a text names first and last, and which at all (``schemas.text.mentions``: other names count).
 
     Example:
         >>> from schemas.facts import Object
         >>> found = names("Fly from Paris to Rome", Object(text="Rome"), Object(text="Paris"))
-        >>> found.first, sorted(found.all)
-        ('old', ['new', 'old'])
+        >>> found.first, sorted(found.all), found.last
+        ('old', ['new', 'old'], 'new')
     """
-    places = {"new": find(text, new, beside=[old]), "old": find(text, old, beside=[new])}
-    starts = {name: spans[0].start for name, spans in places.items() if spans}
-    if not starts or (len(starts) == 2 and starts["new"] == starts["old"]):  # a name that both have says neither
-        return MentionedObjects("neither", frozenset(starts))
-    return MentionedObjects("new" if min(starts, key=lambda k: starts[k]) == "new" else "old", frozenset(starts))
+    spans = {"new": find(text, new, beside=[old]), "old": find(text, old, beside=[new])}
+    first = _earlier({name: some[0].start for name, some in spans.items() if some})
+    last = _earlier({name: -some[-1].start for name, some in spans.items() if some})
+    return MentionedObjects(first, frozenset(name for name, some in spans.items() if some), last)
+
+
+def _earlier(places: Mapping[str, int]) -> Named:
+    """The object at the lower place; a name that both have says neither."""
+    if not places or (len(places) == 2 and places["new"] == places["old"]):
+        return "neither"
+    return "new" if min(places, key=lambda name: places[name]) == "new" else "old"
 
 
 def words(text: str) -> list[str]:

@@ -370,17 +370,7 @@ def read_thought(written: GeneratedText, pair: Objects) -> ThoughtReading | None
         return None
     named = names(written.thought, *pair)
     answer = None if written.unfinished else names(written.text, *pair).first
-    return ThoughtReading("new" in named.all, "old" in named.all, last_named(written.thought, pair), answer)
-
-
-def last_named(text: str, pair: Objects) -> Named:
-    """The object that a text names last; a name that both have says neither."""
-    new, old = pair
-    places = {"new": find(text, new, beside=[old]), "old": find(text, old, beside=[new])}
-    ends = {name: spans[-1].start for name, spans in places.items() if spans}
-    if not ends or (len(ends) == 2 and ends["new"] == ends["old"]):
-        return "neither"
-    return "new" if max(ends, key=lambda name: ends[name]) == "new" else "old"
+    return ThoughtReading("new" in named.all, "old" in named.all, named.last, answer)
 
 
 class ThoughtMetric(WrittenMetric):

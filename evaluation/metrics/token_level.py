@@ -14,6 +14,7 @@ from evaluation.metrics.base import (
     Preference,
     Role,
     item_without_value,
+    preferred,
     row,
     target_values,
 )
@@ -198,7 +199,7 @@ class SFlipRate(ScriptPreference):
             elif then[0] >= then[1]:
                 items.append(item_without_value(probe, "the unedited model did not prefer the old object"))
             else:
-                items.append(self._item(probe, after.get(probe.id), normalisation))
+                items.append(preferred(probe, after.get(probe.id), normalisation))
         return CaseScores(case=case.key, metric=self.name, items=tuple(items))
 
 

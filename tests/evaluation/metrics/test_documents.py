@@ -36,14 +36,12 @@ from evaluation.metrics.documents import (
     ExactMatchLevel1,
     ExactMatchLevel2,
     ExactMatchLevel3,
-    ExactMatchLiteral,
     ExactMatchNew,
     SpecificityMatch,
     SpecificityPerplexity,
     answer_probe,
-    any_answer_probe,
     preference_probe,
-    read_answer,
+    read_answers,
     text_probe,
     written_probe,
 )
@@ -68,10 +66,6 @@ def test_several_blanks_are_asked_nothing_and_counted_as_unscored() -> None:
     assert [i.reason for i in scores.items if i.value is None] == [SEVERAL_BLANKS] and len(scores.items) == 4
 
 
-def test_literal_probes_are_those_that_stand_in_the_document() -> None:
-    assert [p.query for p in ExactMatchLiteral().asked(CASE)] == ["The Orla Bridge opened in ___."]
-
-
 def test_the_choice_of_a_run_is_asked() -> None:
     from evaluation.metrics.generation import DocumentChoice
 
@@ -90,7 +84,7 @@ def test_the_choice_of_a_run_is_asked() -> None:
 )
 def test_an_answer_that_is_none_says_why(answer: Answer | None, reason: str) -> None:
     probe = answer_probe(CASE.probes[0], ExactMatch().choice)
-    assert read_answer(probe, {} if answer is None else {probe.id: answer}) == (None, reason)
+    assert read_answers(probe, {} if answer is None else {probe.id: answer}) == ((), reason)
 
 
 ONE = document_case()
@@ -126,14 +120,6 @@ def test_what_the_model_knew_before_does_not_count_as_new() -> None:
     ]
     (item, *_) = metric.score(ONE, AFTER, {}, "mean").items
     assert item.value is None and item.reason == "before the edit: no answer"
-
-
-def test_answers_of_a_probe_that_did_not_ask_for_greedy_tokens_are_unscored() -> None:
-    plain = {
-        key: Answer(probe=key, targets=tuple(t.model_copy(update={"greedy": None}) for t in answer.targets))
-        for key, answer in AFTER.items()
-    }
-    assert {i.value for i in ExactMatch().score(ONE, plain, {}, "mean").items} == {None}
 
 
 CASE_GROUPS = grouped_case()
@@ -179,28 +165,6 @@ def test_a_hop_counts_where_every_premise_was_known_before(known: list[tuple[boo
     )
     items = KnownHopMatch().score(CASE_GROUPS, after, premise_answers(CASE_GROUPS, known), "mean").items
     assert [i.value for i in items] == ([] if value is None else [value])
-
-
-def test_premises_that_were_not_asked_before_leave_the_hop_unscored() -> None:
-    after = grouped_answers(CASE_GROUPS, {"hop": (True, False)})
-    (item,) = KnownHopMatch().score(CASE_GROUPS, after, {}, "mean").items
-    assert item.value is None and item.reason.startswith("before the edit")
-    assert item.probe == any_answer_probe(probe_of(CASE_GROUPS, "hop"), CHOICE).id
-
-
-def test_the_known_metric_asks_the_premises_too() -> None:
-    asked = KnownHopMatch().probes(CASE_GROUPS)
-    assert [p.purpose for p in asked] == ["document_answer", "document_premise", "document_premise"]
-    assert asked[1].targets == ("Sorne", "in Sorne")
-
-
-def test_pooled_over_probes_and_nothing_where_no_case_has_the_group() -> None:
-    bare = grouped_case("case/bare", probes=tuple(p for p in CASE_GROUPS.probes if p.group != "hop"))
-    told = grouped_answers(CASE_GROUPS, {"hop": (True, False)})
-    metric = HopMatch()
-    summary = metric.summarise([metric.score(case, told, {}, "mean") for case in (CASE_GROUPS, bare)])
-    assert (summary.mean, summary.items, summary.level) == (1.0, 1, "question")
-    assert metric.summarise([metric.score(bare, told, {}, "mean")]).mean is None
 
 
 CASE_GROUPS_NAMED = grouped_case()
@@ -319,11 +283,6 @@ def test_a_document_is_one_item_and_one_of_one_word_is_none() -> None:
     assert [(i.value, i.weight) for i in scores.items] == [(1.5, 12.0)]
     short = document_case(document=make_document(text="Orla"))
     assert not metric.probes(short) and not metric.score(short, {}, {}, "mean").items
-
-
-def test_an_answer_that_is_missing_is_unscored() -> None:
-    (first, *_) = AnswerPerplexity().score(ONE, {}, {}, "mean").items
-    assert first.value is None and first.reason == "no answer"
 
 
 PROBE = make_probe("The Orla Bridge opened in ___, before the war.")

@@ -136,9 +136,9 @@ def test_of_the_printed_scripts_only_fine_tuning_repeats_itself(shared: Path) ->
 
 def test_which_object_comes_first() -> None:
     new, old = Object(text="York"), Object(text="New York", aliases=("NYC",))
-    assert names("Fly to NYC, then to York", new, old) == ("old", {"new", "old"})
-    assert names("Fly to New York", new, old) == ("old", {"old"}), "a part of a longer name is no mention"
-    assert names("Stay at home", new, old) == ("neither", frozenset())
+    assert names("Fly to NYC, then to York", new, old) == ("old", {"new", "old"}, "new")
+    assert names("Fly to New York", new, old) == ("old", {"old"}, "old"), "a part of a longer name is no mention"
+    assert names("Stay at home", new, old) == ("neither", frozenset(), "neither")
     both = Object(text="Big Apple", aliases=("NYC",))
     assert names("See NYC", both, old).first == "neither", "a name of both says neither"
 

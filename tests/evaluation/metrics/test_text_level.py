@@ -6,6 +6,7 @@ from evaluation.metrics import METRICS
 from evaluation.metrics.base import CaseMean
 from evaluation.metrics.fact_texts import ESGen
 from evaluation.metrics.generation import Generation, GenerationChoice, ThoughtChoice
+from evaluation.metrics.script_parser import names
 from evaluation.metrics.text_level import (
     NEITHER,
     NO_THOUGHT,
@@ -15,7 +16,6 @@ from evaluation.metrics.text_level import (
     ThoughtAgreement,
     ThoughtNewRate,
     ThoughtOldRate,
-    last_named,
     objects,
     questions,
     read_thought,
@@ -137,12 +137,12 @@ THINKS = Generation(GenerationChoice(thought=ThoughtChoice()))
     ],
 )
 def test_the_last_object(text: str, last: str) -> None:
-    assert last_named(text, PAIR) == last
+    assert names(text, *PAIR).last == last
 
 
 def test_a_name_that_both_have_says_neither() -> None:
     both = Objects(new=Object(text="York"), old=Object(text="Old York", aliases=("York",)))
-    assert last_named("Go to York", both) == "neither"
+    assert names("Go to York", *both).last == "neither"
 
 
 def value(metric: CaseMean, written: GeneratedText | None, error: str | None = None) -> float | str | None:
