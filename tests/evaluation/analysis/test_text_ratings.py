@@ -164,13 +164,6 @@ def test_people_and_programs_in_their_place_are_not_averaged(run, tmp_path):
     ]
 
 
-def test_a_person_whose_name_only_begins_like_a_programs_is_a_person(run, tmp_path):
-    rated_store(tmp_path / "s.duckdb", run, ("person:synthetica", "person:ann"))
-    texts = read_texts(tmp_path / "s.duckdb")
-    assert [(s.title, s.raters) for s in rating_sources(texts)] == [("people", ("ann", "synthetica"))]
-    assert not texts.synthetic
-
-
 def test_a_judge_is_held_to_the_people_and_the_rules(texts, run):
     coefficient = rating_agreement(texts, cases_by_key(run))
     assert set(coefficient.people) == {"executability", "coherence", "consistency", "completeness"}

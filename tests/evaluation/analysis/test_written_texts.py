@@ -77,10 +77,6 @@ def test_what_an_edit_puts_before_the_prompt_is_shown_with_its_answer(tmp_path, 
                 assert after == q.question and before.startswith(q.prompt.removesuffix(q.question))
 
 
-def test_a_run_without_scripts_has_none(tmp_path: Path) -> None:
-    assert all_answers(finished(tmp_path, ["s_es"]), None) == [] and text_ends([])[:2] == (0, 0)
-
-
 ALL = ["es_gen", "ps_gen", "ns_gen", "s_es_gen", "s_es_gen_question", "repetition_rate", "es"]
 
 
@@ -92,10 +88,6 @@ def test_every_text_stands_once(tmp_path: Path) -> None:
     assert [e.case for e in entries] == sorted((e.case for e in entries), key=list(run.cases).index)
     firsts = {(e.label, e.edited): {x.first for x in entries if x.label == e.label} for e in entries}
     assert firsts == {("none", False): {"old"}, ("push", True): {"new"}}, "Lima before, Oslo after"
-
-
-def test_a_run_without_texts_has_none(tmp_path: Path) -> None:
-    assert answer_entries(finished(tmp_path, ["es"])) == []
 
 
 def test_samples_are_told_apart(tmp_path: Path) -> None:
@@ -166,7 +158,3 @@ def test_samples_of_a_method_are_one_method(tmp_path: Path) -> None:
     run = finished(tmp_path, THOUGHT_METRICS, lm=ThinkingLM(), split=make_cases(3, 0), generation=drawn)
     (table,) = thought_tables(run)
     assert {row[1] for row in table.rows} == {"none", "push"}
-
-
-def test_nothing_without_thoughts(tmp_path: Path) -> None:
-    assert thought_tables(finished(tmp_path, THOUGHT_METRICS)) == []

@@ -10,13 +10,10 @@ from curation.checks.store_checks import due, run_check
 from evaluation.checks.known_before import KnownBefore, KnownInScript, rank
 from evaluation.checks.predictability import Predictability, bits, masked_probes
 from evaluation.inference.answering import ModelScorer
-from evaluation.inference.scoring import score
 from evaluation.models.language_model import LM
 from schemas.answers import Answer, TargetScore
 from schemas.core.errors import UserError
-from schemas.facts import Entity, Object
 from schemas.probes import ScoreProbe
-from schemas.text.masking import mask
 from tests.support.facts import peru_fact
 from tests.support.scripted_scorer import NORTH, NORWAY, PERU, VISIT, FakeLM, filled, prompt
 from tests.support.tiny import make
@@ -39,14 +36,6 @@ def answer(*values: tuple[float, int]) -> Answer:
 )
 def test_ranks(values: list[tuple[float, int]], normalisation: str, want: int) -> None:
     assert rank(answer(*values), normalisation=normalisation) == want
-
-
-def test_rank_is_the_place_in_the_sorted_list() -> None:
-    lm = make("gpt2")
-    targets = ("Lima", "Oslo", "Quito", "Paris", "Madrid")
-    (scores,) = score(lm, [ScoreProbe(purpose="check", item="i", prompt="The capital of Peru is", targets=targets)])
-    order = sorted(scores.targets, key=lambda t: -t.logprob)
-    assert rank(scores, normalisation="sum") == 1 + [t.text for t in order].index("Lima")
 
 
 def test_facts_over_plain_prompts(tmp_path: Path) -> None:
@@ -102,22 +91,6 @@ MASKED = {
     VISIT.id: "How can I visit X's capital?\nStep 1: Book a flight\nStep 2: Fly to",
     NORTH.id: "How to see the north?\nStep 1: Leave X and come back to",
 }
-
-
-@pytest.mark.parametrize(
-    ("text", "names", "want"),
-    [
-        ("Fly to Peru, the heart of PERU", ("Peru",), "Fly to X, the heart of X"),
-        ("Read Tolstoy's letters by Leo Tolstoy", ("Leo Tolstoy",), "Read X's letters by X"),
-        ("A new road in New York; York is far", ("New York",), "A new road in X; X is far"),
-        ("The Game Boys and one GameBoy", ("Game Boy", "GameBoy"), "The Xs and one X"),
-        ("Nothing of it here", ("Peru",), "Nothing of it here"),
-        ("Perugia is not meant", ("Peru",), "Perugia is not meant"),
-        ("", ("Peru",), ""),
-    ],
-)
-def test_masking(text: str, names: tuple[str, ...], want: str) -> None:
-    assert mask(text, Entity(text=names[0], aliases=names[1:])) == want
 
 
 def asked(*targets: str) -> list[ScoreProbe]:
@@ -191,15 +164,6 @@ def test_what_cannot_be_measured_is_unscored_with_a_reason(tmp_path: Path) -> No
         ):
             (one,) = store.verdicts([item.id])
             assert one.label == "unscored" and one.value is None and reason in one.reason
-
-
-def test_rivals_do_not_share_a_name_with_the_objects(tmp_path: Path) -> None:
-    twin = peru_fact("f/twin", old=Object(text="Ciudad de los Reyes", aliases=("Lima",)), new=Object(text="Bogotá"))
-    lm = FakeLM({})
-    with filled(tmp_path / "s.duckdb", twin) as store:
-        run_check(store, Predictability(lm=lm, model="fake"))
-    (targets,) = {p.targets for p in lm.asked if p.prompt == MASKED[VISIT.id]}
-    assert targets[:2] == ("Lima", "Oslo") and set(targets[2:]) == {"Quito", "Bogotá"}
 
 
 @pytest.mark.model

@@ -88,21 +88,6 @@ def test_text_and_json_are_one_estimate(tmp_path):
         assert line.split()[-2:] == [str(row["labelled"]), str(row["cases"])] and row["needed"] is None
 
 
-def test_people_and_width_are_options(tmp_path):
-    """Two people a script give what two rated; three nobody has; a narrower interval needs more scripts."""
-    store = tmp_path / "s.duckdb"
-    study(store)
-    assert data(call(store, "--people", "2", "--json"))["rows"] == data(call(store, "--json"))["rows"]
-    none = call(store, "--people", "3")
-    assert isinstance(none.exception, UserError)
-
-    def needed(width: str) -> int:
-        return data(call(store, "--width", width, "--json"))["rows"][0]["needed"]["scripts"]
-
-    narrow, wide = needed("0.5"), needed("0.9")
-    assert narrow > wide
-
-
 @pytest.mark.parametrize("options", [("--people", "0"), ("--width", "0"), ("--quorum", "0"), ("--width", "much")])
 def test_options_off_their_scale(tmp_path, options):
     assert call(tmp_path / "s.duckdb", *options).exit_code == 2

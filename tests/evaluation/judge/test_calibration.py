@@ -8,7 +8,6 @@ import numpy as np
 import pytest
 from click.testing import CliRunner
 
-from curation.stats.prediction_powered import Unit, calibrate
 from curation.store.store import Store
 from evaluation.cli.judge import calibrate as command
 from schemas.generated_scripts import GeneratedScript
@@ -46,24 +45,6 @@ def test_a_kind_judge_is_put_right(tmp_path):
     assert (inverse["first"], inverse["second"]) == ("rome", "ft")
     text = call(store, "--width", "0.5").stdout
     assert "not the truth" in text and "for the wanted width" in text and "rome (gpt2-xl) -" not in text
-
-
-def test_the_figures_are_those_of_the_plain_function(tmp_path):
-    store = tmp_path / "s.duckdb"
-    real = study(store, facts=30)
-    with Store.open(store) as db:
-        scripts = [s for s in db.all(GeneratedScript) if s.editor == "rome"]
-    units = [
-        Unit(s.case, real[s.id] + 1, real[s.id] if int(s.case.split("land")[1]) % 2 == 0 else None, 0.5)
-        for s in sorted(scripts, key=lambda s: s.id)
-    ]
-    plain = calibrate(units, scale=(1.0, 7.0))
-    row = next(r for r in data(call(store, "--json"))["rows"] if r["editor"] == "rome")
-    for name in ("powered", "human", "judge", "bias"):
-        one = getattr(plain, name)
-        assert (row[name]["value"], row[name]["low"], row[name]["high"]) == pytest.approx(
-            (one.value, one.low, one.high)
-        )
 
 
 def test_what_does_not_count_is_counted(tmp_path):
@@ -157,11 +138,3 @@ def test_null_methods_are_no_rivals(tmp_path: Path) -> None:
     pairs, plain, controls = re.split("(?:M|Null m)ethods less no edit", text)
     assert "ft (gpt2-xl) - rome" in pairs and "boost" not in pairs.split("Differences between methods")[1]
     assert "boost (gpt2-xl) - none (gpt2-xl)" in controls and "boost" not in plain
-
-
-def test_a_family_is_corrected_by_itself(tmp_path: Path) -> None:
-    store = tmp_path / "s.duckdb"
-    study(store, facts=12, editors=EDITORS)
-    result = json.loads(CliRunner().invoke(command, [str(store), "--json"]).stdout)["gaps"]
-    (pair,) = [g for g in result if g["family"] == "among"]
-    assert pair["p"] == pair["difference"]["p"], "one question, no correction"

@@ -63,13 +63,6 @@ def test_the_case_that_was_edited_goes_before_the_corrected_fact(tmp_path: Path)
     assert inputs.fact == PERU and inputs.question == "How did one visit Peru?"
 
 
-def test_a_case_of_another_fact_says_nothing(tmp_path: Path) -> None:
-    case = Case(key="case/fact/peru", fact=make_fact("Chad", "Lima", "Rome", key="fact/chad"))
-    with store_of(tmp_path / "s.duckdb", PERU, QUESTION, case, make_script(PERU, "rome", ("Go",))) as store:
-        (inputs,) = script_inputs(store)
-    assert inputs.fact == PERU and inputs.question == QUESTION.text
-
-
 @pytest.mark.parametrize(
     ("records", "message"),
     [
@@ -88,25 +81,12 @@ def test_what_is_lacking_is_named(tmp_path: Path, records: list[Any], message: s
     assert "generated/rome/fact/peru/q1" in str(error.value)
 
 
-def test_an_empty_store_has_nothing(tmp_path: Path) -> None:
-    with store_of(tmp_path / "s.duckdb") as store:
-        assert texts_to_rate(store) == script_inputs(store) == []
-
-
 def test_a_sample_is_the_same_whatever_else_is_there():
     asks = [replace(ASK, item=f"i{n}") for n in range(50)]
     few = [a.item for a in sample_inputs(asks, 10)]
     assert len(few) == 10 and few == [a.item for a in sample_inputs(asks[::-1], 10)][::-1]
     assert few != [a.item for a in sample_inputs(asks, 10, number=1)] and len(sample_inputs(asks, None)) == 50
     assert set(few) >= {a.item for a in sample_inputs(asks, 10) if a.item in {b.item for b in asks[:25]}}
-
-
-def test_more_than_there_are_is_all_in_their_order() -> None:
-    asks = [replace(ASK, item=f"i{n}") for n in range(5)]
-    for limit in (5, 6, None):
-        assert sample_inputs(asks, limit) == asks
-    assert sample_inputs(asks, 0) == sample_inputs([], 3) == []
-    assert {a.item for a in sample_inputs(asks, 2)} < {a.item for a in sample_inputs(asks, 3)}
 
 
 CASE = tendency_case()
@@ -206,15 +186,6 @@ def test_a_run_gets_a_store_with_all_that_judging_needs(tmp_path: Path) -> None:
     assert all(a.fact in [c.fact for c in cases] for a in inputs)
 
 
-def test_again_adds_only_what_is_new(tmp_path: Path) -> None:
-    folder = run(tmp_path / "run")
-    before = scripts(scripts_store(folder))
-    assert scripts(scripts_store(folder)) == before
-    run(folder, limit=3)
-    after = scripts(scripts_store(folder))
-    assert len(after) == len(before) * 3 // 2 and {s.id for s in before} < {s.id for s in after}
-
-
 @pytest.mark.parametrize("names", ["feed", "split"])
 def test_the_store_that_the_run_fed_gets_them(tmp_path: Path, names: str) -> None:
     store = tmp_path / "mine.duckdb"
@@ -238,17 +209,6 @@ def test_what_is_no_run_or_has_no_texts(tmp_path: Path) -> None:
 
 
 INSIDE = CASE.tendencies[0].key
-
-
-def test_answers_are_named_by_method_and_question_and_equal_when_read_again() -> None:
-    run = open_run([CASE], {"none": {INSIDE: WRONG}, "ice": {INSIDE: RIGHT}})
-    first, second = open_answers(run), open_answers(run)
-    assert [a.answer.id for a in first] == [a.answer.id for a in second] and len({a.answer.id for a in first}) == 2
-    assert [(a.answer.editor, a.answer.edited, a.answer.text) for a in first] == [
-        ("none", False, WRONG),
-        ("ice", True, RIGHT),
-    ]
-    assert first[0].answer.event == CASE.event.key and first[0].answer.model == "m@1"
 
 
 def test_failed_cases_have_no_answer_and_a_run_without_any_is_refused(tmp_path: Path) -> None:

@@ -16,11 +16,8 @@ from curation.files.journal import Journal
 from evaluation.judge.judging import (
     ControlItem,
     JudgeOptions,
-    RatedControl,
     aggregate_samples,
     control_items,
-    control_questions,
-    control_result,
     judge_text,
     read_reply,
 )
@@ -64,12 +61,6 @@ def test_replies_over_the_wire(name, tmp_path):
     assert result.line.item_id == result.rating.id and result.line.parents == ("item-1",)
     assert (result.line.prompt, result.line.model, result.line.stage) == ("judge_coherence_paper@2", "gpt-x", "judge")
     assert result.line.detail["samples"] == [value]
-
-
-def test_a_refusal_is_unscored(tmp_path):
-    with ScriptedServer(lambda p: Raw(body=completion(None, refusal="I will not"))) as server:
-        result = ask(server, tmp_path)
-    assert result.rating.value is None and "refused" in result.rating.reason
 
 
 def test_the_evidence_is_kept_with_its_places(tmp_path):
@@ -246,15 +237,6 @@ def judged(replies: list[Reply], **options: Any) -> list[Any]:
     return asyncio.run(judge_text(STEP, ANSWER, GivenReplies(replies), settings))  # type: ignore[arg-type]
 
 
-def test_every_aspect_is_a_rating_and_the_call_is_paid_once() -> None:
-    rating = judged([reply(4, 5)])
-    assert [(j.rating.aspect, j.rating.value) for j in rating] == [
-        ("accuracy", 4), ("coherence", 4), ("comprehensiveness", 3), ("overall", 5),
-    ]  # fmt: skip
-    assert [(j.line.tokens_in, j.line.cost, j.asked) for j in rating] == [(10, 0.5, 1)] + [(None, None, 0)] * 3
-    assert {j.line.detail["quality"] for j in rating} == {"plumbing"}
-
-
 def test_an_endpoint_that_is_away_leaves_all_aspects_due() -> None:
     assert judged([reply(status="unanswered", value=None)]) == [None] * 4
 
@@ -279,11 +261,6 @@ def test_unscored_unless_more_than_half_of_the_samples_are_scored() -> None:
 def test_ratings_without_a_reason_count_and_nothing_else_is_forgiven(raw: str, overall: int | None) -> None:
     sample = read(step(rubric=TENDENCY), ANSWER, raw)["overall"]
     assert sample.value == overall and bool(sample.why) == (overall is None)
-
-
-def test_a_second_look_stands_beside_each_aspect() -> None:
-    rating = judged([reply(4, 5), reply(5, 4)], samples=1, retest=1.0)
-    assert [(j.rating.value, j.line.detail["retest"]) for j in rating] == [(4, 5), (4, 4), (3, 3), (5, 4)]
 
 
 @pytest.mark.parametrize("samples", [2, 3])
@@ -327,20 +304,6 @@ def test_what_is_accepted_can_be_given_under_the_rule() -> None:
         least: dict[Any, int] = {a: low for a, (low, _) in item.accepted.items()}
         scores = {**best, "overall": least.get("overall", 1)} if "accuracy" in best else best
         assert not RUBRICS[item.rubric].fault(scores), item.name
-
-
-def test_a_judge_that_gives_five_to_all_misses_what_is_bad() -> None:
-    questions = control_questions({"tendency": [step(rubric=RUBRICS["tendency"])]})
-    given = [RatedControl(q.item.name, a, 5, q.item.accepted[a]) for q in questions for a in q.aspects]
-    result = control_result(given)
-    names = {m.name for m in result.missed}
-    assert {
-        "a wrong option, with its reason",
-        "the answer of another event",
-        "an answer that instructs the judge",
-    } <= names
-    assert "the right option, with its reason" not in names and result.accepted + len(result.missed) == result.asked
-    assert control_result([g._replace(given=None) for g in given]).accepted == 0
 
 
 @pytest.mark.parametrize(

@@ -9,10 +9,8 @@ from curation.store.store import Store
 from evaluation.judge.ratings import (
     RuledScript,
     check_against_rubric,
-    expected_ratings,
     named_objects,
     panel_scores,
-    question_authors,
     rated_scripts,
 )
 from schemas.core.errors import UserError
@@ -82,19 +80,6 @@ def test_aliases_do_not_count_and_part_of_the_other_object_does_not_either() -> 
 def test_a_fact_that_is_not_edited_has_no_rules() -> None:
     with pytest.raises(UserError, match="no new object"):
         named_objects("x", make_fact("Peru", "Lima", None, key="f/1"))
-
-
-@pytest.mark.parametrize(
-    ("names", "rules"),
-    [
-        ("both", {"coherence": 2}),
-        ("old", {"coherence": 1, "consistency": 7}),
-        ("neither", {"coherence": 3, "consistency": 7}),
-        ("new", {"consistency": 7}),
-    ],
-)
-def test_what_follows(names: str, rules: dict[str, int]) -> None:
-    assert expected_ratings(names) == rules  # type: ignore[arg-type]
 
 
 def test_disagreements_are_reported_and_ratings_stay() -> None:
@@ -168,12 +153,6 @@ PERU = make_fact("Peru", "Lima", "Oslo", key="fact/peru")
 QUESTION = ScriptQuestion(key="fact/peru/q1", fact="fact/peru", text="How to visit Peru?")
 
 
-def test_an_empty_store_has_no_ratings(tmp_path: Path) -> None:
-    with Store.open(tmp_path / "s.duckdb", create=True) as store:
-        assert rated_scripts(store) == rated_scripts(store, []) == []
-        assert question_authors(store) == set()
-
-
 def test_people_and_judges_are_read_with_their_lineage(tmp_path):
     store = tmp_path / "s.duckdb"
     (script,) = fill_store(store, facts=1, editors=("rome",))
@@ -206,16 +185,6 @@ def test_ratings_of_some_scripts_only(tmp_path: Path) -> None:
     assert unscored_item.score is None, "an unscored rating has no score"
 
 
-def test_a_score_of_the_lineage_does_not_score_what_has_no_value(tmp_path: Path) -> None:
-    store = tmp_path / "s.duckdb"
-    (script,) = fill_store(store, facts=1, editors=("rome",))
-    score = rating(script.id, "coherence", None)
-    with Store.open(store, write=True) as db:
-        db.put([score], [Lineage(item_id=score.id, stage="judge", made_at="t", detail={"score": 4.0})])
-        (inputs,) = rated_scripts(db)
-    assert inputs.score is None and inputs.detail == {"score": 4.0}
-
-
 def test_a_second_look_is_kept_when_the_same_rating_came_again_without_one(tmp_path: Path) -> None:
     """In whichever order the lines were written; of two second looks the later one counts."""
     for n, order in enumerate(([4, None], [None, 4], [3, 4])):
@@ -229,24 +198,3 @@ def test_a_second_look_is_kept_when_the_same_rating_came_again_without_one(tmp_p
                 db.put([score], [line])
             (inputs,) = rated_scripts(db)
         assert inputs.detail.get("retest") == 4, order
-
-
-def test_a_lead_decides_and_people_rate(tmp_path: Path) -> None:
-    store = tmp_path / "s.duckdb"
-    (script,) = fill_store(store, facts=1, editors=("rome",))
-    plain = rating(script.id, "coherence", 5, "person:ann")
-    lead = plain.model_copy(update={"form": "rate_script_adjudicated@1", "key": "rating/lead"})
-    with Store.open(store, write=True) as db:
-        db.put([plain, lead])
-        assert {g.rating.key: g.adjudicated for g in rated_scripts(db)} == {plain.key: False, lead.key: True}
-
-
-def test_who_wrote_the_questions(tmp_path: Path) -> None:
-    with Store.open(tmp_path / "s.duckdb", create=True) as store:
-        store.put([PERU, QUESTION])
-        lines = [
-            Lineage(item_id=QUESTION.id, stage="questions", made_at="t", model=model, request=str(n))
-            for n, model in enumerate(["gpt-x", "gpt-x", "claude-y", None])
-        ]
-        store.put([], [*lines, Lineage(item_id=PERU.id, stage="scripts", made_at="t", model="other")])
-        assert question_authors(store) == {"gpt-x", "claude-y"}

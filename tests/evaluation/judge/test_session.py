@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
@@ -78,14 +77,6 @@ def test_refusals_are_counted_apart_and_controls_added() -> None:
     assert bare.calls == 4 and bare.tokens_in < cost_estimate.tokens_in
 
 
-def test_longer_scripts_and_replies_cost_more() -> None:
-    long = replace(ASK, text=ASK.text * 20)
-    plain, more = (estimate([a], ONE, access(), with_controls=False) for a in (ASK, long))
-    assert more.tokens_in - plain.tokens_in == pytest.approx(19 * len(ASK.text) / 4, abs=2)
-    evidence = JudgeOptions(aspects=("coherence",), retest=0.0, profile="evidence")
-    assert estimate([ASK], evidence, access(), with_controls=False).tokens_out > plain.tokens_out
-
-
 def test_dollars_where_a_price_is_known(tmp_path: Path) -> None:
     unknown = estimate([ASK], ONE, access())
     assert unknown.cost is None and "gpt-x" in unknown.advice
@@ -128,14 +119,6 @@ def test_what_came_of_it_is_counted_and_kept(tmp_path: Path) -> None:
         assert {r.item_id for r in db.all(Rating)} == {a.item for a in asks}, "control items are no ratings"
 
 
-def test_nothing_to_judge(tmp_path: Path) -> None:
-    store, _ = prepared(tmp_path)
-    with ScriptedServer(by_rubric) as server:
-        outcome = run_judge(store, tmp_path / "j", [], ONE, access(server), with_controls=False)
-        assert not server.requests
-    assert (outcome.ratings, outcome.new, outcome.calls, outcome.controls) == (0, 0, 0, None)
-
-
 def test_a_full_store_or_none_is_said_before_a_call(tmp_path: Path) -> None:
     _, asks = prepared(tmp_path)
     with ScriptedServer(by_rubric) as server:
@@ -166,37 +149,7 @@ def test_a_kill_between_two_chunks_loses_nothing(tmp_path: Path, monkeypatch: py
         assert (outcome.ratings, outcome.new, len(server.requests)) == (5, 1, 5)
 
 
-def test_a_control_item_that_is_rated_wrongly_is_named(tmp_path: Path) -> None:
-    store, asks = prepared(tmp_path, facts=1)
-    with ScriptedServer(lambda p: json.dumps({"rating": 4, "reason": "always"})) as server:
-        outcome = run_judge(store, tmp_path / "j", asks, ONE, access(server))
-    assert outcome.controls is not None
-    coherences = {
-        c.name: c.accepted["coherence"] for c in control_items() if c.rubric == "script" and "coherence" in c.accepted
-    }
-    wrong = {name for name, (low, high) in coherences.items() if not low <= 4 <= high}
-    assert {m.name for m in outcome.controls.missed} == wrong and all(m.given == 4 for m in outcome.controls.missed)
-    assert outcome.controls.accepted == outcome.controls.asked - len(wrong)
-
-
 # --- control items on record ------------------------------------------------------------------------------------------
-
-
-def test_control_ratings_are_kept_beside_the_ratings_and_once(tmp_path: Path) -> None:
-    """They stood in no store, so no report could say which were found."""
-    store, asks = prepared(tmp_path)
-    with ScriptedServer(by_rubric) as server:
-        first = run_judge(store, tmp_path / "j.jsonl", asks, ONE, access(server))
-        judge_result = run_judge(store, tmp_path / "j.jsonl", asks, ONE, access(server))
-    assert first.controls is not None and first.controls == judge_result.controls
-    with Store.open(store) as db:
-        control_results = stored_controls(db)
-        assert set(control_results) == {first.rater} and sorted(control_results[first.rater].missed) == sorted(
-            first.controls.missed
-        )
-        assert control_results[first.rater][:2] == first.controls[:2]
-        assert len(list(db.lineages(stage="judge_control"))) == first.controls.asked
-        assert {r.item_id for r in db.all(Rating)} == {a.item for a in asks}, "they are no ratings"
 
 
 def test_a_judge_that_says_seven_to_everything_misses_some_and_the_newest_answer_counts(tmp_path: Path) -> None:
@@ -212,14 +165,6 @@ def test_a_judge_that_says_seven_to_everything_misses_some_and_the_newest_answer
     with Store.open(store) as db:
         (now,) = stored_controls(db).values()
     assert after is not None and now.accepted == after.accepted != before.accepted
-
-
-def test_without_control_items_nothing_is_on_record(tmp_path: Path) -> None:
-    store, asks = prepared(tmp_path)
-    with ScriptedServer(by_rubric) as server:
-        run_judge(store, tmp_path / "j.jsonl", asks, ONE, access(server), with_controls=False)
-    with Store.open(store) as db:
-        assert stored_controls(db) == {}
 
 
 # --- open answers ----------------------------------------------------------------------------------------------------

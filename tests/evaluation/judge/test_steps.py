@@ -262,11 +262,6 @@ def test_one_object_decides_rating_and_score() -> None:
     assert weighted_rating(tokens, "rating", 4, RatingFirst) is None
 
 
-def test_a_refusal_in_words_is_one() -> None:
-    assert is_refusal("I cannot rate this content.") and is_refusal("As an AI, I do not judge.")
-    assert not is_refusal("The script cannot be followed: rating five.") and not is_refusal("")
-
-
 @pytest.mark.parametrize(
     "text",
     [

@@ -52,23 +52,6 @@ def result(**changes: Any) -> JudgeResult:
     return JudgeResult(**{**fields, "controls": None, **changes})
 
 
-def test_nothing_rated() -> None:
-    summaries = summarise_ratings([], asks(2))
-    assert as_text(summaries, None, []).splitlines()[0] == "No rating so far."
-    report = json.loads(json.dumps(as_data(summaries, None, []), allow_nan=False))
-    assert report["outcome"] is None and report["cells"] == report["trust"] == report["flags"] == []
-    assert report["agreement"] == report["unscored"] == {} and report["rubric"]["by"] == []
-
-
-def test_one_script_has_a_mean_and_no_interval() -> None:
-    summaries = summarise_ratings([given("i0", 5)], asks(1))
-    (line,) = [
-        one for one in as_text(summaries, None, []).splitlines() if "coherence" in one and "secret-method" in one
-    ]
-    assert line.split() == ["secret-method", "coherence", "5.00", "1", "1", "0", "–", "–"]
-    assert json.loads(json.dumps(as_data(summaries, None, []), allow_nan=False))["cells"][0]["by_case"] is None
-
-
 def test_unscored_ones_are_bounded_and_their_reasons_counted() -> None:
     ratings = [given("i0", 5), given("i1", 3), given("i2", None)]
     summaries = summarise_ratings(ratings, asks(3))
@@ -77,13 +60,6 @@ def test_unscored_ones_are_bounded_and_their_reasons_counted() -> None:
     assert line.split()[2:] == ["4.00", "3", "2", "1", "3.00", "5.00"]
     assert "Unscored ratings:" in text and "judge:x  no usable reply: refused        1" in text
     assert as_data(summaries, None, [])["unscored"] == {"judge:x": {"no usable reply: refused": 1}}
-
-
-def test_nothing_but_unscored_ones() -> None:
-    summaries = summarise_ratings([given("i0", None)], asks(1))
-    (line,) = [one for one in as_text(summaries, None, []).splitlines() if "secret-method" in one]
-    assert line.split()[2:] == ["–", "1", "0", "1", "1.00", "7.00"]
-    assert json.loads(json.dumps(as_data(summaries, None, []), allow_nan=False))["cells"][0]["mean"] is None
 
 
 def test_raters_and_writers_have_tables_of_their_own() -> None:

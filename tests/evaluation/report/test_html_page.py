@@ -3,7 +3,6 @@ from __future__ import annotations
 import csv
 import re
 from pathlib import Path
-from typing import Any
 
 import pytest
 
@@ -90,12 +89,6 @@ def test_failures_blow_ups_and_ties_are_shown(tmp_path):
     assert re.search(r"Ties ?11 ?10 ?Truncated ?0 ?0 ?Unscored ?0 ?0 ?Failed cases ?0 ?1", text)
 
 
-def test_a_rate_without_spread_has_the_exact_interval(tmp_path):
-    html, _ = read(write_report([finished(tmp_path, editors=[{"name": "push", "params": {"strength": 99}}])]).files[0])
-    assert "[63.1,\N{NO-BREAK SPACE}100.0]" in html, "eight of eight: the exact interval"
-    assert "± 0.0" not in html
-
-
 def test_construction_is_shown_and_called_what_it_is(tmp_path):
     from curation.files.model_packages import EMBEDDED_LABEL
 
@@ -113,27 +106,6 @@ def test_construction_is_shown_and_called_what_it_is(tmp_path):
     assert "5 items kept, 2 dropped" in html
     assert "2 × leak: old &lt;object&gt; named" in html
     assert "Smoke-test quality" in html
-
-
-def test_a_case_alone_has_no_interval(tmp_path):
-    html, reader = read(write_report([finished(tmp_path, split=make_cases(1, 0))]).files[0])
-    assert "n = 1: too few" in html and "[n = 1" not in html and "± –" not in html and reader.stack == []
-
-
-@pytest.mark.parametrize(
-    ("value", "text"),
-    [
-        ([1, 2, 3, 4], "[1, 2, 3, 4]"),
-        ([1, 2, 3, 4, 5], "(5 values)"),
-        ({str(n): n for n in range(9)}, "(9 values)"),
-        ([], "[]"),
-        ("São Tomé", '"São Tomé"'),
-        (None, "null"),
-        (1e-5, "1e-05"),
-    ],
-)
-def test_long_settings_are_told_by_their_number(value: Any, text: str) -> None:
-    assert html_page._setting(value) == text
 
 
 def test_options_of_a_method_are_on_the_page(tmp_path: Path) -> None:

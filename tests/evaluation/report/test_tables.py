@@ -10,11 +10,11 @@ import pytest
 
 from curation.stats.bootstrap import Resampling
 from curation.stats.intervals import BY_CASE, NO_SPREAD, Interval
-from evaluation.analysis.comparison import Comparison, MethodRow, compare
+from evaluation.analysis.comparison import Comparison, MethodRow
 from evaluation.analysis.correlations import correlate
 from evaluation.metrics.base import Summary
 from evaluation.metrics.generation import load_metrics
-from evaluation.report.csv_tables import by_case, flat, results_csv
+from evaluation.report.csv_tables import by_case, results_csv
 from evaluation.report.formatting import (
     console_table,
     group_title,
@@ -26,11 +26,11 @@ from evaluation.report.formatting import (
 )
 from evaluation.report.markdown import correlation_table, gains_table, markdown_table, results_table
 from evaluation.report.write import write_report
-from evaluation.runs.frame import Scores, score_run
+from evaluation.runs.frame import Scores
 from evaluation.runs.results import load_run
 from schemas.answers import CaseScores, ItemScore
 from tests.support.ratings import rated_store
-from tests.support.report.read_report import METRICS, finished
+from tests.support.report.read_report import finished
 
 NAN = float("nan")
 
@@ -156,13 +156,6 @@ def test_by_case_counts_what_has_no_value() -> None:
         ("c1", 0.5, 2, 1),
         ("c2", None, 0, 1),
     ]
-
-
-def test_flat_has_every_figure_once(tmp_path):
-    finished(tmp_path)
-    run, metrics = load_run(tmp_path), load_metrics(METRICS)
-    lines = flat(compare(run, score_run(run, metrics, "mean"), metrics), metrics)
-    assert len({(x["group"], x["label"], x["metric"]) for x in lines}) == len(lines)
 
 
 OBEYED = {"\N{RIGHT-TO-LEFT OVERRIDE}", "\x1b", "\N{ZERO WIDTH SPACE}"}

@@ -18,7 +18,6 @@ from evaluation.saved_edits.formats import (
     adapter_factors,
     load_deltas,
     merge_into_weights,
-    vllm_rank,
     write_adapter,
     write_deltas,
 )
@@ -225,10 +224,6 @@ def test_weights_of_both_orientations_need_two_adapters() -> None:
     assert adapter_factors(model, [one]).transposed and not adapter_factors(model, [two]).transposed
     with pytest.raises(UserError, match="one adapter cannot say"):
         adapter_factors(model, [one, two])
-
-
-def test_the_rank_that_vllm_is_told() -> None:
-    assert [vllm_rank(r) for r in (1, 2, 8, 9, 64, 257, 321, 512, 513)] == [1, 8, 8, 16, 64, 320, 512, 512, None]
 
 
 @every

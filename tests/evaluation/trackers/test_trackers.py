@@ -16,8 +16,8 @@ from evaluation.runs.frame import score_run
 from evaluation.runs.progress import EditorProgress
 from evaluation.runs.results import load_run
 from evaluation.trackers import TRACKERS, base
-from evaluation.trackers.base import POINTS, TrackedRun, Tracker, flat_settings, open_trackers, tracked
-from evaluation.trackers.mlflow_tracker import BATCH, LONGEST, MlflowTracker, mlflow_name
+from evaluation.trackers.base import POINTS, TrackedRun, Tracker, tracked
+from evaluation.trackers.mlflow_tracker import BATCH, LONGEST, MlflowTracker
 from evaluation.trackers.trackio_tracker import TrackioTracker
 from evaluation.trackers.wandb_tracker import WandbTracker
 from schemas.core.errors import UserError
@@ -41,20 +41,6 @@ def test_one_that_is_not_installed_says_how(name: str, monkeypatch: pytest.Monke
 def test_no_library_is_imported_before_it_is_made() -> None:
     assert all(issubclass(TRACKERS.get(name), Tracker) for name in TRACKERS.names())
     assert not {"wandb", "mlflow", "trackio"} & sys.modules.keys()
-
-
-def test_the_three_methods_are_a_plug_ins_own() -> None:
-    class Empty(Tracker):
-        package, module = "json", "json"
-
-    for use in (lambda t: t.begin("a", {}), lambda t: t.log({}, step=1), lambda t: t.finish({}, failed=False)):
-        with pytest.raises(NotImplementedError):
-            use(Empty())
-
-
-def test_settings_lose_nothing_when_they_are_flat() -> None:
-    nested = {"a": {"b": {}, "c": [1, {"d": 2}]}, "e": None, "f": {"g": {"h": False}}}
-    assert flat_settings(nested) == {"a.b": {}, "a.c": [1, {"d": 2}], "e": None, "f.g.h": False}
 
 
 @pytest.fixture
@@ -92,10 +78,6 @@ def test_progress_figures_and_the_end(library: MagicMock, failed: bool, status: 
     tracker.finish({} if failed else {"a(b)/es/mean": 0.5}, failed=failed)
     assert library.log_metrics.call_count == (1 if failed else 2)
     library.end_run.assert_called_once_with(status)
-
-
-def test_letters_that_it_refuses() -> None:
-    assert mlflow_name("\u202e':é\n") == "_____" and mlflow_name("a-b_c.d e/f") == "a-b_c.d e/f"
 
 
 class Notebook(Tracker):
@@ -218,18 +200,6 @@ def test_long_runs_are_told_in_few_points() -> None:
     values = [values["rome/done"] for _, values, _ in book.told]
     assert len(values) == POINTS + 1 and values[0] == 0 and values[-1] == total
     assert book.told[-1][1]["rome/seconds_per_case"] == 1.0
-
-
-def test_a_run_without_cases_says_nothing() -> None:
-    book = Notebook()
-    TrackedRun([book])(EditorProgress("rome", 0, 0, 0, 0, 0.0))
-    assert book.told == []
-
-
-def test_names_are_opened_once_each(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(type(TRACKERS), "get", lambda self, name: Notebook)
-    assert len(open_trackers(["wandb", "mlflow", "wandb"])) == 2
-    assert open_trackers([]) == []
 
 
 def test_settings_curve_and_figures_after_everything(monkeypatch: pytest.MonkeyPatch) -> None:

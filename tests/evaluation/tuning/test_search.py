@@ -1,7 +1,6 @@
 from __future__ import annotations
 
 import json
-import random
 import tomllib
 from itertools import pairwise
 from pathlib import Path
@@ -228,9 +227,3 @@ def test_wrong_ranges(space: dict[str, Any], message: str, tmp_path: Path) -> No
 def test_no_ranges() -> None:
     with pytest.raises(UserError, match="no ranges are known for 'prompt'.*--space"):
         SearchSpace.of("prompt")
-
-
-def test_rounded_draws_stay_inside() -> None:
-    one = SearchRange(log=(0.001, 0.5))
-    values = [one.draw(random.Random(n), 10) for n in range(200)]
-    assert 0.001 <= min(values) < 0.005 and 0.1 < max(values) <= 0.5
