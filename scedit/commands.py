@@ -148,11 +148,10 @@ COMMANDS: dict[str, Command | Group] = {
     "model metrics": Command("evaluation.cli.run:metrics", "List the metrics and what each measures."),
     "model push": Command("evaluation.cli.results:push_model", "Send a saved edit or a pack to a hub."),
     "model covariance": Group(
-        "Measure, pack, load and show the covariances of keys that locate-and-edit methods need.",
+        "Measure, load and show the covariances of keys that locate-and-edit methods need.",
         "model covariance compute --model embedded --layers 4-8",
     ),
-    "model covariance compute": Command("evaluation.cli.covariance:compute", "Measure layers over a corpus."),
-    "model covariance pack": Command("evaluation.cli.covariance:pack", "Write measured layers to one file."),
+    "model covariance compute": Command("evaluation.cli.covariance:compute", "Measure layers; write them to a file."),
     "model covariance load": Command("evaluation.cli.covariance:load", "Load such a file into this machine's cache."),
     "model covariance show": Command("evaluation.cli.covariance:show", "Show what a file or the cache holds."),
     "model train": Command(

@@ -52,7 +52,8 @@ class KnownBefore(MeasuredCheck):
     on = "fact"
     about = "share of a fact's plain prompts under which the unedited model ranks the old object first"
 
-    Params = _KnownParams
+    class Params(_KnownParams):
+        """Settings."""
 
     def probes(self, item: Record, around: CheckContext) -> list[ScoreProbe] | str:
         """One probe for the fact prompt and for every paraphrase."""
@@ -78,7 +79,8 @@ class KnownInScript(PromptCheck):
     version = 1
     about = "rank of the object that a script prompt was cut before, for the unedited model (1: known)"
 
-    Params = _KnownParams
+    class Params(_KnownParams):
+        """Settings."""
 
     def ask(self, prompt: ScriptPrompt, fact: Fact, around: CheckContext) -> list[ScoreProbe] | str:
         """The script prompt itself; the object is written as the script mentions it."""

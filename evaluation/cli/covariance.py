@@ -1,9 +1,8 @@
-"""The commands ``model covariance compute``, ``pack``, ``load`` and ``show``: covariances of keys."""
+"""The commands ``model covariance compute``, ``load`` and ``show``: covariances of keys."""
 
 from __future__ import annotations
 
 import json
-from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -21,29 +20,19 @@ _FILE = click.Path(path_type=Path)
 _ANEW = "remove it: what it is of is measured anew when it is needed"
 
 
-def _of_a_model(command: Callable[..., Any]) -> Callable[..., Any]:
-    """The options that say what is measured."""
-    options = (
-        click.option("--model", default="embedded", show_default=True, help="Model: embedded, a folder or a hub name."),
-        click.option("--layers", default="all", show_default=True, metavar="4-8,12", help="Layers, counted from 0."),
-        click.option(
-            "--corpus",
-            multiple=True,
-            metavar="TEXT",
-            help="A text or .jsonl file (repeatable), or hub:NAME[:CONFIG[:SPLIT[:COLUMN]]][@REVISION][#DOCUMENTS]; "
-            "the shipped corpus otherwise.",
-        ),
-        click.option("--cap", type=click.IntRange(min=1), help="Use at most this many tokens of each document."),
-        shared_option("--device", default="auto", show_default=True),
-        shared_option("--dtype", default="float32", show_default=True),
-    )
-    for option in reversed(options):
-        command = option(command)
-    return command
-
-
 @click.command(epilog="Example: scedit model covariance compute --model embedded --layers 4-8 --corpus my.txt")
-@_of_a_model
+@click.option("--model", default="embedded", show_default=True, help="Model: embedded, a folder or a hub name.")
+@click.option("--layers", default="all", show_default=True, metavar="4-8,12", help="Layers, counted from 0.")
+@click.option(
+    "--corpus",
+    multiple=True,
+    metavar="TEXT",
+    help="A text or .jsonl file (repeatable), or hub:NAME[:CONFIG[:SPLIT[:COLUMN]]][@REVISION][#DOCUMENTS]; the "
+    "shipped corpus otherwise.",
+)
+@click.option("--cap", type=click.IntRange(min=1), help="Use at most this many tokens of each document.")
+@shared_option("--device", default="auto", show_default=True)
+@shared_option("--dtype", default="float32", show_default=True)
 @click.option(
     "--batch-tokens", type=click.IntRange(min=16), default=2048, show_default=True, help="Tokens of a forward pass."
 )
@@ -59,7 +48,10 @@ def compute(
     batch_tokens: int,
     out: Path | None,
 ) -> None:
-    """Measure all layers in one pass over the corpus."""
+    """Measure all layers in one pass over the corpus.
+
+    What was measured here before is not measured again; with --out it goes into a pack to share.
+    """
     from curation.files.artifact_cache import Cache
     from curation.files.model_packages import cache_dir
     from evaluation.covariance.covariance import ENOUGH, key_covariances, open_corpus
@@ -82,36 +74,6 @@ def compute(
     if out is not None:
         write_pack(out, lm, moments, text, cache=cache, cap=cap)
         click.echo(f"Wrote {out}")
-
-
-@click.command(epilog="Example: scedit model covariance pack smollm2.safetensors --layers 4-8")
-@click.argument("out", type=_FILE)
-@_of_a_model
-@writes("out")
-def pack(out: Path, model: str, layers: str, corpus: tuple[str, ...], cap: int | None, device: str, dtype: str) -> None:
-    """Write measured layers to a file to share, OUT, with a manifest beside it."""
-    from curation.files.artifact_cache import Cache
-    from curation.files.model_packages import cache_dir
-    from evaluation.covariance.covariance import cached_covariance, open_corpus
-    from evaluation.covariance.pack import write_pack
-    from evaluation.models.language_model import LM
-    from evaluation.models.loading import model_depth
-
-    text = open_corpus(corpus or None)
-    parse_layers(layers, depth=model_depth(model))  # refused before a model is loaded
-    lm, cache = LM.load(model, device=device, dtype=dtype), Cache(cache_dir())
-    moments = {n: cached_covariance(lm, n, text, cache=cache, cap=cap) for n in parse_layers(layers, lm.layout.depth)}
-    missing = [n for n, statistics in moments.items() if statistics is None]
-    if missing:
-        raise UserError(
-            f"layers {', '.join(map(str, missing))} were not measured over {text.name}",
-            where=model,
-            fix="first: scedit model covariance compute with the same options",
-        )
-    manifest = write_pack(
-        out, lm, {n: statistics for n, statistics in moments.items() if statistics}, text, cache=cache, cap=cap
-    )
-    click.echo(f"Wrote {out}: {counted(len(manifest.layers), 'layer')}, {counted(manifest.tokens, 'token')}")
 
 
 @click.command(epilog="Example: scedit model covariance load smollm2.safetensors --model embedded")

@@ -182,8 +182,8 @@ def push_model(path: Path, repository: str, public: bool, message: str, dry_run:
     """Send what is at PATH to the model REPOSITORY (OWNER/NAME) of a hub.
 
     PATH is the folder of a saved edit (scedit edit: a model, an adapter or its changes) or a pack of second moments
-    (NAME.safetensors, as scedit model covariance pack wrote it; its manifest goes with it). Both are verified first.
-    The access is that of hf auth login, or HF_TOKEN.
+    (NAME.safetensors, as scedit model covariance compute --out wrote it; its manifest goes with it). Both are verified
+    first. The access is that of hf auth login, or HF_TOKEN.
     """
     from curation.export.hub import check_repository, push_files
 

@@ -231,7 +231,7 @@ def pack_files(path: Path) -> list[HubUpload]:
     """A pack, verified, with its manifest and a card.
 
     Args:
-        path: The safetensors file, as ``scedit model covariance pack`` wrote it.
+        path: The safetensors file, as ``scedit model covariance compute --out`` wrote it.
 
     Raises:
         DataError: as ``read_pack``: missing, damaged, or no pack.
