@@ -1,4 +1,4 @@
-"""The report's figures as CSV files: results, intervals, ratings, paired comparisons, correlations."""
+"""The report's figures as CSV files: results, ratings, paired comparisons, correlations."""
 
 from __future__ import annotations
 
@@ -18,15 +18,12 @@ _RESULTS = (
     *("group", "editor", "label", "metric", "mean", "half_width_95", "cases", "items", "unscored", "ties", "truncated"),
     *("gain", "gain_half_width_95", "gain_cases", "cases_finished", "cases_failed", "cases_pending"),
     *("seconds_edit", "seconds_score", "peak_bytes", "blow_ups", "interval_level"),
+    *("low_95", "high_95", "interval", "gain_low_95", "gain_high_95", "gain_interval"),
 )
 _RATED = (
     *("part", "model", "source", "label", "aspect", "mean_by_case", "half_width_95_by_case", "cases"),
     *("mean_by_script", "half_width_95_by_script", "scripts", "unscored", "lowest_if_scored", "highest_if_scored"),
     *("low_95_by_case", "high_95_by_case", "interval_by_case", "estimator"),
-)
-_INTERVALS = (
-    *("part", "group", "editor", "label", "metric", "mean", "low_95", "high_95", "interval", "cases"),
-    *("gain", "gain_low_95", "gain_high_95", "gain_interval", "gain_cases"),
 )
 _COMPARED = (
     *("part", "metric", "family", "first", "second", "difference", "low_95", "high_95", "p", "p_holm", "wins", "ties"),
@@ -70,23 +67,6 @@ def ratings_csv(parts: Sequence[ReportSection], others: Sequence[TextSection]) -
                         )
                     )
     return _write(_RATED, rows)
-
-
-def intervals_csv(parts: Sequence[ReportSection]) -> str:
-    """Low and high end of every figure and gain, and how they were had; fractions (bits for entropy)."""
-    rows = []
-    for n, part in enumerate(parts, 1):
-        for table in part.tables:
-            for row in table.rows:
-                for metric in part.metrics:
-                    s, gain = row.summaries[metric.name].interval, row.gain[metric.name]
-                    rows.append(
-                        (
-                            *(n, table.group, row.editor, row.label, metric.name, s.mean, s.low, s.high, s.told, s.n),
-                            *(gain.mean, gain.low, gain.high, gain.told, gain.n),
-                        )
-                    )
-    return _write(_INTERVALS, rows)
 
 
 def comparisons_csv(parts: Sequence[ReportSection], others: Sequence[TextSection]) -> str:
@@ -133,6 +113,7 @@ def flat(comparisons: Iterable[Comparison], metrics: Sequence[Metric]) -> list[d
                     *(s.unscored, s.ties, s.truncated, gain.mean, gain.half, gain.n),
                     *(row.finished, row.failed, row.pending + row.unedited),
                     *(row.seconds_edit, row.seconds_score, row.peak_bytes, len(row.blow_ups), s.level),
+                    *(s.interval.low, s.interval.high, s.interval.told, gain.low, gain.high, gain.told),
                 )
                 out.append(dict(zip(_RESULTS, values, strict=True)))
     return out

@@ -20,7 +20,6 @@ from evaluation.report.csv_tables import (
     comparisons_csv,
     correlations_csv,
     flat,
-    intervals_csv,
     ratings_csv,
     results_csv,
 )
@@ -135,7 +134,6 @@ def _tables(parts: Sequence[ReportSection], others: Sequence[TextSection]) -> di
         "results.tex": _latex(parts, others),
         "comparisons.csv": comparisons_csv(parts, others),
         "correlations.csv": correlations_csv(parts),
-        "intervals.csv": intervals_csv(parts),
     }
 
 
