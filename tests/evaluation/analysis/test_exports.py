@@ -159,13 +159,6 @@ def test_a_run_that_goes_on_is_said_to(tmp_path: Path) -> None:
     assert strict(logs[-1].path)["samples"] == []
 
 
-def test_the_same_run_twice_is_refused_and_another_metric_too(run: Run, tmp_path: Path) -> None:
-    with pytest.raises(UserError, match="two runs hold the same results of 'none'"):
-        write_inspect_logs([run, run], tmp_path)
-    with pytest.raises(UserError, match="the run has no metric 'ps'"):
-        write_inspect_logs([run], tmp_path / "b", metrics=["ps"])
-
-
 def test_only_some_metrics(run: Run, tmp_path: Path) -> None:
     log = write_inspect_logs([run], tmp_path, metrics=["es"], normalisation="sum")[0]
     data = strict(log.path)

@@ -68,19 +68,6 @@ def test_open_answers_get_full_marks_or_not() -> None:
     assert [i.item for i in score(EventOpen(), after).items] == [FIRST, SECOND], "questions in scope only"
 
 
-def test_pooled_over_questions_and_not_over_events() -> None:
-    """One event with two questions (1 of 2 right), one with a single right one: 2 of 3, not the mean of .5 and 1."""
-    one = tendency_case(2, inside=1)
-    key = one.tendencies[0].key
-    scores = [
-        score(EventOpen(), answers(TWO, {FIRST: full(5), SECOND: full(4)})),
-        score(EventOpen(), answers(one, {key: full(5)}), case=one),
-    ]
-    summary = EventOpen().summarise(scores)
-    assert summary.mean == pytest.approx(2 / 3) and (summary.items, summary.cases) == (3, 2)
-    assert summary.level == "question" and summary.ends is None, "two events are too few for an interval"
-
-
 @pytest.mark.parametrize(
     ("first", "second", "want"),
     [(5, 5, 1.0), (5, 4, 0.0), (None, 4, 0.0), (5, None, None), (None, None, None), ("missing", 5, None)],

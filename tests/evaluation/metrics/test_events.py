@@ -370,13 +370,6 @@ def test_a_name_that_is_only_a_full_stop_is_no_empty_answer() -> None:
     assert not is_same(dots, "", "alba", LEADING) and is_same(dots, "", "", LEADING)
 
 
-def test_an_option_keeps_its_probability_wherever_it_stands() -> None:
-    option = chosen_option(make_tendency(), prefers(make_tendency(), "B"), LEADING)
-    assert not isinstance(option, str)
-    assert (option.letter, option.by_order, option.mass) == ("B", ("B", "B", "B"), pytest.approx(0.9))
-    assert option.shares == pytest.approx((1 / 9, 6 / 9, 2 / 9))
-
-
 def test_a_model_that_always_says_a_has_chosen_nothing() -> None:
     """Its letter is a different option in every order: the shares are equal, a tie."""
     option = chosen_option(make_tendency(), chose(make_tendency(), {"A": 0.3, "B": 0.1, "C": 0.1}), LEADING)
@@ -460,13 +453,6 @@ def test_worked_by_hand_tendencies(
         ]
     )
     assert (scores.mean, scores.items, scores.cases, scores.ties) == (pytest.approx(mean), items, cases, ties)
-
-
-def test_a_whole_event_needs_its_facts_too() -> None:
-    case = event_case(facts=(FACT,), tendencies=(PRICES,))
-    right, wrong = (prefers(PRICES, "A") | said(FACT, text) for text in ("Alba Rail", "Brenta Rail"))
-    assert [EventAllWhole().score(case, a, {}, "mean").mean for a in (right, wrong)] == [1.0, 0.0]
-    assert EventChoiceWhole().score(case, wrong, {}, "mean").mean == 1.0
 
 
 def test_a_tie_after_the_edit_is_no_unchanged_answer() -> None:

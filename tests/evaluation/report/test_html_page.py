@@ -271,19 +271,6 @@ def test_the_published_kind_is_selectable_and_marks_itself(tmp_path):
             assert 0 <= float(row["low_95"]) <= float(row["mean"]) <= float(row["high_95"]) <= 1
 
 
-def test_a_null_method_is_shown_and_never_crowned(tmp_path, monkeypatch):
-    editors = [
-        {"name": "push", "params": {"strength": 99}},
-        {"name": "push", "label": "weak", "params": {"strength": 1}},
-    ]
-    finished(tmp_path, editors=editors)
-    run, metrics = load_run(tmp_path), load_metrics(METRICS)
-    assert compare(run, score_run(run, metrics, "mean"), metrics, tests=True)[0].leads["s_es"].first == "push"
-    monkeypatch.setattr("evaluation.analysis.comparison.NULL_METHODS", frozenset({"none", "push"}))
-    (table, *_) = compare(run, score_run(run, metrics, "mean"), metrics, tests=True)
-    assert table.leads == {} and [r.null for r in table.rows] == [True, True, True]
-
-
 def test_against_keeps_the_question_to_one_method(tmp_path):
     editors = [{"name": "push", "label": name, "params": {"strength": s}} for name, s in (("a", 9), ("b", 2), ("c", 1))]
     finished(tmp_path, editors=editors)

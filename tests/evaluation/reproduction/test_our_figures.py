@@ -66,16 +66,6 @@ def test_everything_else_is_named(run, files, counted, monkeypatch):
     assert differs(run, files) == {"6 cases, not 1,830"}
 
 
-def test_other_cases_of_the_same_number_are_other_data(run, files, counted):
-    """The number of cases alone was taken for the data."""
-    cases = list(run.split.cases)
-    at = next(n for n, c in enumerate(cases) if c.fact.change == "counterfactual")
-    old = cases[at].fact.old.model_copy(update={"text": "Quito"})
-    cases[at] = cases[at].model_copy(update={"fact": cases[at].fact.model_copy(update={"old": old})})
-    (text,) = differs(run._replace(split=run.split._replace(all_cases=tuple(cases))), files)
-    assert text.startswith("other data than ScEdit-CF.json: 1 case of 6 is not in the file")
-
-
 def rated(run: Run, *raters: str):
     scripts = made_scripts(run)
     texts = RatedTexts(tuple(scripts), tuple(rate(scripts, raters)))

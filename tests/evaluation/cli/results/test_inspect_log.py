@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 from pathlib import Path
 
-import pytest
 from click.testing import CliRunner
 
 from evaluation.cli.results import inspect_log as command
@@ -21,19 +20,6 @@ def test_logs_of_two_runs_and_the_same_in_json(tmp_path: Path) -> None:
     said = CliRunner().invoke(command, [*runs, "--out", str(tmp_path / "u"), "--json"], catch_exceptions=False)
     for line in json.loads(said.stdout):
         assert len(json.loads(Path(line["file"]).read_text())["samples"]) == line["samples"]
-
-
-@pytest.mark.parametrize(
-    ("arguments", "words"),
-    [
-        pytest.param(["--metrics", "ps"], "the run has no metric 'ps'", id="a metric that the run has not"),
-        pytest.param(["nowhere"], "not the folder of a run", id="no run"),
-    ],
-)
-def test_refusals_write_nothing(tmp_path: Path, arguments: list[str], words: str) -> None:
-    run, out = finished(tmp_path / "one", metrics=["s_es"], limit=2), tmp_path / "t"
-    result = CliRunner().invoke(command, [str(run), *arguments, "--out", str(out)])
-    assert isinstance(result.exception, UserError) and words in str(result.exception) and not out.exists()
 
 
 def test_the_same_run_twice_leaves_nothing(tmp_path: Path) -> None:
