@@ -68,7 +68,7 @@ def page(
     *,
     calibrated: Section | None = None,
     published: bool = False,
-    answers_file: str = "",
+    list_answers: bool = True,
     against: str | None = None,
 ) -> str:
     """The whole file.
@@ -80,7 +80,7 @@ def page(
         calibrated: Judges held to people.
         published: Intervals are of the published kind, and the page says so.
         against: The method that the comparisons are about, where they are about one.
-        answers_file: Name of the file with every answer, where they are not on this page.
+        list_answers: Whether every answer is on the page; else it says how to see them.
     """
     types = {"follows" if asks_what_follows(part.run) else part.run.split.type for part in parts}
     kind = types.pop() if len(types) == 1 else FACT
@@ -89,7 +89,7 @@ def page(
         parts=[_template_values(part, against) for part in parts],
         heading=_HEADINGS[kind],
         question=_QUESTIONS[kind],
-        answers_file=answers_file,
+        list_answers=list_answers,
         published=published,
         others=[(text, (*text.sections, comparison_section(text.contests, against))) for text in others],
         calibrated=calibrated if calibrated is not None and calibrated.parts else None,
@@ -103,17 +103,6 @@ def page(
         program=_version(),
     )
     return reveal_hidden(text)
-
-
-def answers_page(parts: Sequence[ReportSection], *, report: str) -> str:
-    """Every answer as a page of its own, for where the report would be too large with them.
-
-    Args:
-        parts: What the runs gave.
-        report: File name of the report that it belongs to.
-    """
-    template = _environment().get_template("parts/answers_page.html.j2")
-    return reveal_hidden(template.render(parts=[answer_list(p) | {"about": p.run.about} for p in parts], report=report))
 
 
 def answer_list(part: ReportSection) -> dict[str, Any]:

@@ -24,7 +24,7 @@ from evaluation.report.csv_tables import (
     results_csv,
 )
 from evaluation.report.formatting import as_published
-from evaluation.report.html_page import answers_page, errors, figures_of, page
+from evaluation.report.html_page import errors, figures_of, page
 from evaluation.report.judge_tables import JudgeCalibration, calibration_section, calibrations
 from evaluation.report.latex import HEAD, escape, text_table, token_table
 from evaluation.report.markdown import results_markdown
@@ -35,7 +35,7 @@ from schemas.core.clock import now
 from schemas.text.counting import counted
 
 HTML = "report.html"
-LARGEST = 3_000_000  # bytes of the page beyond which every answer stands in a file of its own
+LARGEST = 3_000_000  # bytes of the page beyond which it does not list every answer
 IntervalChoice = Literal["default", "published"]
 
 
@@ -90,11 +90,10 @@ def write_report(
     calibrated = calibration_section(_calibrations(stores, parts))
     published = intervals == "published"
     drawn = partial(page, parts, others, built, calibrated=calibrated, published=published, against=against)
-    files = {name: drawn()}
-    if len(files[name].encode()) > LARGEST:
-        aside = f"{Path(name).stem}-answers.html"
-        files = {name: drawn(answers_file=aside), aside: answers_page(parts, report=name)}
-    files |= _tables(parts, others)
+    html = drawn()
+    if len(html.encode()) > LARGEST:
+        html = drawn(list_answers=False)
+    files = {name: html, **_tables(parts, others)}
     if texts is not None and texts.ratings:
         files["ratings.csv"] = ratings_csv(parts, others)
     pictures: list[Path] = []
