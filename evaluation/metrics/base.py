@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Mapping, Sequence
-from typing import Any, ClassVar, Literal, NamedTuple, Protocol, runtime_checkable
+from typing import Any, ClassVar, Literal, NamedTuple, Protocol, TypeVar, runtime_checkable
 
 from curation.stats.bounded import SHARE, PairedItem, Scale, clustered_interval, difference_interval
 from curation.stats.intervals import PUBLISHED, Interval
@@ -13,6 +13,7 @@ from schemas.cases import Case
 from schemas.core.errors import UserError
 from schemas.probes import Probe, ScoreProbe
 
+_T = TypeVar("_T")
 Answers = Mapping[str, Answer]
 Normalisation = Literal["mean", "sum"]
 NORMALISATIONS: dict[str, str] = {
@@ -270,10 +271,7 @@ def preferred(
         return item_without_value(probe, values)
     new, old = values
     won = new > old if wanted == "new" else old > new
-    reason = TRUNCATED if answer is not None and answer.truncated else ""
-    return ItemScore(
-        probe=probe.id, item=probe.item, cluster=probe.cluster, value=float(won), tie=new == old, reason=reason
-    )
+    return item_with_value(probe, float(won), answer, tie=new == old)
 
 
 def target_values(probe: ScoreProbe, answer: Answer | None, normalisation: Normalisation) -> tuple[float, ...] | str:
@@ -295,3 +293,16 @@ def target_values(probe: ScoreProbe, answer: Answer | None, normalisation: Norma
 def item_without_value(probe: Probe, reason: str) -> ItemScore:
     """An item without a value, and why."""
     return ItemScore(probe=probe.id, item=probe.item, cluster=probe.cluster, value=None, reason=reason)
+
+
+def item_with_value(probe: Probe, value: float, *answers: Answer | None, **more: Any) -> ItemScore:
+    """An item with the value that some answers give; marked where one of them is to a truncated prompt."""
+    reason = TRUNCATED if any(a is not None and a.truncated for a in answers) else ""
+    return ItemScore(probe=probe.id, item=probe.item, cluster=probe.cluster, value=value, reason=reason, **more)
+
+
+def after_and_before(now: _T | str, then: _T | str) -> tuple[_T, _T] | str:
+    """What was read after and before the edit, or why one of them is missing."""
+    if isinstance(now, str):
+        return now
+    return f"before the edit: {then}" if isinstance(then, str) else (now, then)

@@ -17,6 +17,8 @@ from evaluation.metrics.base import (
     Bounds,
     CaseMean,
     Normalisation,
+    after_and_before,
+    item_with_value,
     item_without_value,
     row,
 )
@@ -148,14 +150,11 @@ class DistributionShift(CaseMean):
         return CaseScores(case=case.key, metric=self.name, items=items)
 
     def _item(self, probe: ScoreProbe, after: Answer | None, before: Answer | None) -> ItemScore:
-        now, then = next_tokens_of(after), next_tokens_of(before)
-        if isinstance(now, str):
-            return item_without_value(probe, now)
-        if isinstance(then, str):
-            return item_without_value(probe, f"before the edit: {then}")
-        cut = any(a is not None and a.truncated for a in (after, before))
-        value, reason = self.value(then, now), TRUNCATED if cut else ""
-        return ItemScore(probe=probe.id, item=probe.item, cluster=probe.cluster, value=value, reason=reason)
+        both = after_and_before(next_tokens_of(after), next_tokens_of(before))
+        if isinstance(both, str):
+            return item_without_value(probe, both)
+        now, then = both
+        return item_with_value(probe, self.value(then, now), after, before)
 
 
 def next_tokens_of(answer: Answer | None) -> NextTokens | str:

@@ -10,7 +10,16 @@ import re
 from collections.abc import Callable, Sequence
 from typing import ClassVar, Literal, NamedTuple
 
-from evaluation.metrics.base import TRUNCATED, Answers, CaseMean, Normalisation, Role, row, target_values
+from evaluation.metrics.base import (
+    TRUNCATED,
+    Answers,
+    CaseMean,
+    Normalisation,
+    Role,
+    after_and_before,
+    row,
+    target_values,
+)
 from evaluation.metrics.generation import EventChoice, Generation
 from evaluation.metrics.pooled import PooledMean
 from evaluation.metrics.text_level import text_of
@@ -563,11 +572,10 @@ class EventChoiceLocality(ChoiceValue):
     def value(self, question: Question, after: Answers, before: Answers) -> ItemScore:
         """1 for the same option; a tie is no option, and the same as nothing."""
         assert isinstance(question, TendencyQuestion)
-        now, then = (chosen_option(question, answers, self.choice) for answers in (after, before))
-        if isinstance(now, str):
-            return self.item(question, None, now)
-        if isinstance(then, str):
-            return self.item(question, None, f"before the edit: {then}")
+        both = after_and_before(*(chosen_option(question, answers, self.choice) for answers in (after, before)))
+        if isinstance(both, str):
+            return self.item(question, None, both)
+        now, then = both
         same = now.letter is not None and now.letter == then.letter
         reason = TRUNCATED if now.truncated or then.truncated else ""
         return self.item(question, float(same), reason, tie=now.letter is None or then.letter is None)

@@ -6,10 +6,10 @@ from collections.abc import Sequence
 from typing import ClassVar, Literal, NamedTuple
 
 from evaluation.metrics.base import (
-    TRUNCATED,
     Answers,
     CaseMean,
     Normalisation,
+    item_with_value,
     item_without_value,
     row,
     target_values,
@@ -184,9 +184,7 @@ def matched_share(probe: ScoreProbe, answer: Answer | None) -> ItemScore:
     target = answer.targets[0]
     if target.matched is None:
         return item_without_value(probe, "the answer does not say which tokens are the most probable ones")
-    reason = TRUNCATED if answer.truncated else ""
-    value = target.matched / target.tokens
-    return ItemScore(probe=probe.id, item=probe.item, cluster=probe.cluster, value=value, reason=reason)
+    return item_with_value(probe, target.matched / target.tokens, answer)
 
 
 ESArgmax = row(

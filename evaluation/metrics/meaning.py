@@ -9,7 +9,15 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import ClassVar, Literal, NamedTuple
 
-from evaluation.metrics.base import TRUNCATED, Answers, CaseMean, Normalisation, item_without_value, row, target_values
+from evaluation.metrics.base import (
+    Answers,
+    CaseMean,
+    Normalisation,
+    item_with_value,
+    item_without_value,
+    row,
+    target_values,
+)
 from schemas.answers import CaseScores, ItemScore
 from schemas.cases import Case
 from schemas.probes import ScoreProbe
@@ -79,17 +87,14 @@ class JointItem(CaseMean):
 
 
 def _joint_score(group: Sequence[ScoreProbe], after: Answers, normalisation: Normalisation) -> ItemScore:
-    first, won, tie, cut = group[0], True, False, False
+    first, won, tie = group[0], True, False
     for probe in group:
-        answer = after.get(probe.id)
-        values = target_values(probe, answer, normalisation)
+        values = target_values(probe, after.get(probe.id), normalisation)
         if isinstance(values, str):
             return item_without_value(first, values)
         right, wrong = values
         won, tie = won and right > wrong, tie or right == wrong
-        cut = cut or (answer is not None and answer.truncated)
-    reason = TRUNCATED if cut else ""
-    return ItemScore(probe=first.id, item=first.item, cluster=first.cluster, value=float(won), tie=tie, reason=reason)
+    return item_with_value(first, float(won), *(after.get(probe.id) for probe in group), tie=tie)
 
 
 DENIAL = "It is not true that {}"

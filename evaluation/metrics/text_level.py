@@ -5,7 +5,17 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import ClassVar, Literal, NamedTuple, TypedDict
 
-from evaluation.metrics.base import NEVER_NEGATIVE, Answers, CaseMean, Normalisation, Role, item_without_value, row
+from evaluation.metrics.base import (
+    NEVER_NEGATIVE,
+    Answers,
+    CaseMean,
+    Normalisation,
+    Role,
+    after_and_before,
+    item_with_value,
+    item_without_value,
+    row,
+)
 from evaluation.metrics.generation import Generation
 from evaluation.metrics.script_parser import (
     ENTROPY_WORDS,
@@ -166,7 +176,7 @@ class WrittenMetric(CaseMean):
         value = self.value(case, probe, written)
         if isinstance(value, str):
             return item_without_value(probe, value)
-        return ItemScore(probe=probe.id, item=probe.item, cluster=probe.cluster, value=value)
+        return item_with_value(probe, value)
 
 
 def text_of(answer: Answer | None) -> GeneratedText | str:
@@ -182,10 +192,7 @@ def text_of(answer: Answer | None) -> GeneratedText | str:
 
 def texts_around(after: Answer | None, before: Answer | None) -> tuple[GeneratedText, GeneratedText] | str:
     """The texts written after and before the edit, or why one of them is missing."""
-    now, then = text_of(after), text_of(before)
-    if isinstance(now, str):
-        return now
-    return f"before the edit: {then}" if isinstance(then, str) else (now, then)
+    return after_and_before(text_of(after), text_of(before))
 
 
 class SESGen(WrittenMetric):
@@ -388,7 +395,7 @@ class ThoughtMetric(WrittenMetric):
         value = NO_THOUGHT if reading is None else type(self).of_thought(reading)
         if isinstance(value, str):
             return item_without_value(probe, value)
-        return ItemScore(probe=probe.id, item=probe.item, cluster=probe.cluster, value=value)
+        return item_with_value(probe, value)
 
 
 def agreement(reading: ThoughtReading) -> float | str:

@@ -7,12 +7,13 @@ from collections.abc import Callable, Sequence
 from typing import ClassVar, Literal
 
 from evaluation.metrics.base import (
-    TRUNCATED,
     Answers,
     CaseMean,
     Normalisation,
     Preference,
     Role,
+    after_and_before,
+    item_with_value,
     item_without_value,
     preferred,
     row,
@@ -234,22 +235,11 @@ class SBO(CaseMean):
 
 
 def _item(probe: ScoreProbe, after: Answer | None, before: Answer | None, normalisation: Normalisation) -> ItemScore:
-    now = target_values(probe, after, normalisation)
-    if isinstance(now, str):
-        return item_without_value(probe, now)
-    then = target_values(probe, before, normalisation)
-    if isinstance(then, str):
-        return item_without_value(probe, f"before the edit: {then}")
-    held = math.exp(then[0])
-    cut = any(a is not None and a.truncated for a in (after, before))
-    return ItemScore(
-        probe=probe.id,
-        item=probe.item,
-        cluster=probe.cluster,
-        value=max(held - math.exp(now[0]), 0.0),
-        largest=held,
-        reason=TRUNCATED if cut else "",
-    )
+    both = after_and_before(*(target_values(probe, answer, normalisation) for answer in (after, before)))
+    if isinstance(both, str):
+        return item_without_value(probe, both)
+    now, then = (math.exp(values[0]) for values in both)
+    return item_with_value(probe, max(then - now, 0.0), after, before, largest=then)
 
 
 FACTOR = 10.0
@@ -296,11 +286,8 @@ def perplexity(probe: ScoreProbe, answer: Answer | None) -> float | str:
 
 
 def _collapse_item(probe: ScoreProbe, after: Answer | None, before: Answer | None) -> ItemScore:
-    now, then = perplexity(probe, after), perplexity(probe, before)
-    if isinstance(now, str):
-        return item_without_value(probe, now)
-    if isinstance(then, str):
-        return item_without_value(probe, f"before the edit: {then}")
-    cut = any(a is not None and a.truncated for a in (after, before))
-    value = float(now >= FACTOR * then)
-    return ItemScore(probe=probe.id, item=probe.item, value=value, reason=TRUNCATED if cut else "")
+    both = after_and_before(perplexity(probe, after), perplexity(probe, before))
+    if isinstance(both, str):
+        return item_without_value(probe, both)
+    now, then = both
+    return item_with_value(probe, float(now >= FACTOR * then), after, before)
