@@ -225,6 +225,7 @@ def curve_parts(
 ) -> list[Plot | FigureTable]:
     """A picture of every metric with points, and a table of all; ``together``: edits were made at once."""
     across = "edits made together" if together else "edits in the model"
+    fewest = min((p.edits for p in points), default=0)
     out: list[Plot | FigureTable] = []
     rows: list[tuple[Cell, ...]] = []
     for metric in metrics:
@@ -235,7 +236,9 @@ def curve_parts(
         earlier = () if together else tuple(PlotPoint(p.label, p.edits, p.new) for p in mine if p.new.n == p.all.n)
         caption = "" if together else "Dashed: the same cases right after their own edit."
         out.append(Plot("lines", metric.title, now, across, metric.title, caption, earlier))
-        rows += [(p.label, metric.title, p.edits, p.all, p.new, p.lost) for p in mine]
+        for p in mine:  # the smallest batches are compared with themselves
+            itself = together and p.edits == fewest
+            rows.append((p.label, metric.title, p.edits, p.all, *((None, None) if itself else (p.new, p.lost))))
     now_and_then = ("With the fewest edits",) if together else ("Right after its own edit",)
     head = ("Method", "Metric", across.capitalize(), "Value", *now_and_then, f"{DELTA}")
     return [*out, FigureTable(f"Metrics by {across}", head, tuple(rows), folded=True)] if rows else []

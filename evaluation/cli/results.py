@@ -225,9 +225,11 @@ def forgetting(folder: Path, metrics: tuple[str, ...], normalisation: Any, state
     Of a run in the regime 'batch' with several sizes: for every number of edits made together, the mean over the cases
     that every size has, the same cases with the fewest edits, and the difference.
     """
-    from evaluation.analysis.sequences import batch_size_curve, is_in_batches
+    from evaluation.analysis.sequences import batch_size_curve, curve_parts, is_in_batches
     from evaluation.analysis.sequences import forgetting_curve as curve
+    from evaluation.analysis.tables import FigureTable
     from evaluation.metrics.generation import load_metrics
+    from evaluation.report.formatting import table_lines
     from evaluation.runs.generated_scripts import generation_of
     from evaluation.runs.results import load_run
 
@@ -237,16 +239,16 @@ def forgetting(folder: Path, metrics: tuple[str, ...], normalisation: Any, state
 
         _print_states(sequence_states(run), as_json=as_json)
         return
-    points = (batch_size_curve if is_in_batches(run) else curve)(
-        run,
-        load_metrics(metrics or run.about["metrics"], generation_of(run)),
-        normalisation or run.about["normalisation"],
-    )
+    together, chosen = is_in_batches(run), load_metrics(metrics or run.about["metrics"], generation_of(run))
+    points = (batch_size_curve if together else curve)(run, chosen, normalisation or run.about["normalisation"])
     if as_json:
         for point in points:
             click.echo(json.dumps(_plain_point(point), ensure_ascii=False))
         return
-    _print_points(points, together=is_in_batches(run))
+    tables = [part for part in curve_parts(points, chosen, together=together) if isinstance(part, FigureTable)]
+    over = "the cases that every size has" if together else "the cases edited so far"
+    note = f"Percent [95 % interval] over {over}; differences are paired by case."
+    click.echo("\n".join([*(line for table in tables for line in table_lines(table)), note]))
 
 
 def _plain_point(point: ForgettingPoint) -> dict[str, Any]:
@@ -273,28 +275,6 @@ def _print_states(states: list[SequenceState], *, as_json: bool) -> None:
         return
     table = state_table(states)
     click.echo("\n".join([*table_lines(table), table.caption]))
-
-
-def _print_points(points: list[ForgettingPoint], *, together: bool) -> None:
-    from evaluation.analysis.tables import DELTA
-    from evaluation.report.formatting import one_cell, percent
-    from schemas.text.table_lines import aligned
-
-    heads = ("method", "metric", "edits", "all so far", "after own edit", "difference", "last edit")
-    if together:
-        heads = ("method", "metric", "edits", "made together", "with the fewest", "difference", "")
-    fewest = min((p.edits for p in points), default=0)
-    rows = []
-    for p in points:
-        itself = together and p.edits == fewest
-        before = percent(None) if itself else one_cell(p.new)
-        lost = percent(None) if itself else one_cell(p.lost, DELTA)
-        rows.append(
-            (p.label, p.metric, str(p.edits), one_cell(p.all), before, lost, "" if together else percent(p.latest))
-        )
-    click.echo("\n".join(aligned([heads, *rows])))
-    over = "the cases that every size has" if together else "the cases edited so far"
-    click.echo(f"Percent [95 % interval] over {over}; differences are paired by case.")
 
 
 @click.command(epilog="Example: scedit results cases runs/open --points 2 --points 5")

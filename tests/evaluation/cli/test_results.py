@@ -23,7 +23,7 @@ from tests.support.tiny import make
 def test_command(tmp_path: Path) -> None:
     run(tmp_path)
     result = CliRunner().invoke(command, [str(tmp_path)], catch_exceptions=False)
-    assert result.exit_code == 0 and "\N{MINUS SIGN}50.0" in result.stdout.splitlines()[3]
+    assert result.exit_code == 0 and "\N{MINUS SIGN}50.0" in result.stdout.splitlines()[4]
     outcome = CliRunner().invoke(command, [str(tmp_path), "--jsonl", "--metrics", "es"], catch_exceptions=False)
     lines = [json.loads(line) for line in outcome.stdout.splitlines()]
     assert [line["lost"]["mean"] for line in lines] == [0.0, 0.0, -0.5]
@@ -48,9 +48,9 @@ def test_metrics_over_written_texts_are_read_as_they_were_asked(tmp_path: Path) 
 def test_a_run_of_several_batch_sizes(tmp_path: Path) -> None:
     go(tmp_path, metrics=["es"], regime={"name": "batch", "size": [1, 3]})
     result = CliRunner().invoke(command, [str(tmp_path)], catch_exceptions=False)
-    head, *rows, last = result.stdout.splitlines()
-    assert "made together" in head and "with the fewest" in head and "every size has" in last
-    assert [row.split()[:3] for row in rows] == [["push", "es", "1"], ["push", "es", "3"]]
+    head, _, *rows, last = result.stdout.splitlines()
+    assert "made together" in head and "With the fewest" in head and "every size has" in last
+    assert [row.split()[:3] for row in rows] == [["push", "ES", "1"], ["push", "ES", "3"]]
     assert rows[0].split()[-2:] == ["\N{EN DASH}"] * 2 and rows[1].rstrip().endswith("]"), "not with itself"
     outcome = CliRunner().invoke(command, [str(tmp_path), "--jsonl"], catch_exceptions=False)
     assert [json.loads(line)["edits"] for line in outcome.stdout.splitlines()] == [1, 3]
