@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -11,6 +12,7 @@ import click
 from curation.cli.options import json_options, shared_option, writes
 from schemas.core.errors import DataError, UserError
 from schemas.text.counting import counted
+from schemas.text.status_line import StatusLine, duration
 
 if TYPE_CHECKING:
     from evaluation.covariance.covariance import PassProgress
@@ -63,7 +65,10 @@ def compute(
     parse_layers(layers, depth=model_depth(model))  # refused before a model is loaded
     lm, cache = LM.load(model, device=device, dtype=dtype), Cache(cache_dir())
     wanted = parse_layers(layers, lm.layout.depth)
-    moments = key_covariances(lm, wanted, text, cache=cache, cap=cap, batch_tokens=batch_tokens, on_progress=_Lines())
+    line = StatusLine(at_once=False)
+    told = partial(_print_progress, line)
+    moments = key_covariances(lm, wanted, text, cache=cache, cap=cap, batch_tokens=batch_tokens, on_progress=told)
+    line.end()
     tokens = next(iter(moments.values())).tokens
     click.echo(
         f"Second moments of {counted(len(moments), 'layer')} over {counted(tokens, 'token')} of {text.name} "
@@ -171,20 +176,7 @@ def _describe_pack(manifest: Manifest) -> str:
     )
 
 
-class _Lines:
-    """Progress on standard error: every ten seconds."""
-
-    def __init__(self) -> None:
-        self._last = 0.0
-
-    def __call__(self, done: PassProgress) -> None:
-        import time
-
-        from schemas.text.status_line import duration
-
-        if time.monotonic() - self._last < 10:
-            return
-        self._last = time.monotonic()
-        share = "" if done.share is None else f", {100 * done.share:.0f} %"
-        left = "" if done.seconds_left is None else f", {duration(done.seconds_left)} left"
-        click.echo(f"keys: {counted(done.tokens, 'token')} of {done.documents:,} documents{share}{left}", err=True)
+def _print_progress(line: StatusLine, done: PassProgress) -> None:
+    share = "" if done.share is None else f", {100 * done.share:.0f} %"
+    left = "" if done.seconds_left is None else f", {duration(done.seconds_left)} left"
+    line.show(f"keys: {counted(done.tokens, 'token')} of {done.documents:,} documents{share}{left}")
