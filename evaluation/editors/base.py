@@ -11,7 +11,7 @@ from torch import nn
 
 from evaluation.edits.edit import Edit
 from evaluation.edits.weight_deltas import WeightDelta
-from schemas.cases import Case, EditRequest
+from schemas.cases import EditRequest
 from schemas.core.config import Options
 from schemas.core.errors import UserError
 from schemas.facts import Fact
@@ -145,7 +145,7 @@ class Editor(ABC):
         """
         return 1
 
-    def prepare(self, support: Sequence[Case]) -> None:  # noqa: B027 - optional, not forgotten
+    def prepare(self, support: Sequence[Any]) -> None:  # noqa: B027 - optional, not forgotten
         """Compute what all edits need: statistics, training, demonstrations. Optional; ``edit`` does it when needed.
 
         Args:

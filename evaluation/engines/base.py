@@ -6,7 +6,7 @@ import json
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from typing import Any, NamedTuple, Protocol
 
-from evaluation.engines.protocols import EditorLike
+from evaluation.editors.base import Editor
 from schemas.answers import Answer
 from schemas.cases import AnyCase
 from schemas.probes import GenerateProbe, Probe
@@ -39,11 +39,11 @@ class JobResult(NamedTuple):
 class Engine(Protocol):
     """How independent single edits are made and scored, and how probes are asked of a model as it stands."""
 
-    def expect(self, editors: Iterable[EditorLike]) -> None:
+    def expect(self, editors: Iterable[Editor]) -> None:
         """Told once which methods will come, before the unedited model is asked."""
         ...
 
-    def work(self, editor: EditorLike, jobs: Sequence[Job]) -> Iterator[JobResult]:
+    def work(self, editor: Editor, jobs: Sequence[Job]) -> Iterator[JobResult]:
         """An edit of its own for every job; results as they are finished, in any order."""
         ...
 

@@ -12,10 +12,10 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
-from evaluation.edits.edit import own_answers
+from evaluation.editors.base import Editor
+from evaluation.edits.edit import Edit, own_answers
 from evaluation.engines.base import Job, JobResult, plain, rewritten
 from evaluation.engines.peak_memory import PeakMemory
-from evaluation.engines.protocols import EditLike, EditorLike
 from evaluation.inference.answering import ModelScorer, answer, merge_answers, scored_probes, write_each, written_probes
 from evaluation.inference.passes import EditedProbes
 from evaluation.models.devices import device_fault, free_memory, least_free_bytes, out_of_memory
@@ -52,18 +52,18 @@ class FastEngine:
         self.group = group or GROUP.get(lm.device.type, GROUP["cpu"])
         self._logged_sizes: dict[str, int] = {}
 
-    def expect(self, editors: Iterable[EditorLike]) -> None:
+    def expect(self, editors: Iterable[Editor]) -> None:
         """Keep what the unedited model computes below the layers at which these methods' edits begin."""
         layers = {layer for editor in editors if (layer := editor.first_layer)}
         self.scorer.stored.layers = frozenset(layers)
 
-    def work(self, editor: EditorLike, jobs: Sequence[Job]) -> Iterator[JobResult]:
+    def work(self, editor: Editor, jobs: Sequence[Job]) -> Iterator[JobResult]:
         """See ``Engine``."""
         waiting = deque(jobs)
         while waiting:
             yield from self._run_together(editor, self._next_group(editor, waiting))
 
-    def _next_group(self, editor: EditorLike, waiting: deque[Job]) -> list[Job]:
+    def _next_group(self, editor: Editor, waiting: deque[Job]) -> list[Job]:
         """The first of the jobs that wait, taken from them: together not more cases or facts than fit, one at least."""
         most, facts = self.fitting_group(editor), 0
         group: list[Job] = []
@@ -74,10 +74,9 @@ class FastEngine:
             group.append(waiting.popleft())
         return group
 
-    def fitting_group(self, editor: EditorLike) -> int:
+    def fitting_group(self, editor: Editor) -> int:
         """Cases in the next group: as many as were asked for, where the device has room for that many edits."""
-        each = editor.bytes_an_edit
-        if self.lm.device.type != "cuda" or not each:
+        if self.lm.device.type != "cuda" or not (each := editor.bytes_an_edit):
             return self.group
         fits = max(1, min(self.group, int(SHARE_OF_EDITS * least_free_bytes(self.lm.devices)) // each))
         if fits < self.group and fits != self._logged_sizes.get(str(editor.name)):
@@ -86,7 +85,7 @@ class FastEngine:
             self._logged_sizes[str(editor.name)] = fits
         return fits
 
-    def _run_together(self, editor: EditorLike, jobs: list[Job]) -> list[JobResult]:
+    def _run_together(self, editor: Editor, jobs: list[Job]) -> list[JobResult]:
         peak, start = PeakMemory(*map(str, self.lm.devices)), time.perf_counter()
         edits = _edits(editor, jobs)
         edited = (time.perf_counter() - start) / len(jobs)
@@ -139,7 +138,7 @@ class FastEngine:
     def _ask_one(self, probes: EditedProbes) -> list[Answer]:
         return _ask(self.scorer, [probes])[0]
 
-    def _ask_alone(self, edit: EditLike, job: Job, put_on: dict[str, float]) -> list[Answer]:
+    def _ask_alone(self, edit: Edit, job: Job, put_on: dict[str, float]) -> list[Answer]:
         own_texts = own_answers([edit], job.probes)
         if own_texts is not None:
             return own_texts
@@ -159,7 +158,7 @@ class FastEngine:
         ]
 
 
-def _shares(edit: EditLike) -> bool:
+def _shares(edit: Edit) -> bool:
     """Whether an edit is scored in one batch with others."""
     return edit.deltas is not None and own_answers([edit], ()) is None
 
@@ -173,7 +172,7 @@ def _ask(scorer: EditScorer, probes: Sequence[EditedProbes]) -> list[list[Answer
     return [merge_answers(one.probes, *both) for one, *both in zip(probes, scores, texts, strict=True)]
 
 
-def _edits(editor: EditorLike, jobs: Sequence[Job]) -> list[Any]:
+def _edits(editor: Editor, jobs: Sequence[Job]) -> list[Any]:
     """One edit a job, made together; an exception stands where one cannot be made."""
     try:
         return list(editor.edit_each([job.case.request for job in jobs]))

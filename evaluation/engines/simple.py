@@ -7,11 +7,11 @@ import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Any
 
+from evaluation.editors.base import Editor
 from evaluation.edits.edit import own_answers
 from evaluation.engines.base import Job, JobResult, plain, rewritten
 from evaluation.engines.peak_memory import PeakMemory
-from evaluation.engines.protocols import EditorLike, Scorer
-from evaluation.inference.answering import answer
+from evaluation.inference.answering import Scorer, answer
 from schemas.answers import Answer
 from schemas.core.errors import one_line
 
@@ -29,15 +29,15 @@ class SimpleEngine:
     def __init__(self, scorer: Scorer, *, batch_tokens: int = 4096) -> None:
         self.scorer, self.batch_tokens = scorer, batch_tokens
 
-    def expect(self, editors: Iterable[EditorLike]) -> None:
+    def expect(self, editors: Iterable[Editor]) -> None:
         """Nothing is to be prepared."""
 
-    def work(self, editor: EditorLike, jobs: Sequence[Job]) -> Iterator[JobResult]:
+    def work(self, editor: Editor, jobs: Sequence[Job]) -> Iterator[JobResult]:
         """See ``Engine``."""
         for job in jobs:
             yield self._run_job(editor, job)
 
-    def _run_job(self, editor: EditorLike, job: Job) -> JobResult:
+    def _run_job(self, editor: Editor, job: Job) -> JobResult:
         peak, start, scored = PeakMemory(self.scorer.device), time.perf_counter(), 0.0
         answers: Sequence[Answer] = ()
         notes: dict[str, Any] = {}

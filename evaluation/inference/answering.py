@@ -7,7 +7,7 @@ edits in shared batches, every row under its own edit; its texts are those of th
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING, NamedTuple, Protocol
+from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 
 from schemas.answers import Answer, GeneratedText
 from schemas.core.errors import UserError
@@ -15,8 +15,6 @@ from schemas.probes import GenerateProbe, Probe, ScoreProbe, instructed
 from schemas.text.thoughts import opening_mark, split_thought
 
 if TYPE_CHECKING:
-    from torch import nn
-
     from evaluation.inference.batching import TokenBudget
     from evaluation.inference.generation import Continuation, Sampling
     from evaluation.inference.passes import EditedProbes
@@ -71,8 +69,26 @@ def merge_answers(probes: Sequence[Probe], *some: Sequence[Answer]) -> list[Answ
     return [known[p.id] for p in probes]
 
 
-class Answerer(Protocol):
-    """What ``answer`` asks: a model, or anything else that scores and writes."""
+class Scorer(Protocol):
+    """A language model as engines, regimes, runs and checks ask it: it scores and writes.
+
+    Attributes:
+        name: Of the model.
+        revision: What tells its weights from others; part of a run's identity.
+        other_attention: How it computes attention, where that is not as usual; else empty.
+        device: Where it computes: memory is measured there.
+        has_chat: Whether probes can be asked in a chat template of the model's.
+        editable: What edits are put on: it is handed to ``Edit.on``.
+        weights: The module whose weights edits change; None where there is none (edits are stacked then).
+    """
+
+    name: str
+    revision: str
+    other_attention: str
+    device: str
+    has_chat: bool
+    editable: Any
+    weights: Any
 
     def score(self, probes: Sequence[ScoreProbe], *, rewrite: Rewrite = None, batch_tokens: int = 4096) -> list[Answer]:
         """Log-probabilities of targets, in the order of the probes."""
@@ -83,51 +99,17 @@ class Answerer(Protocol):
         ...
 
 
-class ModelScorer:
-    """A language model as engines, runs and checks ask it (``evaluation.engines.protocols.Scorer``).
+class ModelScorer(Scorer):
+    """A language model of this process.
 
     Args:
         lm: The model, asked as it stands at the moment: inside ``edit.on(lm)`` it is the edited one.
     """
 
     def __init__(self, lm: LM) -> None:
-        self.lm = lm
-
-    @property
-    def name(self) -> str:
-        """Name of the model."""
-        return self.lm.name
-
-    @property
-    def revision(self) -> str:
-        """What tells its weights from others."""
-        return self.lm.revision
-
-    @property
-    def other_attention(self) -> str:
-        """How it computes attention, where that is not as usual."""
-        return self.lm.other_attention
-
-    @property
-    def device(self) -> str:
-        """Where ids go."""
-        return str(self.lm.device)
-
-    @property
-    def has_chat(self) -> bool:
-        """Whether the model has a chat template."""
-        return self.lm.has_chat
-
-    @property
-    def editable(self) -> LM:
-        """What edits are put on: the model."""
-        return self.lm
-
-    @property
-    def weights(self) -> nn.Module:
-        """The module whose weights edits change."""
-        module: nn.Module = self.lm.model
-        return module
+        self.lm = self.editable = lm
+        self.name, self.revision, self.other_attention = lm.name, lm.revision, lm.other_attention
+        self.device, self.has_chat, self.weights = str(lm.device), lm.has_chat, lm.model
 
     def score(self, probes: Sequence[ScoreProbe], *, rewrite: Rewrite = None, batch_tokens: int = 4096) -> list[Answer]:
         """See ``evaluation.inference.scoring.score``."""
@@ -140,7 +122,7 @@ class ModelScorer:
         return write(self.lm, probes, rewrite=rewrite)
 
 
-def answer(scorer: Answerer, probes: Sequence[Probe], *, rewrite: Rewrite, batch_tokens: int = 4096) -> list[Answer]:
+def answer(scorer: Scorer, probes: Sequence[Probe], *, rewrite: Rewrite, batch_tokens: int = 4096) -> list[Answer]:
     """All probes asked of the model as it stands, in their order; the reference.
 
     Args:

@@ -8,9 +8,10 @@ from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
+from evaluation.editors.base import Editor
 from evaluation.edits.edit import own_answers
 from evaluation.engines.base import Engine, Job, JobResult
-from evaluation.engines.protocols import EditorLike, Scorer
+from evaluation.inference.answering import Scorer
 from evaluation.regimes.config import RegimeChoice
 from schemas.cases import AnyCase
 from schemas.core.ids import ID_LENGTH, canonical_json, content_id
@@ -49,7 +50,7 @@ class RegimeContext(NamedTuple):
     """
 
     cases: Sequence[AnyCase]
-    editor: EditorLike
+    editor: Editor
     engine: Engine
     scorer: Scorer
     folder: Path | None = None

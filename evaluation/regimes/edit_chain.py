@@ -7,9 +7,10 @@ from contextlib import ExitStack
 from functools import reduce
 from typing import Any, NamedTuple
 
+from evaluation.editors.base import Editor
 from evaluation.edits.delta_stack import ChangeNorm, DeltaStack, StackState
 from evaluation.edits.edit import WeightEdit
-from evaluation.engines.protocols import EditorLike, Scorer
+from evaluation.inference.answering import Scorer
 from evaluation.regimes.state_values import NotStorable
 
 
@@ -39,7 +40,7 @@ class EditChain:
         self._weights = None if scorer.weights is None else stack.enter_context(DeltaStack(scorer.weights))
         self.edits: list[Any] = []
 
-    def add(self, editor: EditorLike, request: Any) -> Any:
+    def add(self, editor: Editor, request: Any) -> Any:
         """Make one more edit and put it on; returns it."""
         edit = editor.edit_after([request], self.edits)
         if self._weights is not None and edit.deltas is not None:
@@ -72,7 +73,7 @@ class EditChain:
         edits = tuple(edit if isinstance(edit, WeightEdit) else None for edit in self.edits)
         return ChainState(self._weights.state(), edits)
 
-    def load(self, state: ChainState, editor: EditorLike, requests: Sequence[Any]) -> None:
+    def load(self, state: ChainState, editor: Editor, requests: Sequence[Any]) -> None:
         """Put a state on a model without edits.
 
         Args:

@@ -8,9 +8,8 @@ from pathlib import Path
 
 from curation.files.journal import Journal
 from evaluation.edits.delta_stack import ChangeNorm
-from evaluation.edits.edit import own_answers
+from evaluation.edits.edit import Edit, own_answers
 from evaluation.engines.base import Job
-from evaluation.engines.protocols import EditLike
 from evaluation.regimes.base import RegimeContext
 from evaluation.regimes.general_texts import general_probes
 from evaluation.regimes.state_values import tensors_in
@@ -136,7 +135,7 @@ class SequenceEntries:
 def described_state(
     after: int,
     norms: Sequence[ChangeNorm],
-    edits: Sequence[EditLike],
+    edits: Sequence[Edit],
     rewrite: Callable[[str], str],
     context: RegimeContext,
 ) -> StateEntry:

@@ -21,7 +21,7 @@ from safetensors.torch import save_file
 from torch import Tensor
 
 from curation.files.atomic import atomic_path
-from evaluation.engines.protocols import EditorLike
+from evaluation.editors.base import Editor
 from evaluation.regimes.edit_chain import ChainState, EditChain
 from evaluation.regimes.state_values import NotStorable, decode, encode
 from schemas.cases import AnyCase
@@ -109,7 +109,7 @@ class Snapshots:
         return sorted(((int(match[1]), path) for match, path in named), reverse=True)
 
     def resume(
-        self, chain: EditChain, editor: EditorLike, cases: Sequence[AnyCase], device: torch.device, *, most: int
+        self, chain: EditChain, editor: Editor, cases: Sequence[AnyCase], device: torch.device, *, most: int
     ) -> SequenceStep | None:
         """Put the newest valid state of at most so many edits on the model; None where there is none.
 

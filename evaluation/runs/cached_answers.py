@@ -14,7 +14,7 @@ from typing import Any
 from curation.files.atomic import write_json
 from curation.files.journal import Journal
 from curation.files.model_packages import cache_dir
-from evaluation.engines.protocols import Scorer
+from evaluation.inference.answering import Scorer
 from evaluation.runs.plan import COMPONENTS
 from evaluation.runs.results import OTHER_OUT, EditorFolder, EditorRun, Run
 from schemas.answers import Answer

@@ -16,9 +16,9 @@ from curation.files.artifact_cache import Cache
 from curation.files.local_models import names_a_file
 from curation.files.model_packages import cache_dir
 from evaluation.editors import EDITORS
+from evaluation.editors.base import Editor
 from evaluation.edits.edit import Edit, own_answers
 from evaluation.engines.base import Job, JobResult, plain, rewritten
-from evaluation.engines.protocols import EditorLike
 from evaluation.inference.answering import scored_probes, written_probes
 from evaluation.metrics.base import Metric
 from evaluation.metrics.text_level import CONTINUED, GO_ON
@@ -125,15 +125,15 @@ class EndpointEngine:
         self._session = session
         self._size = 10**9 if session.access.batch else _CHUNK
 
-    def expect(self, editors: Iterable[EditorLike]) -> None:
+    def expect(self, editors: Iterable[Editor]) -> None:
         """Nothing is to be prepared."""
 
-    def work(self, editor: EditorLike, jobs: Sequence[Job]) -> Iterator[JobResult]:
+    def work(self, editor: Editor, jobs: Sequence[Job]) -> Iterator[JobResult]:
         """See ``Engine``."""
         for start in range(0, len(jobs), self._size):
             yield from self._work_some(editor, jobs[start : start + self._size])
 
-    def _work_some(self, editor: EditorLike, jobs: Sequence[Job]) -> list[JobResult]:
+    def _work_some(self, editor: Editor, jobs: Sequence[Job]) -> list[JobResult]:
         """The edits of some cases, then all their texts at once."""
         begun = time.perf_counter()
         edits = [_try_edit(editor, job) for job in jobs]
@@ -186,7 +186,7 @@ class EndpointEngine:
         return answers_by_job, time.perf_counter() - begun
 
 
-def _try_edit(editor: EditorLike, job: Job) -> Edit | str:
+def _try_edit(editor: Editor, job: Job) -> Edit | str:
     """A case's edit, or what is wrong with it: one case's fault is that case's result, and the others go on."""
     try:
         return require_prompt_edit(editor.edit([job.case.request]), f"'{editor.name}'")  # type: ignore[arg-type]
@@ -286,7 +286,7 @@ class PromptOnlyModel:
 
 
 class EndpointModel:
-    """What a run asks of a model behind an endpoint (``evaluation.engines.protocols.Scorer``): its name and no weights.
+    """What a run asks of a model behind an endpoint (``inference.answering.Scorer``): its name and no weights.
 
     Texts are written by ``EndpointEngine``.
 

@@ -14,9 +14,8 @@ from curation.files.model_packages import cache_dir
 from evaluation.editors.presets import make_editor
 from evaluation.engines.base import Engine
 from evaluation.engines.fast import FastEngine
-from evaluation.engines.protocols import Scorer
 from evaluation.engines.simple import SimpleEngine
-from evaluation.inference.answering import ModelScorer
+from evaluation.inference.answering import ModelScorer, Scorer
 from evaluation.inference.batched_scoring import EditScorer
 from evaluation.inference.batching import TokenBudget, default_budget
 from evaluation.models.language_model import LM
@@ -64,11 +63,11 @@ def open_model(plan: Plan, lm: LM | None = None) -> Iterator[OpenModel]:
         return
     if config.engine.name == "ray" and lm is None:
         from evaluation.runs.distributed.ray_engine import RayEngine
-        from evaluation.runs.distributed.remote_model import RemoteScorer, remote_editor
+        from evaluation.runs.distributed.remote_model import remote_editor, remote_scorer
 
         with RayEngine(config, support=plan.support) as workers:
             held = workers.model()
-            scorer, make_far = RemoteScorer(held), partial(remote_editor, held.lm, cache)
+            scorer, make_far = remote_scorer(held), partial(remote_editor, held.lm, cache)
             answers = CachedAnswers.file_of(scorer, config.dtype)
             yield OpenModel(scorer, make_far, workers, answers, held.environment)
         return

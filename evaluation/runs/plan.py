@@ -10,9 +10,9 @@ from curation.case_sources.opening import ORDERS, choose, open_specificity, open
 from curation.case_sources.support import Support, open_support
 from curation.splits.contradictions import contradictions
 from curation.splits.split_file import Split
-from evaluation.editors.base import layers_of
+from evaluation.editors.base import Editor, layers_of
 from evaluation.editors.presets import check_options
-from evaluation.engines.protocols import EditorLike, Scorer
+from evaluation.inference.answering import Scorer
 from evaluation.metrics import METRICS
 from evaluation.metrics.base import Metric, Role, metric_of
 from evaluation.metrics.generation import Generation, SharedQuestions, load_metrics
@@ -181,13 +181,13 @@ def metrics_with_roles(roles: Iterable[Role], chosen: Sequence[Metric], generati
     return tuple(chosen_metrics)
 
 
-def plain_params(editor: EditorLike) -> dict[str, Any]:
+def plain_params(editor: Editor) -> dict[str, Any]:
     """An editor's options as JSON values, by name."""
     return editor.params.model_dump(mode="json") if isinstance(editor.params, Options) else dict(editor.params)
 
 
 def make_manifest(
-    editor: EditorLike,
+    editor: Editor,
     *,
     scorer: Scorer,
     dtype: str,

@@ -14,9 +14,9 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from curation.files.journal import Journal
+from evaluation.editors.base import Editor
 from evaluation.engines.base import REWRITTEN, JobResult, with_earlier
 from evaluation.engines.environment import environment
-from evaluation.engines.protocols import EditorLike
 from evaluation.models.loading import fixed_order
 from evaluation.regimes.base import Regime, RegimeContext, WorkUnit
 from evaluation.regimes.config import RegimeChoice
@@ -122,7 +122,7 @@ class RunRow(NamedTuple):
     name: str
     label: str
     regime: RegimeChoice
-    editor: EditorLike
+    editor: Editor
     manifest: RunManifest
     variant: Variant | None
     probes: Mapping[str, tuple[Probe, ...]]
@@ -284,9 +284,9 @@ class Runner:
             rows.append(RunRow(name, label, part, editor, manifest, variant, probes))
         return rows
 
-    def _made(self, label: str, choice: EditorChoice) -> EditorLike:
+    def _made(self, label: str, choice: EditorChoice) -> Editor:
         """A method, with the simplification of documents around it."""
-        editor: EditorLike = self.model.make(choice.name, choice.params)
+        editor: Editor = self.model.make(choice.name, choice.params)
         if choice.simplify is None:
             return editor
         documents = [case for case in self.cases if isinstance(case, DocumentCase)]

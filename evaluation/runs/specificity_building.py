@@ -18,7 +18,7 @@ from curation.loaders.reading import rows
 from curation.shipped.from_facts import PoolQuestion, pool_digest, pool_from_facts
 from curation.stats.estimates import Estimate
 from curation.stats.intervals import binomial_interval
-from evaluation.engines.protocols import Scorer
+from evaluation.inference.answering import Scorer
 from evaluation.metrics.generation import LABELS, PURPOSE, DocumentChoice, prompt_of
 from schemas.answers import TargetScore
 from schemas.core.errors import DataError, UserError

@@ -8,8 +8,8 @@ from dataclasses import dataclass, replace
 from typing import Any, NamedTuple
 
 from curation.files.artifact_cache import Cache
+from evaluation.editors.base import Editor
 from evaluation.edits.edit import NoEdit
-from evaluation.engines.protocols import EditorLike
 from evaluation.simplify.base import Simplifier
 from schemas.cases import DocumentCase
 from schemas.documents.document import Document, plain_words
@@ -100,7 +100,7 @@ class SimplifiedRequest:
         return self.prompt.replace("{}", self.subject.text)
 
 
-class SimplifiedEditor(EditorLike):
+class SimplifiedEditor(Editor):
     """Edits documents by the facts that they are simplified to; its name and options are those of the method.
 
     A document without facts is an edit that changes nothing, with the note ``facts: 0``.
@@ -112,8 +112,8 @@ class SimplifiedEditor(EditorLike):
     """
 
     def __init__(self, method: Any, simplifier: Simplifier, cache: Cache | None = None) -> None:
-        self.method, self.simplifier, self.cache = method, simplifier, cache
-        self.name, self.version, self.params = method.name, method.version, method.params
+        self.method, self.simplifier, self._cache = method, simplifier, cache
+        self.name, self.version, self.params = method.name, method.version, method.params  # type: ignore[misc]
         self._identity = simplifier.identity
         self._known: dict[str, tuple[SimplifiedFact, ...]] = {}
 
@@ -137,7 +137,7 @@ class SimplifiedEditor(EditorLike):
         """The document's statements: groups of as many facts as a method takes together keep pace and memory."""
         return sum(1 for statement in self.statements(request) if statement.target)
 
-    def wants_support(self, options: Mapping[str, Any]) -> bool:
+    def wants_support(self, options: Mapping[str, Any]) -> bool:  # type: ignore[override]
         """As the method."""
         return bool(self.method.wants_support(options))
 
@@ -152,13 +152,13 @@ class SimplifiedEditor(EditorLike):
             if statements is None:
                 statements = tuple(self.simplifier.simplify(document))
                 rows = [{"subject": f.subject, "prompt": f.prompt, "target": f.target} for f in statements]
-                if self.cache is not None:
-                    self.cache.save_json(KIND, _cache_key(self._identity, document), rows)
+                if self._cache is not None:
+                    self._cache.save_json(KIND, _cache_key(self._identity, document), rows)
             self._known[document.id] = statements
         return self._known[document.id]
 
     def _kept(self, document: Document) -> tuple[SimplifiedFact, ...] | None:
-        return None if self.cache is None else kept_statements(self.simplifier, document, self.cache)
+        return None if self._cache is None else kept_statements(self.simplifier, document, self._cache)
 
     def coverage(self, cases: Sequence[DocumentCase]) -> Coverage:
         """What the strategy leaves of these documents."""

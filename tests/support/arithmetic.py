@@ -12,8 +12,8 @@ from pathlib import Path
 from typing import Any
 
 from curation.splits.split_file import Split, make_split
+from evaluation.editors.base import Editor
 from evaluation.edits.edit import PlainPrompts
-from evaluation.engines.protocols import EditorLike
 from evaluation.runs.config import RunConfig
 from evaluation.runs.results import EditorFolder
 from schemas.answers import Answer, GeneratedText, NextTokens, TargetScore
@@ -161,7 +161,7 @@ class Strength(Options):
     fail: tuple[str, ...] = ()
 
 
-class ArithmeticEditor(EditorLike):
+class ArithmeticEditor(Editor):
     """Raises the new object by ``strength``, lowers Rome; fails on the subjects in ``fail``."""
 
     version = 1

@@ -17,9 +17,9 @@ from typing import TYPE_CHECKING, Any
 
 from curation.case_sources.support import Support
 from curation.files.journal import Journal
+from evaluation.editors.base import Editor
 from evaluation.engines.base import Job, JobResult
 from evaluation.engines.fast import GROUP
-from evaluation.engines.protocols import EditorLike
 from evaluation.runs.config import RunConfig
 from evaluation.runs.distributed.remote_model import RemoteModel, weightless
 from evaluation.runs.distributed.worker import Load, Worker, WorkerTask, load_model, shard_identity, unpack_result
@@ -123,10 +123,10 @@ class RayEngine:
             raise _other_model(self.config.model)
         return RemoteModel(self.lm, described.environment)
 
-    def expect(self, editors: Iterable[EditorLike]) -> None:
+    def expect(self, editors: Iterable[Editor]) -> None:
         """Workers score the unedited model where it falls to them, so nothing is kept beforehand."""
 
-    def work(self, editor: EditorLike, jobs: Sequence[Job]) -> Iterator[JobResult]:
+    def work(self, editor: Editor, jobs: Sequence[Job]) -> Iterator[JobResult]:
         """See ``Engine``; results come in the order in which workers finish."""
         import ray
 
@@ -222,7 +222,7 @@ class RayEngine:
         log.warning("a worker was lost; the next free one does its unfinished cases")
         return task._replace(jobs=tuple(job for job in task.jobs if job[0] not in finished), lost=task.lost + 1)
 
-    def _identity(self, editor: EditorLike) -> str:
+    def _identity(self, editor: Editor) -> str:
         assert self.lm is not None, "given, or asked for by ``model``"
         return shard_identity(
             editor,

@@ -6,13 +6,11 @@ layout, configuration and tokenizer; the first worker says the former two, the l
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from evaluation.engines.protocols import EditLike, EditorLike
+from evaluation.editors.base import Editor
 from evaluation.inference.answering import ModelScorer
-from schemas.core.errors import ModelError
 
 if TYPE_CHECKING:
     from curation.files.artifact_cache import Cache
@@ -45,66 +43,20 @@ class RemoteModel(NamedTuple):
     environment: dict[str, Any]
 
 
-class RemoteScorer(ModelScorer):
-    """A model's name, revision and device; it cannot be asked here.
-
-    Args:
-        model: What workers hold.
-    """
-
-    def __init__(self, model: RemoteModel) -> None:
-        super().__init__(model.lm)
-        self._device = str(model.environment["device"])
-
-    @property
-    def device(self) -> str:
-        """Where the workers compute."""
-        return self._device
+def remote_scorer(model: RemoteModel) -> ModelScorer:
+    """The model as a run knows it: name, revision, and the device of the workers. It cannot be asked here."""
+    scorer = ModelScorer(model.lm)
+    scorer.device = str(model.environment["device"])
+    return scorer
 
 
-class RemoteEditor(EditorLike):
-    """A method's options and identity; workers prepare it and make its edits.
-
-    Args:
-        editor: The method, set up for a model without weights.
-    """
-
-    def __init__(self, editor: Any) -> None:
-        self._editor = editor
-        self.name, self.version, self.params = editor.name, editor.version, editor.params
-
-    @property
-    def components(self) -> Any:
-        """See ``EditorLike``."""
-        return self._editor.components
-
-    def wants_support(self, options: Any) -> bool:
-        """See ``EditorLike``."""
-        return bool(self._editor.wants_support(options))
-
-    def wants_split(self, options: Any) -> bool:
-        """See ``EditorLike``."""
-        return bool(self._editor.wants_split(options))
-
-    def prepare(self, support: Sequence[Any]) -> None:
-        """Nothing: every worker prepares its own."""
-
-    def edit(self, requests: Sequence[Any]) -> EditLike:
-        """Never.
-
-        Raises:
-            ModelError: always.
-        """
-        raise ModelError("this process has no weights: workers make the edits", where=str(self.name))
-
-    edit_each = edit_after = edit  # type: ignore[assignment]
-
-
-def remote_editor(lm: LM, cache: Cache, name: str, params: dict[str, Any]) -> RemoteEditor:
-    """A method by name, with the options that it has for the model."""
+def remote_editor(lm: LM, cache: Cache, name: str, params: dict[str, Any]) -> Editor:
+    """A method's options and identity, set up for a model without weights; workers prepare it and make its edits."""
     from evaluation.editors.presets import make_editor
 
-    return RemoteEditor(make_editor(name, lm, cache, params))
+    editor = make_editor(name, lm, cache, params)
+    editor.prepare = lambda support: None  # type: ignore[method-assign]
+    return editor
 
 
 def weightless(description: ModelDescription, *, dtype: str) -> LM:

@@ -9,10 +9,10 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from curation.case_sources.support import Support
 from curation.files.journal import Journal
+from evaluation.editors.base import Editor
 from evaluation.engines.base import Job, JobResult
 from evaluation.engines.environment import environment
 from evaluation.engines.fast import FastEngine
-from evaluation.engines.protocols import EditorLike
 from evaluation.models.loading import fix_order
 from evaluation.runs.config import RunConfig
 from evaluation.runs.distributed.remote_model import ModelDescription
@@ -48,7 +48,7 @@ def load_model(config: RunConfig) -> LM:
     return LM.load(config.model, device=device, dtype=config.dtype, attention=config.attention, layout=config.layout)
 
 
-def shard_identity(editor: EditorLike, *, revision: str, dtype: str, support: Support, attention: str = "") -> str:
+def shard_identity(editor: Editor, *, revision: str, dtype: str, support: Support, attention: str = "") -> str:
     """What a finished case in a shard depends on beside the case itself: model, method, options, support.
 
     A folder may have been used with another model or another version of a method; its shards are not taken then.

@@ -13,13 +13,13 @@ import torch
 
 from curation.files.artifact_cache import Cache
 from curation.splits.split_file import Split, make_split
+from evaluation.editors.base import Editor
 from evaluation.editors.presets import make_editor
 from evaluation.edits.edit import PlainPrompts
 from evaluation.engines import fast as fast_engine
 from evaluation.engines import simple as simple_engine
 from evaluation.engines.base import Job, prompt_as_read
 from evaluation.engines.fast import FastEngine
-from evaluation.engines.protocols import EditorLike
 from evaluation.engines.simple import SimpleEngine
 from evaluation.inference.answering import ModelScorer
 from evaluation.inference.batched_scoring import EditScorer
@@ -89,7 +89,7 @@ def test_fast_equals_simple(kind: str, tmp_path: Path) -> None:
     assert not any(m._forward_hooks or m._forward_pre_hooks for m in lm.model.modules())
 
 
-class Moody(EditorLike):
+class Moody(Editor):
     """A method that some cases make fail, at editing or at scoring."""
 
     name, version, params, components = "moody", 1, {}, {}

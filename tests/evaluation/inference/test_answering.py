@@ -11,10 +11,10 @@ import torch
 
 from curation.files.journal import Journal
 from curation.splits.split_file import Split, make_split
+from evaluation.editors.base import Editor
 from evaluation.edits.edit import NoEdit, PlainPrompts, PromptEdit, WeightEdit
 from evaluation.edits.weight_deltas import DenseDelta, LowRankDelta
 from evaluation.engines.fast import FastEngine
-from evaluation.engines.protocols import EditorLike
 from evaluation.engines.simple import SimpleEngine
 from evaluation.inference.answering import ModelScorer, answer, model_input, write
 from evaluation.inference.generation import writing_budget
@@ -57,7 +57,7 @@ class _Lonely(PlainPrompts):
         self.rewrite = edit.rewrite  # type: ignore[method-assign]
 
 
-class Mixed(EditorLike):
+class Mixed(Editor):
     """Low-rank, dense, in the prompt, not sharing, or failing: what it does depends on the subject."""
 
     version, components = 1, {}

@@ -13,9 +13,9 @@ import torch
 from curation.case_sources.opening import choose
 from curation.files.artifact_cache import Cache
 from curation.splits.split_file import make_split
+from evaluation.editors.base import Editor
 from evaluation.editors.presets import make_editor
 from evaluation.engines.fast import FastEngine
-from evaluation.engines.protocols import EditorLike
 from evaluation.engines.simple import SimpleEngine
 from evaluation.inference.answering import ModelScorer
 from evaluation.inference.scoring import score
@@ -197,7 +197,7 @@ def test_longer_sequences_keep_what_shorter_ones_have(tmp_path: Path) -> None:
     assert {(r.position, r.after) for r in second.folder.units().values()} >= {(n, 5) for n in range(1, 6)}
 
 
-class Weak(EditorLike):
+class Weak(Editor):
     """A method that cannot edit France."""
 
     name, version, params, components = "weak", 1, {}, {}

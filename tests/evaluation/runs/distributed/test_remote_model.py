@@ -17,16 +17,14 @@ from evaluation.runs.config import RunConfig
 from evaluation.runs.distributed.ray_engine import RayEngine
 from evaluation.runs.distributed.remote_model import (
     ModelDescription,
-    RemoteEditor,
     RemoteModel,
-    RemoteScorer,
     remote_editor,
+    remote_scorer,
     weightless,
 )
 from evaluation.runs.distributed.worker import Worker, shard_identity
 from evaluation.runs.plan import plain_params
 from evaluation.runs.runner import execute
-from schemas.core.errors import ModelError
 from tests.contracts.test_editors import editor
 from tests.evaluation.engines.test_fast import OPTIONS
 from tests.support import ROOT
@@ -74,16 +72,14 @@ def test_a_method_has_the_same_identity_with_and_without_weights(method: str, fo
         weightless(description(folder), dtype="float32"), Cache(tmp_path / "far"), method, plain_params(made)
     )
     revision = {"revision": whole.revision, "dtype": "float32", "support": Support()}
-    assert isinstance(far, RemoteEditor) and shard_identity(far, **revision) == shard_identity(made, **revision)
-    far.prepare(())
-    with pytest.raises(ModelError, match="workers make the edits"):
-        far.edit_each([])
+    assert shard_identity(far, **revision) == shard_identity(made, **revision)
+    far.prepare(())  # workers do
 
 
 def test_a_workers_device_is_what_the_run_records(folder: Path) -> None:
     told = description(folder)
     told = told._replace(environment={**told.environment, "device": "cuda:0"})
-    scorer = RemoteScorer(RemoteModel(weightless(told, dtype="float32"), told.environment))
+    scorer = remote_scorer(RemoteModel(weightless(told, dtype="float32"), told.environment))
     assert (scorer.device, scorer.name, scorer.revision) == ("cuda:0", told.name, told.revision)
 
 
