@@ -7,7 +7,7 @@ there. A prompt whose key lies within an item's radius is sent to that item; all
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import Literal, NamedTuple
+from typing import NamedTuple
 
 import torch
 from torch import Tensor
@@ -19,8 +19,6 @@ MARGIN = 1e-5
 
 SAME = 1e-4
 """Part of a key's norm within which another key is the same prompt's, read in another batch."""
-
-Expand = Literal["coverage", "moving_average"]
 
 
 class Placement(NamedTuple):
@@ -89,7 +87,6 @@ def with_key(
     *,
     weight: str,
     eps: float,
-    expand: Expand = "coverage",
 ) -> tuple[Codebook, Placement]:
     """The codebook after a new edit, by the published rules; its value is still to be learnt.
 
@@ -104,7 +101,6 @@ def with_key(
         start: Value of a new item before it is learnt, [out].
         weight: Name of the module's weight parameter.
         eps: Radius of a new item.
-        expand: How an item grows: by its radius, or its key also moves half of the way.
     """
     if book is None or not len(book.keys):
         radii = torch.full((1,), eps, device=key.device)
@@ -115,7 +111,7 @@ def with_key(
     if gap > eps + radius:
         return _added(book, key, label, start, book.radii, eps)
     if book.labels[item] == label:
-        return _grown(book, item, key, gap, expand), Placement(item, False)
+        return _grown(book, item, gap), Placement(item, False)
     if gap <= SAME * float(key.norm()):
         values, labels = book.values.clone(), list(book.labels)
         values[item], labels[item] = start, label
@@ -125,16 +121,13 @@ def with_key(
     return _added(book, key, label, start, radii, gap / 2)
 
 
-def _grown(book: Codebook, item: int, key: Tensor, gap: float, expand: Expand) -> Codebook:
+def _grown(book: Codebook, item: int, gap: float) -> Codebook:
     """The codebook with an item that reaches a key at this distance."""
     if gap <= float(book.radii[item]):
         return book
-    keys, radii = book.keys, book.radii.clone()
+    radii = book.radii.clone()
     radii[item] = gap
-    if expand == "moving_average":
-        keys = keys.clone()
-        keys[item] = (keys[item] + key) / 2
-    return replace(book, keys=keys, radii=radii)
+    return replace(book, radii=radii)
 
 
 def _added(

@@ -1,7 +1,7 @@
 """Changes of one module's output that a gate switches on, row by row: by each row's own prompt, never by its batch.
 
 A gate reads the tokens of a row's prompt, so whoever runs a pass tells where prompts end (``tell_prompts``). What it
-decided holds for the row: passes that go on from a cache of keys and values are given it again (``PromptRows.after``).
+decided holds for the row, also in passes that go on from a cache of keys and values (``PromptRows.decisions``).
 """
 
 from __future__ import annotations
@@ -30,18 +30,14 @@ class PromptRows:
         decisions: By gate the number of the item that every row is sent to, [rows]; -1: none.
     """
 
-    def __init__(self, lengths: Tensor | None, decisions: dict[Hashable, Tensor] | None = None) -> None:
-        self.lengths, self.decisions = lengths, decisions or {}
+    def __init__(self, lengths: Tensor | None) -> None:
+        self.lengths = lengths
+        self.decisions: dict[Hashable, Tensor] = {}
 
     @classmethod
     def of(cls, lengths: Sequence[int], device: torch.device) -> PromptRows:
         """Prompts of these lengths, each at least one token."""
         return cls(send(list(lengths), device))
-
-    def after(self, rows: Tensor | None = None) -> PromptRows:
-        """The same in passes that continue rows, all or some of them (as indices; one may come more than once)."""
-        kept = {gate: d if rows is None else d[rows.to(d.device)] for gate, d in self.decisions.items()}
-        return PromptRows(None, kept)
 
 
 class RoutedDelta(ABC):

@@ -106,9 +106,7 @@ class LayerInput(NamedTuple):
 
 
 @torch.no_grad()
-def run_until(
-    lm: LM, layer: int, ids: Tensor, mask: Tensor, *, after: Prefix | None = None, places: Tensor | None = None
-) -> LayerInput:
+def run_until(lm: LM, layer: int, ids: Tensor, mask: Tensor, *, after: Prefix | None = None) -> LayerInput:
     """Run rows up to a block, which itself does not run any more.
 
     Args:
@@ -117,15 +115,12 @@ def run_until(
         ids: Padded token ids, [rows, positions].
         mask: Their attention mask.
         after: Beginnings that the rows continue.
-        places: Position ids, where they are not simply counted (rows without ``after``).
     """
     returned: list[int] = []
     handle = lm.block(0).register_forward_hook(lambda *a: returned.append(members(a[2]))) if layer else None
     more: dict[str, Any] = {"attention_mask": mask, "use_cache": False}
     if after is not None:
         more = after.arguments(mask, limit=lm.limit)
-    elif places is not None:
-        more["position_ids"] = places
     try:
         with stopping_before(lm.block(layer)) as seen:
             lm.module(lm.layout.base)(input_ids=ids, **more)
@@ -136,11 +131,10 @@ def run_until(
 
 
 @contextmanager
-def resume_at(lm: LM, layer_input: LayerInput, hidden: Tensor | None = None) -> Iterator[None]:
-    """Passes inside the block start at the input's layer, with its hidden states or with ``hidden`` in their place."""
+def resume_at(lm: LM, layer_input: LayerInput) -> Iterator[None]:
+    """Passes inside the block start at the input's layer, with its hidden states."""
     blocks = [lm.block(i) for i in range(layer_input.layer)]
-    state = layer_input.hidden if hidden is None else hidden
-    with passing_over(blocks, lm.block(layer_input.layer), state, tuples=layer_input.tuples):
+    with passing_over(blocks, lm.block(layer_input.layer), layer_input.hidden, tuples=layer_input.tuples):
         yield
 
 
@@ -152,7 +146,6 @@ def logits_at(
     positions: Sequence[int] | Tensor,
     *,
     after: Prefix | None = None,
-    depths: Tensor | None = None,
 ) -> Tensor:
     """Logits after the given positions, float32 [scored positions, vocabulary]; the head runs at these only.
 
@@ -163,13 +156,10 @@ def logits_at(
         rows: Row of each scored position.
         positions: Position in that row.
         after: Stored prefixes that the rows continue; ids, mask and positions then count from their ends.
-        depths: Position ids, if they are not simply counted (rows without ``after``).
     """
     more: dict[str, Any] = {"attention_mask": mask, "use_cache": False}
     if after is not None:
         more = after.arguments(mask, limit=lm.limit)
-    elif depths is not None:
-        more["position_ids"] = depths
     plain = lm.layout.plain_head
     out = (lm.module(lm.layout.base) if plain else lm.model)(input_ids=ids, **more)
     values: Tensor = out.last_hidden_state if plain else out.logits

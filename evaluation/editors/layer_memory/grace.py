@@ -13,7 +13,7 @@ from evaluation.editors.base import check_requests
 from evaluation.editors.layer_memory.base import LayerMemoryEditor, MemoryLayer
 from evaluation.editors.layer_memory.value_training import LearntValue, PromptEnd, learn_values, read_ends
 from evaluation.editors.target_texts import TargetText, fact_texts
-from evaluation.edits.codebook import Codebook, Expand, with_key, with_value
+from evaluation.edits.codebook import Codebook, with_key, with_value
 from evaluation.edits.edit import CarryingEdit, Edit, carried_by
 from schemas.core.ids import seed
 from schemas.facts import Fact
@@ -37,15 +37,12 @@ class Grace(LayerMemoryEditor):
 
         Attributes:
             eps: Radius of a new key (Euclidean, in units of what the layer reads).
-            expand: How a radius grows where two edits agree: ``coverage`` reaches the new key; ``moving_average`` also
-                moves the old key half of the way.
             steps: Updates of a value. ``lr``: Adam's learning rate.
             start: Where a value begins: ``cold``, drawn between 0 and 1; ``warm``, at the layer's own output.
             seed: Of the cold start.
         """
 
         eps: float = Field(default=1.0, gt=0)
-        expand: Expand = "coverage"
         steps: int = Field(default=100, ge=1)
         lr: float = Field(default=1.0, gt=0)
         start: Literal["cold", "warm"] = "cold"
@@ -97,7 +94,7 @@ class Grace(LayerMemoryEditor):
         losses, new = [], 0
         for one, end, value in zip(lines, ends, values, strict=True):
             label = one.goals
-            book, place = with_key(book, end.key, label, value.value, weight=weight, eps=p.eps, expand=p.expand)
+            book, place = with_key(book, end.key, label, value.value, weight=weight, eps=p.eps)
             if not place.new:
                 begin = book.values[place.item]
                 (value,) = learn_values(self.lm, p.layer, self.module, [one], [begin], steps=p.steps, lr=p.lr)

@@ -42,11 +42,6 @@ def test_a_second_key(second: Tensor, label: int, radii: list[float], items: int
     assert torch.equal(book.keys[0], at(0, 0))
 
 
-def test_a_moving_average_moves_the_key_half_of_the_way() -> None:
-    book, _ = entered((at(0, 0), 0), (at(1.6, 0), 0), expand="moving_average")
-    assert book.keys.tolist() == [[pytest.approx(0.8), 0]] and book.radii.tolist() == [pytest.approx(1.6)]
-
-
 def test_the_same_prompt_with_another_object_takes_the_item_over() -> None:
     """The published halves of no distance would leave both items without a reach: a fact could be edited once only."""
     key = torch.randn(5, generator=torch.Generator().manual_seed(0))

@@ -289,9 +289,3 @@ def test_wrong_places_are_refused_before_anything_is_put_on() -> None:
         with pytest.raises(UserError, match="no weight|the change is"), applied(lm.model, [book, delta]):
             pass
         assert not is_routed(lm.model)
-
-
-def test_decisions_follow_their_rows() -> None:
-    rows = PromptRows(torch.tensor([2, 3, 4]), {"gate": torch.tensor([0, -1, 5])})
-    assert rows.after().lengths is None and rows.after().decisions["gate"].tolist() == [0, -1, 5]
-    assert rows.after(torch.tensor([2, 2, 0])).decisions["gate"].tolist() == [5, 5, 0]
