@@ -151,19 +151,12 @@ def write(lm: LM, probes: Sequence[GenerateProbe], *, rewrite: Rewrite = None) -
     Raises:
         UserError: a probe demands a chat template that the model has not.
     """
-    from evaluation.inference.generation import PromptToContinue, generate
+    from evaluation.inference.passes import EditedProbes
 
     by_id: dict[str, Answer] = {}
     for probe in probes:
-        if probe.id in by_id:
-            continue
-        ready = model_input(lm, probe, rewrite)
-        if (error := _unwritable(lm, ready)) is not None:
-            by_id[probe.id] = Answer(probe=probe.id, error=error)
-            continue
-        prompt = PromptToContinue(ready.text, seed=probe.seed, opened=_opened(probe, ready))
-        (got,) = generate(lm, [prompt], sampling=_sampling(probe), special=not ready.chat)
-        by_id[probe.id] = _answer(probe, got, ready)
+        if probe.id not in by_id:
+            ((by_id[probe.id],),) = write_each(lm, [EditedProbes((), rewrite, [probe])])
     return [by_id[p.id] for p in probes]
 
 
