@@ -166,7 +166,7 @@ def shipped_split(name: str) -> Split:
 
     Example:
         >>> shipped_split("open:dev").name, len(shipped_split("open").cases)
-        ('open-dev', 404)
+        ('open-dev', 419)
     """
     if name not in SPLITS:
         raise UserError(f"no split '{name}' comes with the program", allowed=SHIPPED_NAMES)

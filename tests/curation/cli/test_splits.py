@@ -51,7 +51,7 @@ def test_split_add_freeze_export(tmp_path: Path, store: Path) -> None:
 
 def test_the_open_split_by_name(tmp_path: Path, store: Path) -> None:
     out = tmp_path / "dev.json"
-    assert "of open-dev@1.0.0" in invoke("split", "export", "open:dev", out, "--format", "scedit-cf")
+    assert "of open-dev@1.1.0" in invoke("split", "export", "open:dev", out, "--format", "scedit-cf")
     assert len(json.loads(out.read_text(encoding="utf-8"))) == len(
         [case for case in shipped_split("open:dev").cases if case.fact.change == "counterfactual"]
     )
