@@ -102,7 +102,7 @@ class Client:
 
     @property
     def held_up(self) -> str:
-        """What its calls wait for besides replies, in words: a pause that the endpoint asked for, its batches."""
+        """What its calls wait for besides replies: a pause that the endpoint asked for, its batches."""
         if isinstance(self._wire, BatchTransport):
             return self._wire.status
         seconds = self._wire.pause if isinstance(self._wire, LiveTransport) else 0.0

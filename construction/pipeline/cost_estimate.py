@@ -45,7 +45,7 @@ class ConstructionEstimate(Frozen):
         advice: What to do about a missing price, or to check about an old one.
         budget: What the limits mean for this work; empty where there is none or it is kept easily.
         earlier: What stands in the store for the same facts, by another model, prompt or number.
-        answers: Requests of the whole work, those on record among them.
+        answers: Requests of the whole work, cached ones among them.
     """
 
     facts: int

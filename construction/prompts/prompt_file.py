@@ -62,8 +62,9 @@ class WriterPrompt(ProfilePrompt):
         refuse_unknown_places(texts, TASKS[self.task])
         if self.shape not in SHAPES[self.task]:
             raise ValueError(f"a {self.task} prompt has no shape '{self.shape}'")
-        if self.again is not None and (self.task != "scripts" or places(self.again) != {"reason"}):
-            raise ValueError("again belongs to a scripts prompt and has the placeholder {reason} and no other")
+        if self.again is not None and (self.shape != "scripts" or places(self.again) != {"reason"}):
+            what = "a scripts prompt of the shape 'scripts'"
+            raise ValueError(f"again belongs to {what} and has the placeholder {{reason}} and no other")
         if "{new}" in (self.user_unedited or ""):
             raise ValueError("user_unedited is for facts without a new object and cannot name {new}")
         if "{new}" in self.user and self.user_unedited is None:

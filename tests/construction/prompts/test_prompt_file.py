@@ -35,6 +35,7 @@ def test_every_reply_of_every_profile_is_limited(task):
         ("scripts", {"again": "Write another one."}, "placeholder {reason}"),
         ("scripts", {"again": "Not {new}: {reason}"}, "placeholder {reason} and no other"),
         ("questions", {"again": "No: {reason}"}, "belongs to a scripts prompt"),
+        ("scripts", {"again": "No: {reason}", "shape": "object_last"}, "of the shape 'scripts'"),
         ("questions", {"shape": "scripts"}, "no shape 'scripts'"),
         ("scripts", {"shape": "why_list"}, "no shape 'why_list'"),
         ("questions", {"candidates": 0}, "candidates"),
