@@ -14,9 +14,7 @@ from evaluation.engines.base import REWRITTEN, prompt_as_read
 from evaluation.judge.inputs import OpenAnswerSource, open_answers
 from evaluation.metrics.base import Metric
 from evaluation.metrics.event_answers import EventLetterLocality, EventOpenLocality, RatedAnswer
-from evaluation.metrics.events import (
-    EventChoiceLocality,
-    EventFactLocality,
+from evaluation.metrics.event_questions import (
     choice_probes,
     fact_probe,
     letter_probe,
@@ -24,6 +22,7 @@ from evaluation.metrics.events import (
     says_unknown,
     short_answer,
 )
+from evaluation.metrics.events import EventChoiceLocality, EventFactLocality
 from evaluation.metrics.generation import EventChoice, Generation
 from evaluation.runs.frame import Scores, finished_cases
 from evaluation.runs.results import Run

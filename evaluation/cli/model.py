@@ -32,6 +32,7 @@ if TYPE_CHECKING:
     from curation.case_sources.support import Support
     from curation.splits.split_file import Split
     from evaluation.checks.model_compatibility import Diagnosis
+    from evaluation.runs.config import RunConfig
     from evaluation.tuning.search import SearchResult
 
 
@@ -284,30 +285,17 @@ def tune(
     program and share nothing with the first --heldout split (mini if none is named).
     """
     from curation.case_sources.opening import open_named_split
-    from curation.case_sources.support import refuse_reserved
-    from evaluation.editors.presets import check_options
     from evaluation.models.language_model import LM
-    from evaluation.models.loading import model_depth
-    from evaluation.runs.config import RunConfig
     from evaluation.runs.progress import Progress
-    from evaluation.tuning.search import refuse_evaluated, search, snippet
-    from schemas.core.config import override
+    from evaluation.tuning.search import search, snippet
 
-    constants = override({}, settings)
-    for method in editors:
-        check_options(method, model, constants, where=f"--set for '{method}'", depth=model_depth(model))
+    constants = _checked_options(editors, model, settings)
     evaluated = [open_named_split(name) for name in heldout]
-    dev = development
-    split = _shipped_cases(evaluated) if dev == "shipped" else open_named_split(dev, store, allowed=_DEVELOPMENT)
-    refuse_reserved(split.all_cases, where=f"--split {dev}")
-    refuse_evaluated(split, evaluated)
+    split = _development_cases(development, store, evaluated)
     names = tuple(name.strip() for name in objective.split(",") if name.strip())
     least = _subject_to(subject_to)
-    data: dict[str, Any] = {"model": model, "device": device, "dtype": dtype, "editors": list(editors)}
-    data |= {"metrics": tuple(dict.fromkeys((*names, *least))), "out": str(out)}
-    data |= {"split": {"file": str(_save_split(split, out))}}
-    data |= {} if specificity is None else {"specificity": {"file": str(specificity)}}
-    config = validate(RunConfig, data, where="tune")
+    run = {"model": model, "device": device, "dtype": dtype, "editors": editors, "metrics": (*names, *least)}
+    config = _tuning_config(split, specificity, out, run)
     lm = LM.load(model, device=device, dtype=dtype)
     for method in editors:
         result = search(
@@ -330,6 +318,22 @@ def tune(
         click.echo("No evaluation split was named (--heldout): nothing was checked for shared facts.")
 
 
+def _checked_options(editors: tuple[str, ...], model: str, settings: tuple[str, ...]) -> dict[str, Any]:
+    """Options of ``--set``, which each of these methods has.
+
+    Raises:
+        UserError: one does not know an option or its value.
+    """
+    from evaluation.editors.presets import check_options
+    from evaluation.models.loading import model_depth
+    from schemas.core.config import override
+
+    options = override({}, settings)
+    for method in editors:
+        check_options(method, model, options, where=f"--set for '{method}'", depth=model_depth(model))
+    return options
+
+
 def _subject_to(words: tuple[str, ...]) -> dict[str, float]:
     """Shares that metrics must reach, by name.
 
@@ -350,13 +354,30 @@ def _subject_to(words: tuple[str, ...]) -> dict[str, float]:
     return least
 
 
-def _shipped_cases(evaluated: list[Split]) -> Split:
-    from curation.case_sources.support import SupportChoice, open_support
+def _development_cases(name: str, store: Path | None, evaluated: list[Split]) -> Split:
+    from curation.case_sources.opening import open_named_split
+    from curation.case_sources.support import SupportChoice, open_support, refuse_reserved
     from curation.shipped import mini_split
     from curation.splits.split_file import make_split
+    from evaluation.tuning.search import refuse_evaluated
 
-    free = open_support(SupportChoice(name="shipped"), evaluated[0] if evaluated else mini_split())
-    return make_split("shipped", free.cases)
+    if name == "shipped":
+        free = open_support(SupportChoice(name="shipped"), evaluated[0] if evaluated else mini_split())
+        split = make_split("shipped", free.cases)
+    else:
+        split = open_named_split(name, store, allowed=_DEVELOPMENT)
+    refuse_reserved(split.all_cases, where=f"--split {name}")
+    refuse_evaluated(split, evaluated)
+    return split
+
+
+def _tuning_config(split: Split, specificity: Path | None, out: Path, run: dict[str, Any]) -> RunConfig:
+    from evaluation.runs.config import RunConfig
+
+    run = {**run, "metrics": tuple(dict.fromkeys(run["metrics"])), "out": str(out)}
+    if specificity is not None:
+        run["specificity"] = {"file": str(specificity)}
+    return validate(RunConfig, {**run, "split": {"file": str(_save_split(split, out))}}, where="tune")
 
 
 def _save_split(split: Split, out: Path) -> Path:

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
-from evaluation.metrics.events import open_probe
+from evaluation.metrics.event_questions import open_probe
 from evaluation.metrics.generation import EventChoice, Generation
 from evaluation.metrics.script_parser import declines
 from evaluation.runs.generated_scripts import generation_of, scripts_of_run, store_scripts, written_by

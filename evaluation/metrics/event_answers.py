@@ -13,14 +13,13 @@ from typing import ClassVar
 from pydantic import Field
 
 from evaluation.metrics.base import Answers, row
+from evaluation.metrics.event_questions import letter_probe, open_probe
 from evaluation.metrics.events import (
     EventMetric,
     Question,
     QuestionMetric,
     WholeEventMetric,
     all_in_scope,
-    letter_probe,
-    open_probe,
     tendencies_in_scope,
     tendencies_out_of_scope,
 )

@@ -267,7 +267,7 @@ def completed(*words: str, incomplete: str = "", shell: str = "bash_complete") -
         ([], "", [w for w in scedit.commands.COMMANDS if " " not in w]),
         ([], "st", ["store"]),
         (["store"], "d", ["dedup", "dump"]),
-        (["model", "covariance"], "", ["compute", "pack", "load", "show"]),
+        (["model", "covariance"], "", ["compute", "load", "show"]),
         (["store", "dedup"], "--sim", ["--similarity"]),
         (["store", "stats"], "--js", ["--json"]),
         ([], "zzz", []),

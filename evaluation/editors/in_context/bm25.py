@@ -19,7 +19,7 @@ from evaluation.editors.in_context.retrieval import (
     statement,
 )
 from evaluation.edits.edit import Edit
-from evaluation.metrics.events import question_of
+from evaluation.metrics.event_questions import question_of
 from schemas.cases import Case, EditRequest
 from schemas.core.config import Options
 from schemas.core.errors import UserError

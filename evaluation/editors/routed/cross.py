@@ -13,7 +13,7 @@ from evaluation.editors.in_context.retrieval import Vectors
 from evaluation.editors.routed.base import Router
 from evaluation.editors.routed.pairs import EventMemory
 from evaluation.edits.routing import Route, best_route
-from evaluation.metrics.events import question_of
+from evaluation.metrics.event_questions import question_of
 
 MAX_TOKENS = 160  # of question and event together, as published
 _PAIRS = 64  # of a forward pass without gradients

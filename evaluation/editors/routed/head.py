@@ -12,7 +12,7 @@ from evaluation.editors.in_context.retrieval import Vectors
 from evaluation.editors.routed.base import Router
 from evaluation.editors.routed.pairs import BUCKETS, MEASURES, EventMemory, Pairs
 from evaluation.edits.routing import Route, best_route
-from evaluation.metrics.events import question_of
+from evaluation.metrics.event_questions import question_of
 
 
 class PairTensors(NamedTuple):

@@ -14,7 +14,7 @@ from curation.similarity.texts import words
 from evaluation.editors.in_context.retrieval import Tfidf
 from evaluation.editors.routed.base import Router, RoutingEditor
 from evaluation.edits.routing import Route
-from evaluation.metrics.events import has_options, question_of
+from evaluation.metrics.event_questions import has_options, question_of
 from schemas.cases import EventCase
 from schemas.core.errors import UserError
 

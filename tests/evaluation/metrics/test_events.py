@@ -14,6 +14,17 @@ from evaluation.metrics.event_answers import (
     WrittenLocality,
     letter_of,
 )
+from evaluation.metrics.event_questions import (
+    choice_probes,
+    chosen_option,
+    fact_probe,
+    fold_answer,
+    is_right,
+    is_same,
+    letter_probe,
+    question_of,
+    says_unknown,
+)
 from evaluation.metrics.events import (
     EventAllWhole,
     EventBackground,
@@ -31,15 +42,6 @@ from evaluation.metrics.events import (
     EventUnknown,
     QuestionMetric,
     WholeEventMetric,
-    choice_probes,
-    chosen_option,
-    fact_probe,
-    fold_answer,
-    is_right,
-    is_same,
-    letter_probe,
-    question_of,
-    says_unknown,
 )
 from evaluation.metrics.generation import EventChoice, Generation
 from evaluation.models.language_model import LM

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence
 
-from evaluation.metrics.events import choice_probes, fact_probe, open_probe
+from evaluation.metrics.event_questions import choice_probes, fact_probe, open_probe
 from evaluation.metrics.generation import EventChoice
 from schemas.answers import Answer, GeneratedText, TargetScore
 from schemas.events.questions import LETTERS, FactQuestion, TendencyQuestion

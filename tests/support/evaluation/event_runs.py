@@ -9,7 +9,8 @@ from typing import Any
 
 from curation.splits.split_file import make_split
 from evaluation.engines.base import rewritten
-from evaluation.metrics.events import EventAllWhole, Question, open_probe
+from evaluation.metrics.event_questions import open_probe
+from evaluation.metrics.events import EventAllWhole, Question
 from evaluation.metrics.generation import EventChoice
 from evaluation.runs.results import EditorRun, Run
 from schemas.answers import Answer

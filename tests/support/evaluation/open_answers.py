@@ -9,7 +9,7 @@ from types import SimpleNamespace
 from typing import Any
 
 from curation.splits.split_file import make_split
-from evaluation.metrics.events import open_probe
+from evaluation.metrics.event_questions import open_probe
 from evaluation.metrics.generation import EventChoice
 from evaluation.runs.results import EditorRun, Run
 from schemas.answers import Answer, GeneratedText

@@ -12,7 +12,7 @@ from evaluation.engines.base import Job
 from evaluation.engines.fast import FastEngine
 from evaluation.engines.simple import SimpleEngine
 from evaluation.inference.answering import ModelScorer
-from evaluation.metrics.events import choice_probes, chosen_option, fact_probe
+from evaluation.metrics.event_questions import choice_probes, chosen_option, fact_probe
 from evaluation.metrics.generation import EventChoice
 from evaluation.regimes.base import RegimeContext
 from evaluation.regimes.config import RegimeChoice

@@ -10,7 +10,7 @@ import pytest
 from curation.files.artifact_cache import Cache
 from evaluation.editors.in_context.retrieval import Bm25
 from evaluation.editors.presets import make_editor
-from evaluation.metrics.events import choice_probes, fact_probe
+from evaluation.metrics.event_questions import choice_probes, fact_probe
 from evaluation.metrics.generation import EventChoice
 from evaluation.models.language_model import LM
 from schemas.cases import Case
