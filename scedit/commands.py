@@ -137,7 +137,6 @@ COMMANDS: dict[str, Command | Group] = {
     "results table": Command(
         "evaluation.cli.results:table", "Write all answers, scores and figures as Parquet tables."
     ),
-    "results inspect-log": Command("evaluation.cli.results:inspect_log", "Write runs as eval logs that Inspect reads."),
     "results push": Command("evaluation.cli.results:push_results", "Send the tables of runs to a hub."),
     "results view": Command("evaluation.cli.results:view", "Write one page to look through all written answers."),
     "results reproduce": Command("evaluation.cli.reproduce:reproduce", "Compare runs with published tables."),

@@ -35,7 +35,6 @@ if TYPE_CHECKING:
     from construction.llm.connection import Access
     from evaluation.judge.inputs import JudgeInput
     from evaluation.judge.judging import JudgeOptions, JudgeProgress, JudgeResult
-    from evaluation.judge.ratings import Estimator
     from schemas.generated_scripts import GeneratedScript
 
 
@@ -43,8 +42,6 @@ _FILE = click.Path(path_type=Path)
 _ASPECTS = ("executability", "coherence", "consistency", "completeness")
 _RUBRICS = ("script", "tendency", "consistency")
 _PROFILE = "Wording: paper, evidence (quotes first) or embedded. Default: embedded for the embedded model, else paper."
-_ESTIMATOR = "A judge's score: its integer rating, or weighted by its log-probabilities where it gives them."
-_QUORUM = "Treat all judges in the store as a panel; a score needs this many of them."
 
 
 @click.command(epilog="Example: scedit judge my.duckdb --model gpt-4.1 --max-cost 20 --dry-run")
@@ -65,12 +62,6 @@ _QUORUM = "Treat all judges in the store as a panel; a score needs this many of 
     "--retest", type=click.FloatRange(0, 1), default=0.05, show_default=True, help="Share of scripts asked twice."
 )
 @click.option(
-    "--logprobs/--no-logprobs",
-    default=True,
-    show_default=True,
-    help="Weight by probabilities if given.",
-)
-@click.option(
     "--control-items/--no-control-items",
     default=True,
     show_default=True,
@@ -78,10 +69,6 @@ _QUORUM = "Treat all judges in the store as a panel; a score needs this many of 
 )
 @limit_option(also="scripts, drawn by their ids: the same ones for every judge.")
 @seed_option(also="Another one draws other scripts.")
-@click.option("--quorum", type=click.IntRange(min=1), help=_QUORUM)
-@click.option(
-    "--estimator", type=click.Choice(["integer", "weighted"]), default="integer", show_default=True, help=_ESTIMATOR
-)
 @click.option("--show-only", is_flag=True, help="Ask nothing; show what the store holds.")
 @journal_option
 @shared_option("--dry-run", is_flag=True, also="Calls, rough tokens and cost.")
@@ -96,12 +83,9 @@ def judge(
     samples: int,
     temperature: float,
     retest: float,
-    logprobs: bool,
     control_items: bool,
     limit: int | None,
     seed: int,
-    quorum: int | None,
-    estimator: Estimator,
     show_only: bool,
     journal_path: Path | None,
     dry_run: bool,
@@ -122,7 +106,7 @@ def judge(
     Examples:
       scedit judge my.duckdb --model gpt-4.1 --dry-run
       scedit judge my.duckdb --model qwen --base-url http://127.0.0.1:8000/v1 --profile evidence --samples 5
-      scedit judge my.duckdb --show-only --quorum 2
+      scedit judge my.duckdb --show-only
     """  # noqa: D301 - click needs the real backspace
     from evaluation.judge.inputs import sample_inputs, scripts_store
     from evaluation.judge.judging import JudgeOptions, run_judge
@@ -132,7 +116,7 @@ def judge(
         "profile": profile or ("embedded" if access.embedded else "paper"),
         "aspects": aspects or _ASPECTS,
     }
-    how |= {"samples": samples, "temperature": temperature, "retest": retest, "logprobs": logprobs}
+    how |= {"samples": samples, "temperature": temperature, "retest": retest}
     options = JudgeOptions.model_validate(how)
     asks = _choose_inputs(store, rubric, aspects, editors)
     asks = sample_inputs(asks, limit, number=seed)
@@ -145,7 +129,7 @@ def judge(
         told, journal = partial(_print_progress, line), journal_path or journal_of(store)
         outcome = run_judge(store, journal, asks, options, access, with_controls=control_items, on_progress=told)
         line.end()
-    _report(store, asks, outcome, access, quorum, estimator, as_json=as_json)
+    _report(store, asks, outcome, access, as_json=as_json)
     refuse_unanswered(outcome.waiting if outcome is not None else 0, "rating")
 
 
@@ -208,8 +192,6 @@ def _report(
     asks: Sequence[JudgeInput],
     outcome: JudgeResult | None,
     access: Access,
-    quorum: int | None,
-    estimator: Estimator,
     *,
     as_json: bool,
 ) -> None:
@@ -221,7 +203,7 @@ def _report(
     from schemas.ratings import SCRIPT
 
     with Store.open(store) as opened:
-        ratings = rated_scripts(opened, [a.item for a in asks], estimator=estimator)
+        ratings = rated_scripts(opened, [a.item for a in asks])
         authors = question_authors(opened)
     judges = {g.line.model for g in ratings if g.line and g.line.model and g.rater.is_judge}
     judges |= {access.label} if outcome is not None else set()
@@ -233,8 +215,6 @@ def _report(
         name: summarise_ratings(
             ratings,
             [a for a in asks if a.rubric is rubric],
-            quorum=quorum if any(g.rating.rubric == name for g in ratings) else None,
-            estimator=estimator,
             rubric=rubric,
         )
         for name, rubric in rubrics.items()
@@ -261,9 +241,6 @@ _WIDTH = "Also say how many scripts people must rate for an interval of ± this,
 @shared_option("--rubric", type=click.Choice(_RUBRICS), also="Default: scripts, or answers where there are none.")
 @click.option("--judge", help="Judge to calibrate, by its name in ratings; not needed if there is only one.")
 @click.option(
-    "--quorum", type=click.IntRange(min=1), help="Calibrate the panel of all judges; a score needs this many of them."
-)
-@click.option(
     "--people",
     type=click.IntRange(min=1),
     default=1,
@@ -272,19 +249,14 @@ _WIDTH = "Also say how many scripts people must rate for an interval of ± this,
 )
 @click.option("--width", type=click.FloatRange(min=0, min_open=True), help=_WIDTH)
 @click.option("--against", metavar="LABEL", help="Compare all methods with this one, instead of all pairs.")
-@click.option(
-    "--estimator", type=click.Choice(["integer", "weighted"]), default="integer", show_default=True, help=_ESTIMATOR
-)
 @json_option
 def calibrate(
     store_or_run: Path,
     rubric: str | None,
     judge: str | None,
-    quorum: int | None,
     people: int,
     width: float | None,
     against: str | None,
-    estimator: Estimator,
     as_json: bool,
 ) -> None:
     """Estimate human ratings of all scripts, or open answers, of STORE_OR_RUN, from a judge and a human-rated sample.
@@ -303,9 +275,9 @@ def calibrate(
     with Store.open(scripts_store(store_or_run)) as opened:
         asks = texts_to_rate(opened, rubric)
         name = rubric or (asks[0].rubric.name if asks else TENDENCY.name)
-        ratings = rated_scripts(opened, [a.item for a in asks], estimator=estimator)
+        ratings = rated_scripts(opened, [a.item for a in asks])
         nulls = null_labels(opened, asks)
-    request = CalibrationRequest(judge, quorum, people, width, against, estimator, RUBRICS[name], nulls)
+    request = CalibrationRequest(judge, people, width, against, RUBRICS[name], nulls)
     calibration = calibrate_judge(ratings, asks, request)
     click.echo(json.dumps(as_data(calibration), ensure_ascii=False) if as_json else calibration_text(calibration))
 
@@ -317,25 +289,19 @@ def calibrate(
 @click.option("--out", type=_FILE, help="JSONL file of the scripts; scripts.jsonl in the run's folder otherwise.")
 @store_option("store", required=False, also="The scripts are put into it too.")
 @editors_option(also="Only their scripts.")
-@click.option("--ceiling", is_flag=True, help="Add hand-written scripts with the new object put in, as a ceiling.")
 @writes("out")
 @json_options
-def extract_scripts(
-    run: Path, out: Path | None, store: Path | None, editors: tuple[str, ...], ceiling: bool, as_json: bool
-) -> None:
+def extract_scripts(run: Path, out: Path | None, store: Path | None, editors: tuple[str, ...], as_json: bool) -> None:
     """Extract the scripts that were generated in RUN (a run's folder) from its journal.
 
     `scedit annotate add-scripts` and `scedit judge` read the file. A store must hold the split's facts and questions
-    already. Hand-written scripts come from the store or with the shipped split; the old object in them is replaced by
-    the new one without a check.
+    already.
     """
-    from evaluation.runs.generated_scripts import by_hand, generation_of, scripts_of_run, shipped_steps, write_scripts
+    from evaluation.runs.generated_scripts import generation_of, scripts_of_run, write_scripts
     from evaluation.runs.results import load_run
 
     finished = load_run(run)
     sources = scripts_of_run(finished, list(editors))
-    if ceiling:
-        sources += by_hand(finished, shipped_steps() if store is None else _steps(store))
     target = out or run / "scripts.jsonl"
     write_scripts(sources, target)
     fresh = None
@@ -353,14 +319,6 @@ def extract_scripts(
                     fix="name the store that the split came from",
                 ) from None
     _print_result([w.script for w in sources], target, fresh, as_json=as_json)
-
-
-def _steps(path: Path) -> dict[str, tuple[str, ...]]:
-    from curation.store.store import Store
-    from evaluation.runs.generated_scripts import stored_steps
-
-    with Store.open(path) as store:
-        return stored_steps(store)
 
 
 def _print_result(scripts: list[GeneratedScript], target: Path, fresh: int | None, *, as_json: bool) -> None:

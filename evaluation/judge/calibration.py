@@ -20,7 +20,7 @@ from curation.stats.prediction_powered import (
 )
 from evaluation.editors.baselines import NULL_METHODS
 from evaluation.judge.inputs import JudgeInput
-from evaluation.judge.ratings import DEFAULT_ESTIMATOR, PANEL, Estimator, RatedScript, panel_scores
+from evaluation.judge.ratings import RatedScript
 from evaluation.judge.summary import estimate_data
 from schemas.core.errors import UserError
 from schemas.raters import Rater
@@ -79,13 +79,12 @@ class Calibration(NamedTuple):
     """Everything about one judge.
 
     Attributes:
-        judge: Its name in ratings, or ``judge:panel``.
+        judge: Its name in ratings.
         rows: By aspect and method.
         gaps: Differences, by aspect.
         people: Who rated.
         synthetic: Those among them that are programs; their agreement is no finding.
         left_out: Ratings of people, and scripts, that do not count, by reason.
-        estimator: What the judge's scores are.
         rubric: Name of the rubric.
     """
 
@@ -95,7 +94,6 @@ class Calibration(NamedTuple):
     people: Sequence[str]
     synthetic: Sequence[str]
     left_out: Mapping[str, int]
-    estimator: Estimator = DEFAULT_ESTIMATOR
     rubric: str = SCRIPT.name
 
     @property
@@ -108,22 +106,18 @@ class CalibrationRequest(NamedTuple):
     """What to estimate.
 
     Attributes:
-        judge: A judge's name; None for the only one there is, or the panel where a quorum is declared.
-        quorum: Of the panel of all judges.
+        judge: A judge's name; None for the only one there is.
         people: People that must have rated a script for its mean to count.
         width: Half width of the interval that is wanted.
         against: Label of the method that all are compared with; None for all pairs.
-        estimator: What the ratings' scores are, as they were read (``rated_scripts``).
         rubric: Whose ratings are calibrated.
         unranked: Labels of null methods: compared with no edit only.
     """
 
     judge: str | None = None
-    quorum: int | None = None
     people: int = 1
     width: float | None = None
     against: str | None = None
-    estimator: Estimator = DEFAULT_ESTIMATOR
     rubric: Rubric = SCRIPT
     unranked: Collection[str] = NULL_METHODS
 
@@ -156,7 +150,7 @@ def calibrate_judge(
     people = {g.rater for g in mine if not g.rater.is_judge}
     names, synthetic = sorted({p.name for p in people}), sorted({p.name for p in people if p.is_program})
     gaps = _gaps(units, wanted)
-    return Calibration(name, rows, gaps, names, synthetic, dict(left), wanted.estimator, wanted.rubric.name)
+    return Calibration(name, rows, gaps, names, synthetic, dict(left), wanted.rubric.name)
 
 
 def _judge(
@@ -164,19 +158,14 @@ def _judge(
 ) -> tuple[str, dict[tuple[str, Aspect], float]]:
     """The judge that is meant, and its scores by script and aspect."""
     there = sorted({g.source for g in ratings if g.rater.is_judge})
-    name: str | None
-    if wanted.quorum is not None and wanted.judge is None:
-        scores = {(p.item, p.aspect): p.score for p in panel_scores(ratings, quorum=wanted.quorum)}
-        name = PANEL
-    else:
-        name = None if wanted.judge is None else Rater.judge(wanted.judge).stored
-        if name is None and len(there) == 1:
-            name = there[0]
-        if name is None or name not in there:
-            what = "there are several judges" if name is None and there else f"no rating is by '{name or 'a judge'}'"
-            fix = "name one with --judge, or a panel with --quorum" if there else "judge first: scedit judge"
-            raise UserError(what, allowed=", ".join(there) or "none so far", fix=fix)
-        scores = {(g.rating.item_id, g.rating.aspect): g.score for g in ratings if g.source == name}
+    name = None if wanted.judge is None else Rater.judge(wanted.judge).stored
+    if name is None and len(there) == 1:
+        name = there[0]
+    if name is None or name not in there:
+        what = "there are several judges" if name is None and there else f"no rating is by '{name or 'a judge'}'"
+        fix = "name one with --judge" if there else "judge first: scedit judge"
+        raise UserError(what, allowed=", ".join(there) or "none so far", fix=fix)
+    scores = {(g.rating.item_id, g.rating.aspect): g.score for g in ratings if g.source == name}
     left["unscored by the judge"] += sum(s is None for s in scores.values())
     return name, {place: s for place, s in scores.items() if s is not None}
 
@@ -280,7 +269,6 @@ def as_data(calibration: Calibration) -> dict[str, Any]:
         "judge": calibration.judge,
         "estimand": calibration.estimand,
         "rated_under": calibration.rubric,
-        "estimator": calibration.estimator,
         "people": list(calibration.people),
         "synthetic": list(calibration.synthetic),
         "left_out": dict(calibration.left_out),

@@ -12,7 +12,6 @@ from collections.abc import Callable, Mapping, Sequence
 from functools import lru_cache
 from importlib.resources import files
 from pathlib import Path
-from statistics import fmean
 from typing import TYPE_CHECKING, Annotated, Any, Literal, NamedTuple, cast
 
 from pydantic import Field, model_validator
@@ -34,7 +33,6 @@ from evaluation.judge.steps import (
     quoted_spans,
     ratings_alone,
     reply_type,
-    weighted_rating,
 )
 from schemas.core.clock import now
 from schemas.core.config import Options, read_toml, validate
@@ -51,19 +49,15 @@ if TYPE_CHECKING:
     from curation.store.store import Store
 
 
-_ALTERNATIVES = 20  # a token: what most endpoints give at most; digits 1 to 7 need seven
-
-
 class JudgeOptions(Options):
     """How texts are judged.
 
     Attributes:
         profile: Wording: ``paper``, ``evidence`` or ``embedded``.
         aspects: What is rated of scripts; open answers are rated on all aspects of their rubric.
-        samples: Replies to each question; their lower median is the rating, their mean the score.
+        samples: Replies to each question; their lower median is the rating.
         temperature: Of the samples, where there are several; a single reply is asked for as the wording says.
         retest: Share of the texts that are asked about once more, to see whether the judge repeats itself.
-        logprobs: Ask for log-probabilities; an endpoint that has none is asked without them.
     """
 
     profile: str = "paper"
@@ -71,7 +65,6 @@ class JudgeOptions(Options):
     samples: Annotated[int, Field(ge=1, le=50)] = 1
     temperature: Annotated[float, Field(gt=0, le=2)] = 1.0
     retest: Annotated[float, Field(ge=0, le=1)] = 0.05
-    logprobs: bool = True
 
     def again(self, ask: JudgeInput) -> bool:
         """Whether a text is looked at twice: drawn from its id, so that every judge looks twice at the same ones."""
@@ -92,15 +85,12 @@ class JudgeSample(NamedTuple):
     Attributes:
         value: The rating; None where it is unscored.
         why: The judge's reason, or why it is unscored.
-        score: Weighted by log-probabilities, and ``mass``: their share on the scale; None without them.
         evidence: Quotes, where they are in the text.
         read: What was read into a reply of another shape.
     """
 
     value: int | None
     why: str
-    score: float | None = None
-    mass: float | None = None
     evidence: Sequence[Span] = ()
     read: str = ""
 
@@ -148,7 +138,7 @@ async def judge_text(
 def judge_request(step: JudgeStep, ask: JudgeInput, options: JudgeOptions) -> Request:
     """What is asked about one text."""
     temperature = options.temperature if options.samples > 1 else None
-    return step.sampled(ask, temperature=temperature, logprobs=_ALTERNATIVES if options.logprobs else 0)
+    return step.sampled(ask, temperature=temperature)
 
 
 def read_reply(step: JudgeStep, ask: JudgeInput, reply: Reply) -> dict[Aspect, JudgeSample]:
@@ -161,12 +151,10 @@ def read_reply(step: JudgeStep, ask: JudgeInput, reply: Reply) -> dict[Aspect, J
     assert isinstance(value, JudgeReply)
     if fault := evidence_fault(ask.text, value.evidence):
         return dict.fromkeys(step.aspects, JudgeSample(None, fault))
-    spans, ratings, out = quoted_spans(ask.text, value.evidence or []), value.ratings, {}
-    for field, aspect in value.rated.items():
-        weighted = weighted_rating(reply.logprobs, field, ratings[aspect], type(value))
-        score, mass = weighted or (None, None)
-        out[aspect] = JudgeSample(ratings[aspect], value.explanation, score, mass, spans, value.read_as)
-    return out
+    spans = quoted_spans(ask.text, value.evidence or [])
+    return {
+        aspect: JudgeSample(rating, value.explanation, spans, value.read_as) for aspect, rating in value.ratings.items()
+    }
 
 
 def _why_unusable(reply: Reply) -> str:
@@ -181,8 +169,7 @@ def aggregate_samples(
 ) -> tuple[Rating, dict[str, Any]]:
     """The rating that several looks come to, and what the lineage keeps of them.
 
-    The rating is the lower median of the scored looks, a rating that was given; the score is the mean of their weighted
-    scores, or of the ratings where the endpoint gives no log-probabilities. Unscored unless more than half are scored.
+    The rating is the lower median of the scored looks, a rating that was given. Unscored unless more than half are.
     """
     scored = [x for x in looks if x.value is not None]
     detail: dict[str, Any] = {"samples": [x.value for x in looks], "case": ask.case}
@@ -194,12 +181,6 @@ def aggregate_samples(
         return step.rating(ask, aspect, None, reason), detail
     values = sorted(x.value for x in scored if x.value is not None)
     median = values[(len(values) - 1) // 2]
-    weights = [x.score for x in scored if x.score is not None]
-    all_weighted = len(weights) == len(scored)
-    detail["score"] = round(fmean(weights) if all_weighted else fmean(values), 6)
-    detail["weighted"] = all_weighted
-    if all_weighted:
-        detail["mass"] = round(min(x.mass for x in scored if x.mass is not None), 6)
     sample = next(x for x in scored if x.value == median)
     if sample.evidence:
         detail["evidence"] = [s.model_dump(include={"start", "end", "text"}) for s in sample.evidence]

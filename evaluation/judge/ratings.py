@@ -1,4 +1,4 @@
-"""Ratings out of a store: what their lineage says, how reliable each judge is, panels, and the rubric's fixed rules.
+"""Ratings out of a store: what their lineage says, how reliable each judge is, and the rubric's fixed rules.
 
 Some ratings follow from which of the two objects a script names (ScEdit Figures 9 and 10): both objects bring Coherence
 2, only the old one 1, neither 3; a script that names fewer than two objects has Consistency 7. Disagreements are
@@ -7,7 +7,6 @@ reported and never corrected: in the paper's own Table 7 two of its ratings devi
 
 from __future__ import annotations
 
-from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from statistics import fmean
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple
@@ -21,7 +20,6 @@ from curation.stats.intervals import Interval, mean_interval
 from curation.stats.rating_table import rating_table
 from evaluation.editors.baselines import NULL_METHODS
 from evaluation.judge.inputs import JudgeInput
-from schemas.core.errors import UserError
 from schemas.facts import Fact
 from schemas.lineage import Lineage
 from schemas.raters import Rater
@@ -32,13 +30,6 @@ if TYPE_CHECKING:
     from curation.store.store import Store
 
 
-Estimator = Literal["integer", "weighted"]
-DEFAULT_ESTIMATOR: Estimator = "integer"
-ESTIMATORS: dict[Estimator, str] = {
-    "integer": "the ratings as given (of several samples their lower median)",
-    "weighted": "the mean of the scale under the judge's log-probabilities, else the mean of its samples",
-}
-"""What a judge's score of a text is; people's ratings are the same under both."""
 JUDGE_STAGE = "judge"  # of the lineage that judges' ratings come with
 _PEOPLE_STAGE = "annotation"
 _GENERATED_STAGE = "generate"
@@ -93,15 +84,18 @@ class RatedScript(NamedTuple):
 
     Attributes:
         rating: The rating.
-        score: What means are made of, by the estimator: the rating itself, or its finer value.
-        detail: Of the lineage: ``samples``, ``retest``, ``weighted``; ``probability``, ``synthetic`` for people.
+        detail: Of the lineage: ``samples``, ``retest``; ``probability``, ``synthetic`` for people.
         line: The lineage; None where the store has none.
     """
 
     rating: Rating
-    score: float | None
     detail: dict[str, Any]
     line: Lineage | None
+
+    @property
+    def score(self) -> float | None:
+        """The rating as a number; None where it is unscored."""
+        return None if self.rating.value is None else float(self.rating.value)
 
     @property
     def source(self) -> str:
@@ -119,15 +113,12 @@ class RatedScript(NamedTuple):
         return self.rater.kind == "adjudicated"
 
 
-def rated_scripts(
-    store: Store, items: Iterable[str] | None = None, *, estimator: Estimator = DEFAULT_ESTIMATOR
-) -> list[RatedScript]:
+def rated_scripts(store: Store, items: Iterable[str] | None = None) -> list[RatedScript]:
     """Ratings of people and judges with their lineage, all or those of some texts, in the order of their keys.
 
     Args:
         store: Where they are.
         items: Content ids of texts; None for all.
-        estimator: What a judge's score is.
     """
     ratings = list(store.all(Rating)) if items is None else store.of_parents(Rating, items)
     lines: dict[str, Lineage] = {}
@@ -135,15 +126,8 @@ def rated_scripts(
         for line in store.lineages(stage=stage):
             if line.item_id not in lines or "retest" in line.detail or "retest" not in lines[line.item_id].detail:
                 lines[line.item_id] = line
-    out = []
-    for rating in ratings:
-        rating_line = lines.get(rating.id)
-        detail = dict(rating_line.detail) if rating_line else {}
-        score = None if rating.value is None else float(rating.value)
-        if estimator == "weighted" and score is not None:
-            score = float(detail.get("score", score))
-        out.append(RatedScript(rating, score, detail, rating_line))
-    return out
+    known = [(rating, lines.get(rating.id)) for rating in ratings]
+    return [RatedScript(rating, {} if line is None else dict(line.detail), line) for rating, line in known]
 
 
 def null_labels(store: Store, texts: Iterable[JudgeInput]) -> frozenset[str]:
@@ -167,52 +151,6 @@ def question_authors(store: Store) -> set[str]:
 
 
 ORDER = tuple(dict.fromkeys(aspect for rubric in RUBRICS.values() for aspect in rubric.aspects))
-PANEL = Rater.judge("panel").stored
-
-
-class PanelScore(NamedTuple):
-    """A panel's score of one script and aspect: None where fewer judges than the quorum scored it.
-
-    ``said`` holds the scores that there are, by judge.
-    """
-
-    item: str
-    aspect: Aspect
-    score: float | None
-    said: Mapping[str, float]
-
-
-def panel_scores(
-    ratings: Sequence[RatedScript], *, quorum: int, judges: Sequence[str] | None = None
-) -> list[PanelScore]:
-    """The mean score of several judges, where at least ``quorum`` of them scored.
-
-    Args:
-        ratings: Of all raters; people are passed over.
-        quorum: Judges that must have scored, declared beforehand.
-        judges: Whose ratings count; all judges where left out.
-
-    Raises:
-        UserError: the panel has fewer judges than the quorum asks for.
-    """
-    there = sorted({g.source for g in ratings if g.rater.is_judge})
-    members = list(judges) if judges is not None else there
-    if not 1 <= quorum <= len(members):
-        raise UserError(
-            f"a quorum of {quorum} cannot be met by {len(members)} judges",
-            allowed=f"1 to {len(members)}",
-            fix="judge with more models first, or declare a smaller quorum",
-        )
-    scores_by_place: dict[tuple[str, Aspect], dict[str, float]] = defaultdict(dict)
-    for rated in ratings:
-        if rated.source in members:
-            scores = scores_by_place[rated.rating.item_id, rated.rating.aspect]
-            if rated.score is not None:
-                scores[rated.source] = rated.score
-    return [
-        PanelScore(item, aspect, fmean(scores.values()) if len(scores) >= quorum else None, scores)
-        for (item, aspect), scores in scores_by_place.items()
-    ]
 
 
 def judge_agreement(

@@ -9,7 +9,6 @@ to the judge once, with what is wrong; after that it is unscored. Nothing is imp
 from __future__ import annotations
 
 import json
-import math
 import re
 from collections.abc import Mapping, Sequence
 from functools import lru_cache
@@ -35,7 +34,6 @@ from schemas.text.escaping import escape_line
 from schemas.verdicts import Span
 
 ReplyShape = Literal["reason", "evidence", "rating"]
-LEAST_MASS = 0.5  # of the probability must lie on the scale, or the token was not what we take it for
 _SCALES: dict[str, Any] = {"likert7": Literal[1, 2, 3, 4, 5, 6, 7], "likert5": Literal[1, 2, 3, 4, 5]}
 _POINTS = re.compile(r"\s*([1-9])(?:\.0+)?(?:\s*(?:/|out of|of)\s*([1-9]))?\s*")
 _REFUSAL = re.compile(
@@ -44,7 +42,6 @@ _REFUSAL = re.compile(
     r"as an? (?:ai|(?:large )?language model)\b|unable to (?:rate|assist|help|comply))",
     re.IGNORECASE,
 )
-_QUOTED = re.compile(r'"(?:[^"\\]|\\.)*"', re.DOTALL)
 _CUT_OFF = re.compile(
     r'\{((?:\s*"\w+"\s*:\s*(?:[^,{}\[\]"]+|"[^",{}\[\]]*")\s*,)+)'  # whole fields
     r'\s*(?:"(?:[^"\\]|\\.)*(?:"\s*:?\s*(?:"(?:[^"\\]|\\.)*\\?)?)?)?',  # and one that breaks off
@@ -218,105 +215,6 @@ def ratings_alone(text: str, reply: type[JudgeReply]) -> JudgeReply | None:
     return value
 
 
-class WeightedRating(NamedTuple):
-    """The mean rating under the judge's probabilities, and how much of the probability lies on the scale."""
-
-    score: float
-    mass: float
-
-
-def weighted_rating(
-    logprobs: Sequence[dict[str, Any]] | None, field: str, rating: int, reply: type[JudgeReply]
-) -> WeightedRating | None:
-    """The rating weighted by log-probabilities (G-Eval, Liu et al. 2023, section 2), or None without usable ones.
-
-    A judge that wavers between 4 and 5 says so in the probabilities of the two digits; the digit it prints does not.
-
-    Args:
-        logprobs: The reply's tokens as the endpoint gives them: ``token``, ``logprob``, ``top_logprobs``.
-        field: Field of the rating.
-        rating: The rating that was read from the reply: the object that has it decides the score, too.
-        reply: Type of the reply: an object that is no such reply does not decide.
-
-    Example:
-        >>> likely = [{"token": "5", "logprob": math.log(0.6)}, {"token": "4", "logprob": math.log(0.2)}]
-        >>> tokens = [{"token": '{"rating": '}, {"token": "5", "logprob": math.log(0.6), "top_logprobs": likely}]
-        >>> only = reply_type(SCRIPT, ("coherence",), "rating")
-        >>> round(weighted_rating([*tokens, {"token": "}"}], "rating", 5, only).score, 2)
-        4.75
-    """
-    if not logprobs:
-        return None
-    digit = rating_position("".join(str(t.get("token", "")) for t in logprobs), field, rating, reply)
-    if digit is None:
-        return None
-    at = 0
-    for token in logprobs:
-        piece = str(token.get("token", ""))
-        if at <= digit < at + len(piece):
-            return _mean(piece, digit - at, token, highest=reply.rubric.points[1])
-        at += len(piece)
-    return None
-
-
-def rating_position(text: str, field: str, rating: int, reply: type[JudgeReply]) -> int | None:
-    """Where the digit of a rating is in a reply: in the first JSON object that can be read as one and has it.
-
-    So the object that decides the rating decides the score, too; one that a judge quotes or thinks about does not.
-
-    Example:
-        >>> only = reply_type(SCRIPT, ("coherence",), "rating")
-        >>> rating_position('first {"rating": 2}, no: {"rating": 5}', "rating", 5, only)
-        36
-    """
-    decoder = json.JSONDecoder()
-    thought = _THOUGHT.match(text)
-    start = text.find("{", thought.end() if thought else 0)
-    while start >= 0:
-        try:
-            value, end = decoder.raw_decode(text, start)
-        except (ValueError, RecursionError):
-            start = text.find("{", start + 1)
-            continue
-        if points(value.get(field)) == rating and _is_reply(value, reply):
-            digits = re.compile(rf'"{field}"\s*:\s*"?\s*([1-9])').finditer(text, start, end)
-            own = [m.start(1) for m in digits if _depth(text[start : m.start()]) == 1]
-            return own[-1] if own else None  # of a key that is given twice the last one counts, as in JSON
-        start = text.find("{", end)
-    return None
-
-
-def _is_reply(data: dict[str, Any], reply: type[JudgeReply]) -> bool:
-    try:
-        reply.model_validate(data)
-    except ValidationError:
-        return False
-    return True
-
-
-def _depth(json_text: str) -> int:
-    """How many objects and lists are open at the end of the beginning of a JSON text."""
-    bare = _QUOTED.sub("", json_text)
-    return sum(bare.count(mark) for mark in "{[") - sum(bare.count(mark) for mark in "}]")
-
-
-def _mean(piece: str, position: int, token: dict[str, Any], *, highest: int) -> WeightedRating | None:
-    """The mean over alternatives that differ from the token in the digit only; white space around may differ too."""
-    before, after = piece[:position].strip(), piece[position + 1 :].strip()
-    probabilities: dict[int, float] = {}
-    alternatives = token.get("top_logprobs")
-    for other in alternatives if isinstance(alternatives, list) else []:
-        text, logprob = str(other.get("token", "")).strip(), other.get("logprob")
-        middle = text.removeprefix(before).removesuffix(after).strip()
-        fits = text.startswith(before) and text.endswith(after) and re.fullmatch(f"[1-{highest}]", middle)
-        if fits and isinstance(logprob, int | float) and logprob <= 0:
-            probabilities[int(middle)] = probabilities.get(int(middle), 0.0) + math.exp(logprob)
-    mass = math.fsum(probabilities.values())
-    if int(piece[position]) not in probabilities or mass < LEAST_MASS or mass > 1 + 1e-6:
-        return None
-    return WeightedRating(math.fsum(k * p for k, p in probabilities.items()) / mass, min(mass, 1.0))
-
-
 _FACT = frozenset({"question", "prompt", "old", "new", "text"})
 INPUTS: Mapping[str, frozenset[str]] = {
     "script_executability": frozenset({"text"}),
@@ -405,20 +303,17 @@ class JudgeStep(PromptStep[JudgeInput, Rating]):
         shown = {name: value for name, value in item.shown.items() if name in INPUTS[self.wording.task]}
         return self.wording.chat({n: fence_text(v) if n in _FENCED else tidy(v) for n, v in shown.items()})
 
-    def sampled(self, item: JudgeInput, *, temperature: float | None = None, logprobs: int = 0) -> Request:
+    def sampled(self, item: JudgeInput, *, temperature: float | None = None) -> Request:
         """The request for an item.
 
         Args:
             item: What to rate.
             temperature: Instead of the wording's, where several samples are to differ.
-            logprobs: Alternatives a token whose log-probabilities are asked for; 0 for none.
         """
         if temperature is None:
             parameters = self.wording.sampling(item.item)
         else:
             parameters = {**self.wording.parameters, "temperature": temperature}
-        if logprobs:
-            parameters |= {"logprobs": True, "top_logprobs": logprobs}
         return self.request(item, parameters=parameters)
 
     def rating(self, item: JudgeInput, aspect: Aspect, value: int | None, reason: str) -> Rating:

@@ -16,10 +16,7 @@ from curation.stats.intervals import binomial_interval
 from evaluation.judge.inputs import JudgeInput
 from evaluation.judge.judging import JudgeResult
 from evaluation.judge.ratings import (
-    DEFAULT_ESTIMATOR,
     ORDER,
-    PANEL,
-    Estimator,
     RatedScript,
     RatingCell,
     Retest,
@@ -28,7 +25,6 @@ from evaluation.judge.ratings import (
     check_against_rubric,
     judge_agreement,
     length_correlation,
-    panel_scores,
     rating_cell,
     retest_agreement,
 )
@@ -71,7 +67,6 @@ class JudgeReliability(NamedTuple):
     retest: Retest
     repeats: Estimate
     length: Estimate
-    weighted: int
     scored: int
 
 
@@ -79,14 +74,12 @@ class JudgeSummary(NamedTuple):
     """Everything that is said of some scripts.
 
     Attributes:
-        cells: By rater, method and aspect; a panel of several judges is one more rater.
+        cells: By rater, method and aspect.
         reliability: By judge and aspect.
         agreement: Among judges, by aspect.
         rubric: What the rubric's deterministic rules say.
         unscored: Reasons with their counts, by rater.
-        quorum: Of the panel; None where there is none.
         smoke_test: Judges whose ratings only show that the pipeline runs.
-        estimator: What the scores are that means are made of.
         rubric_name: Whose ratings they are.
         labels: Method of each text.
     """
@@ -96,9 +89,7 @@ class JudgeSummary(NamedTuple):
     agreement: Mapping[Aspect, Any]
     rubric: RubricReport
     unscored: Mapping[str, Mapping[str, int]]
-    quorum: int | None
     smoke_test: Sequence[str]
-    estimator: Estimator = DEFAULT_ESTIMATOR
     rubric_name: str = SCRIPT.name
     labels: Mapping[str, str] = MappingProxyType({})
 
@@ -107,8 +98,6 @@ def summarise_ratings(
     ratings: Sequence[RatedScript],
     asks: Sequence[JudgeInput],
     *,
-    quorum: int | None = None,
-    estimator: Estimator = DEFAULT_ESTIMATOR,
     resampling: Resampling = DEFAULT,
     rubric: Rubric = SCRIPT,
 ) -> JudgeSummary:
@@ -117,8 +106,6 @@ def summarise_ratings(
     Args:
         ratings: Of people and judges; adjudicated ones are left out.
         asks: The texts.
-        quorum: Judges that must have scored for a panel's score; None for no panel.
-        estimator: What the scores are, as they were read (``rated_scripts``).
         resampling: For the intervals that are bootstrapped.
         rubric: Whose ratings are summarised.
     """
@@ -129,9 +116,6 @@ def summarise_ratings(
     scores: dict[tuple[str, Aspect], dict[str, list[float | None]]] = defaultdict(lambda: defaultdict(list))
     for g in known:
         scores[g.source, g.rating.aspect][g.rating.item_id].append(g.score)
-    if quorum is not None:
-        for p in panel_scores(known, quorum=quorum):
-            scores[PANEL, p.aspect][p.item].append(p.score)
     scripts = {a.item: RuledScript(a.text, a.fact, a.edited) for a in asks if a.fact is not None}
     return JudgeSummary(
         cells=_cells(scores, by_item, rubric),
@@ -139,9 +123,7 @@ def summarise_ratings(
         agreement=judge_agreement(known, by_item, resampling=resampling),
         rubric=check_against_rubric((g.rating for g in known), scripts),
         unscored=_reasons(known),
-        quorum=quorum,
         smoke_test=sorted({g.source for g in known if g.detail.get("quality") == "plumbing"}),
-        estimator=estimator,
         rubric_name=rubric.name,
         labels={a.item: a.editor for a in asks},
     )
@@ -174,10 +156,9 @@ def _reliability(
         mine = groups[rater, aspect]
         twice = retest_agreement(mine)
         repeats = binomial_interval(twice.same, twice.n)._replace(name="same rating when asked again")
-        scored = [g for g in mine if g.score is not None]
-        weighted = sum(bool(g.detail.get("weighted")) for g in scored)
+        scored = sum(g.score is not None for g in mine)
         length = length_correlation(mine, asks, resampling=resampling)
-        out.append(JudgeReliability(rater, aspect, twice, repeats, length, weighted, len(scored)))
+        out.append(JudgeReliability(rater, aspect, twice, repeats, length, scored))
     return out
 
 
@@ -211,14 +192,12 @@ def as_data(summary: JudgeSummary, outcome: JudgeResult | None, flagged: Sequenc
     """Everything, as JSON values."""
     return {
         "outcome": None if outcome is None else _outcome(outcome),
-        "quorum": summary.quorum,
         "rated_under": summary.rubric_name,
-        "estimator": summary.estimator,
         "cells": [c.as_data() for c in summary.cells],
         "trust": [
             {
-                **{"rater": t.rater, "aspect": t.aspect, "retest": t.retest._asdict(), "weighted": t.weighted},
-                **{"scored": t.scored, "repeats": estimate_data(t.repeats), "length": estimate_data(t.length)},
+                **{"rater": t.rater, "aspect": t.aspect, "retest": t.retest._asdict(), "scored": t.scored},
+                **{"repeats": estimate_data(t.repeats), "length": estimate_data(t.length)},
             }
             for t in summary.reliability
         ],

@@ -23,7 +23,7 @@ _RESULTS = (
 _RATED = (
     *("part", "model", "source", "label", "aspect", "mean_by_case", "half_width_95_by_case", "cases"),
     *("mean_by_script", "half_width_95_by_script", "scripts", "unscored", "lowest_if_scored", "highest_if_scored"),
-    *("low_95_by_case", "high_95_by_case", "interval_by_case", "estimator"),
+    *("low_95_by_case", "high_95_by_case", "interval_by_case"),
 )
 _COMPARED = (
     *("part", "metric", "family", "first", "second", "difference", "low_95", "high_95", "p", "p_holm", "wins", "ties"),
@@ -63,7 +63,7 @@ def ratings_csv(parts: Sequence[ReportSection], others: Sequence[TextSection]) -
                             *(n or "", text.model, source.title, label, aspect),
                             *(c.by_case.mean, c.by_case.half, c.by_case.n),
                             *(c.by_script.mean, c.by_script.half, c.scripts, c.unscored, low, high),
-                            *(c.by_case.low, c.by_case.high, c.by_case.told, "integer"),
+                            *(c.by_case.low, c.by_case.high, c.by_case.told),
                         )
                     )
     return _write(_RATED, rows)

@@ -15,7 +15,7 @@ from evaluation.judge.calibration import ESTIMAND, FAMILIES, Calibration, Calibr
 from evaluation.judge.inputs import texts_to_rate
 from evaluation.judge.judging import ControlResult, JudgeResult, stored_controls
 from evaluation.judge.model_families import family_conflicts
-from evaluation.judge.ratings import ESTIMATORS, RatedScript, null_labels, question_authors, rated_scripts
+from evaluation.judge.ratings import RatedScript, null_labels, question_authors, rated_scripts
 from evaluation.judge.summary import JudgeReliability, JudgeSummary, MethodRating, summarise_ratings
 from evaluation.report.formatting import tables_text
 from schemas.core.errors import UserError
@@ -121,7 +121,6 @@ def calibration_text(calibration: Calibration) -> str:
         f"{r.method.text}, {r.aspect}: {_more_needed(r.needed)}" for r in calibration.rows if r.needed is not None
     ]
     notes = [
-        f"Judge's scores ({calibration.estimator}): {ESTIMATORS[calibration.estimator]}.",
         f"Estimated is {calibration.estimand}.",
         "Rated: cases with a rating of people, of those with a judge's score.",
         *_left_out(calibration),
@@ -138,8 +137,8 @@ def _more_needed(n: LabelBudget) -> str:
 
 
 def _reliability_table(title: str, reliability: Sequence[JudgeReliability]) -> FigureTable:
-    rows = tuple((r.aspect, r.retest.same, r.retest.n, r.length, r.scored, r.weighted) for r in reliability)
-    heads = ("Aspect", "Same when asked twice", "of", "Correlation with length", "Scored", "With log-probabilities")
+    rows = tuple((r.aspect, r.retest.same, r.retest.n, r.length, r.scored) for r in reliability)
+    heads = ("Aspect", "Same when asked twice", "of", "Correlation with length", "Scored")
     return FigureTable(title, heads, rows)
 
 

@@ -8,10 +8,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from curation.files.atomic import write_text
-from curation.files.json_files import json_lines
 from evaluation.metrics.generation import Generation
 from evaluation.metrics.script_parser import declines, parse
-from evaluation.metrics.text_level import objects, questions, scripts_for
+from evaluation.metrics.text_level import scripts_for
 from evaluation.runs.results import EditorRun, Run, cases_by_key
 from evaluation.runs.validity_variants import asked_case
 from schemas.answers import Answer, GeneratedText
@@ -20,14 +19,9 @@ from schemas.core.clock import now
 from schemas.core.errors import UserError
 from schemas.generated_scripts import GeneratedScript
 from schemas.lineage import Lineage
-from schemas.scripts import render
-from schemas.text.mentions import find
 
 if TYPE_CHECKING:
     from curation.store.store import Store
-
-CEILING = "hand-written"
-"""Editor of scripts written by hand in which the new object stands for the old one: what a perfect edit may reach."""
 
 
 class GeneratedScriptSource(NamedTuple):
@@ -35,7 +29,7 @@ class GeneratedScriptSource(NamedTuple):
 
     script: GeneratedScript
     run: str
-    written: GeneratedText | None
+    written: GeneratedText
     method: str = ""
 
 
@@ -121,72 +115,6 @@ def _of_case(
         yield GeneratedScriptSource(script, editor.manifest.key, answer.written, editor.manifest.editor)
 
 
-def by_hand(run: Run, steps: Mapping[str, Sequence[str]]) -> list[GeneratedScriptSource]:
-    """Hand-written scripts of the run's questions with the new object in the old one's place: the ceiling.
-
-    Nobody has checked that they make sense with the new object; they name it where a right script would.
-
-    Args:
-        run: The run; its cases give the questions.
-        steps: Steps by key of the question; questions without are left out.
-
-    Raises:
-        UserError: no question of the run has a hand-written script.
-    """
-    sources = []
-    for case in cases_by_key(run).values():
-        for key, _ in questions(case):
-            if key not in steps:
-                continue
-            swapped = tuple(with_new(step, case) for step in steps[key])
-            text = render("", swapped).removeprefix("\n")
-            script = GeneratedScript(
-                key=f"{CEILING}/{key}",
-                case=case.key,
-                fact=case.fact.key,
-                question=key,
-                model=CEILING,
-                editor=CEILING,
-                edited=True,
-                text=text,
-                steps=swapped,
-            )
-            sources.append(GeneratedScriptSource(script, CEILING, None))
-    if not sources:
-        raise UserError(
-            "no question of this run has a script written by hand",
-            where=run.split.name,
-            fix="name the store that its scripts are in, with --store",
-        )
-    return sources
-
-
-def with_new(text: str, case: Case) -> str:
-    """A text with the new object wherever it names the old one."""
-    new, old = objects(case)
-    for mention in reversed(find(text, old, beside=[new])):
-        text = text[: mention.start] + new.text + text[mention.end :]
-    return text
-
-
-def shipped_steps() -> dict[str, tuple[str, ...]]:
-    """Steps of the shipped split's hand-written scripts, by key of the question."""
-    from curation.shipped import SHIPPED
-
-    cases = [case for _, _, case in json_lines((SHIPPED / "mini/mini.jsonl").with_name("source.jsonl"))]
-    return {f"{c['key']}/q{n}": tuple(q["steps"]) for c in cases for n, q in enumerate(c["questions"], 1)}
-
-
-def stored_steps(store: Store) -> dict[str, tuple[str, ...]]:
-    """Steps of the scripts in a store, by key of the question; of several the first."""
-    from schemas.scripts import Script
-
-    by_question: dict[str, tuple[str, ...]] = {}
-    for script in store.all(Script):
-        by_question.setdefault(script.question, script.steps)
-    return by_question
-
-
 def write_scripts(scripts: Sequence[GeneratedScriptSource], path: Path | str) -> None:
     """Write records, one a line, as ``scedit annotate add-scripts`` and ``scedit judge`` read them.
 
@@ -213,8 +141,6 @@ def store_scripts(scripts: Sequence[GeneratedScriptSource], store: Store, genera
 
 def _lineage(wrote: GeneratedScriptSource, made_at: str, generation: Generation) -> Lineage:
     detail: dict[str, Any] = {"run": wrote.run, **generation.choice.model_dump(mode="json")}
-    if wrote.written is None:
-        return Lineage(item_id=wrote.script.id, stage="by_hand", made_at=made_at, detail={"run": wrote.run})
     detail |= {"ended": wrote.written.ended, "chat_template": wrote.written.chat}
     if wrote.method:
         detail["method"] = wrote.method

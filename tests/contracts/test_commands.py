@@ -165,7 +165,7 @@ def test_every_command_line_mentioned_exists() -> None:
 OWN_MEANING = {
     "--part",  # the name is a standard one and each command's help says what it is there
     *("--model", "--out", "--split", "--page", "--profile", "--prompts", "--version", "--port", "--temperature"),
-    *("--threshold", "--support", "--examples", "--percent", "--date", "--quorum", "--neighbours"),
+    *("--threshold", "--support", "--examples", "--percent", "--date", "--neighbours"),
     *("--control-items", "--replace", "--source", "--licence", "--yes"),
 }
 OTHER_TYPE = {("split partition", "--seed"), ("annotate sheets", "--format"), ("store check", "--model")}

@@ -30,15 +30,13 @@ def data(result):
     return json_value(result.stdout)
 
 
-def test_a_panel_and_refusals(tmp_path):
+def test_one_of_two_judges_and_refusals(tmp_path):
     store = tmp_path / "s.duckdb"
     real = study(store)
     with Store.open(store, write=True) as db:
         db.put([rating(item, "completeness", int(v), "judge:y") for item, v in real.items()])
     assert "there are several judges" in str(call(store).exception)
     assert "allowed: judge:x, judge:y" in str(call(store, "--judge", "z").exception)
-    both = data(call(store, "--quorum", "2", "--json"))
-    assert both["judge"] == "judge:panel" and both["rows"][0]["bias"]["value"] == pytest.approx(0.5)
     assert data(call(store, "--judge", "y", "--json"))["rows"][0]["bias"]["value"] == pytest.approx(0.0)
     assert "no script is of the method 'rme'" in str(call(store, "--judge", "x", "--against", "rme").exception)
     empty = tmp_path / "e.duckdb"
@@ -88,16 +86,9 @@ def test_text_and_json_are_one_estimate(tmp_path):
         assert line.split()[-2:] == [str(row["labelled"]), str(row["cases"])] and row["needed"] is None
 
 
-@pytest.mark.parametrize("options", [("--people", "0"), ("--width", "0"), ("--quorum", "0"), ("--width", "much")])
+@pytest.mark.parametrize("options", [("--people", "0"), ("--width", "0"), ("--width", "much")])
 def test_options_off_their_scale(tmp_path, options):
     assert call(tmp_path / "s.duckdb", *options).exit_code == 2
-
-
-def test_a_quorum_that_no_script_has(tmp_path):
-    store = tmp_path / "s.duckdb"
-    study(store, facts=8)
-    result = call(store, "--quorum", "2")
-    assert isinstance(result.exception, UserError) and "\n" not in str(result.exception)
 
 
 def test_a_run_folder_stands_for_its_store(tmp_path):

@@ -2,7 +2,6 @@ from __future__ import annotations
 
 import asyncio
 import json
-import math
 from dataclasses import replace
 from itertools import product
 from types import SimpleNamespace
@@ -92,54 +91,15 @@ def test_a_time_out_leaves_the_rating_due(tmp_path):
     assert first.rating.value == 5 and second is None
 
 
-def logprob_reply(payload, chances, *, text='{"rating": 5, "reason": "x"}', alternatives=None):
-    """A completion whose rating token has these alternatives."""
-    body = completion(text)
-    before, digit, after = text[: text.index("5")], "5", text[text.index("5") + 1 :]
-    top = [{"token": t, "logprob": math.log(p)} for t, p in chances.items()]
-    tokens = [
-        {"token": before, "logprob": 0.0, "top_logprobs": []},
-        {"token": digit, "logprob": math.log(chances["5"]), "top_logprobs": top},
-        {"token": after, "logprob": 0.0, "top_logprobs": []},
-    ]
-    body["choices"][0]["logprobs"] = {"content": tokens}
-    return Raw(body=body)
-
-
-def test_the_score_is_weighted_where_the_endpoint_gives_log_probabilities(tmp_path):
-    with ScriptedServer(lambda p: logprob_reply(p, {"5": 0.5, "4": 0.25, "7": 0.2, "the": 0.05})) as server:
-        result = ask(server, tmp_path)
-        assert server.requests[0]["logprobs"] is True and server.requests[0]["top_logprobs"] == 20
-    detail = result.line.detail
-    assert result.rating.value == 5 and detail["weighted"] is True
-    assert detail["score"] == pytest.approx((5 * 0.5 + 4 * 0.25 + 7 * 0.2) / 0.95, abs=1e-5)
-    assert detail["mass"] == pytest.approx(0.95, abs=1e-5)
-
-
-def test_an_endpoint_without_log_probabilities_is_asked_without_them(tmp_path):
-    def answer(payload):
-        if "logprobs" in payload:
-            return Raw(400, {"error": {"message": "'logprobs' is not supported", "param": "logprobs"}})
-        return '{"rating": 5, "reason": "x"}'
-
-    with ScriptedServer(answer) as server:
-        result = ask(server, tmp_path)
-        assert ["logprobs" in r for r in server.requests] == [True, False]
-    assert (result.rating.value, result.line.detail["score"], result.line.detail["weighted"]) == (5, 5, False)
-    with ScriptedServer(always('{"rating": 5, "reason": "x"}')) as server:  # takes the option and gives nothing
-        result = ask(server, tmp_path / "b")
-    assert (result.line.detail["score"], result.line.detail["weighted"]) == (5, False)
-
-
 def test_several_samples_and_a_second_look(tmp_path):
-    """The lower median is the rating, the mean the score, one unusable sample of three is counted; then one more."""
+    """The lower median is the rating, one unusable sample of three is counted; then one more."""
     replies = iter([6, 2, 0, 5])  # the third is sent back once and stays unusable
 
     def answer(payload):
         sent_back = "cannot be used" in payload["messages"][-1]["content"]
         return json.dumps({"rating": 0 if sent_back else next(replies), "reason": "x"})
 
-    options = JudgeOptions(samples=3, retest=1.0, logprobs=False)
+    options = JudgeOptions(samples=3, retest=1.0)
     with ScriptedServer(answer) as server:
         result = ask(server, tmp_path, settings=options, concurrency=1)
         assert all(r["temperature"] == 1.0 for r in server.requests)
@@ -147,7 +107,6 @@ def test_several_samples_and_a_second_look(tmp_path):
         assert len(server.requests) == 5 and repeat.asked == 0, "the journal answers"
     scored = sorted(v for v in result.line.detail["samples"] if v is not None)
     assert result.rating.value == scored[0] and len(result.line.detail["samples"]) == 3
-    assert result.line.detail["score"] == sum(scored) / len(scored)
     assert "retest" in result.line.detail and repeat.rating == result.rating
 
 
@@ -168,25 +127,6 @@ def test_a_bare_rating_is_asked_about_once_and_then_read(tmp_path):
     with ScriptedServer(lambda p: "5/7") as server:
         strict = ask(server, tmp_path, settings=JudgeOptions(profile="evidence", retest=0.0))
     assert strict.rating.value is None
-
-
-def test_a_draft_without_a_reason_does_not_decide_the_score(tmp_path):
-    """The rating was read from the second object, the score from the first one with the same digit."""
-    draft, final = '{"rating": 5} ', '{"rating": 5, "reason": "r"}'
-
-    def tokens(text, chance):
-        other = {"token": "1", "logprob": math.log(1 - chance)}
-        most = {"5": [{"token": "5", "logprob": math.log(chance)}, other]}
-        return [{"token": c, "logprob": 0.0, "top_logprobs": most.get(c, [])} for c in text]
-
-    def answer(payload):
-        body = completion(draft + final)
-        body["choices"][0]["logprobs"] = {"content": tokens(draft, 0.6) + tokens(final, 0.9)}
-        return Raw(body=body)
-
-    with ScriptedServer(answer) as server:
-        result = ask(server, tmp_path, settings=JudgeOptions(retest=0.0))
-    assert result.rating.value == 5 and result.line.detail["score"] == 0.9 * 5 + 0.1 * 1
 
 
 @pytest.mark.parametrize(

@@ -10,7 +10,6 @@ from evaluation.judge.ratings import (
     RuledScript,
     check_against_rubric,
     named_objects,
-    panel_scores,
     rated_scripts,
 )
 from schemas.core.errors import UserError
@@ -18,20 +17,8 @@ from schemas.facts import Entity, Fact, Object
 from schemas.lineage import Lineage
 from schemas.ratings import Rating
 from schemas.scripts import ScriptQuestion
-from tests.support.evaluation.judged import given
 from tests.support.facts import make_fact
 from tests.support.judge import fill_store, rating
-
-
-def test_a_panel_needs_its_quorum():
-    answers = [given("a", 6, "judge:x"), given("a", 2, "judge:y", score=3.0), given("a", 7, "person:ann")]
-    answers += [given("b", 5, "judge:x"), given("b", None, "judge:y")]
-    two = {p.item: p for p in panel_scores(answers, quorum=2)}
-    assert two["a"].score == 4.5 and two["b"].score is None and dict(two["b"].said) == {"judge:x": 5.0}
-    assert {p.item: p.score for p in panel_scores(answers, quorum=1)}["b"] == 5.0
-    assert {p.item: p.score for p in panel_scores(answers, quorum=1, judges=["judge:y"])} == {"a": 3.0, "b": None}
-    with pytest.raises(UserError, match="a quorum of 3 cannot be met by 2 judges"):
-        panel_scores(answers, quorum=3)
 
 
 def rated(item: str, aspect: str, value: int | None, rater: str = "judge:x") -> Rating:
@@ -160,15 +147,13 @@ def test_people_and_judges_are_read_with_their_lineage(tmp_path):
     with Store.open(store, write=True) as db:
         lines = [
             Lineage(item_id=ratings[0].id, stage="annotation", made_at="t", detail={"probability": 0.5}),
-            Lineage(item_id=ratings[1].id, stage="judge", made_at="t", request="a", detail={"score": 4.2, "retest": 4}),
-            Lineage(item_id=ratings[1].id, stage="judge", made_at="u", request="b", detail={"score": 4.2}),
+            Lineage(item_id=ratings[1].id, stage="judge", made_at="t", request="a", detail={"retest": 4}),
+            Lineage(item_id=ratings[1].id, stage="judge", made_at="u", request="b", detail={}),
         ]
         db.put(ratings, lines)
         inputs = {g.rating.rater: g for g in rated_scripts(db)}
-        finer = {g.rating.rater: g.score for g in rated_scripts(db, estimator="weighted")}
     assert inputs["person:ann"].score == 5.0 and inputs["person:ann"].detail["probability"] == 0.5
     assert inputs["judge:x"].score == 4.0 and "retest" in inputs["judge:x"].detail
-    assert finer == {"person:ann": 5.0, "judge:x": 4.2}
 
 
 def test_ratings_of_some_scripts_only(tmp_path: Path) -> None:
@@ -193,7 +178,7 @@ def test_a_second_look_is_kept_when_the_same_rating_came_again_without_one(tmp_p
         score = rating(script.id, "coherence", 4)
         with Store.open(store, write=True) as db:
             for i, second_item in enumerate(order):
-                detail = {"score": 4.0} if second_item is None else {"score": 4.0, "retest": second_item}
+                detail = {} if second_item is None else {"retest": second_item}
                 line = Lineage(item_id=score.id, stage="judge", made_at=f"t{i}", request=f"r{i}", detail=detail)
                 db.put([score], [line])
             (inputs,) = rated_scripts(db)

@@ -19,10 +19,8 @@ from evaluation.judge.steps import (
     plain_reply,
     points,
     prompt_folder,
-    rating_position,
     ratings_alone,
     reply_type,
-    weighted_rating,
 )
 from schemas.core.errors import UserError
 from schemas.facts import Object
@@ -247,21 +245,6 @@ def test_what_is_asked_for_has_not_changed() -> None:
     assert schema["properties"]["rating"]["enum"] == [1, 2, 3, 4, 5, 6, 7]
 
 
-def position(text: str, value: int) -> int | None:
-    return rating_position(text, "rating", value, RatingFirst)
-
-
-def test_one_object_decides_rating_and_score() -> None:
-    """The first object is read; the score used to come from the last rating in the text."""
-    text = '{"rating": 2, "reason": "r"} If it were edited: {"rating": 6, "reason": "r"}'
-    assert position(text, 2) == text.index("2") and position(text, 6) == text.index("6")
-    assert position(text, 4) is None and position("no object", 4) is None
-    assert rating_position('<think>{"rating": 3}</think>{"rating": 3}', "rating", 3, RatingOnly) == 39
-    tokens = [{"token": c, "logprob": 0.0, "top_logprobs": [{"token": c, "logprob": math.log(0.9)}]} for c in text]
-    assert [weighted_rating(tokens, "rating", n, RatingFirst).score for n in (2, 6)] == [2.0, 6.0]
-    assert weighted_rating(tokens, "rating", 4, RatingFirst) is None
-
-
 @pytest.mark.parametrize(
     "text",
     [
@@ -334,78 +317,6 @@ def test_numbers_that_are_no_rating_end_nothing(value: float) -> None:
     """``{"rating": 1e999}`` ended the whole judging with an overflow."""
     assert points(value) is None
     assert plain_reply({"rating": value}, ("rating", "reason"), RatingFirst.rated, highest=7).read == ""
-
-
-@pytest.mark.parametrize(
-    ("text", "before"),
-    [
-        ('{"all": [{"rating": 2}, {"rating": 3}], "rating": 5}', '{"all": [{"rating": 2}, {"rating": 3}], "rating": '),
-        ('{"detail": {"rating": 4}, "rating": "5"}', '{"detail": {"rating": 4}, "rating": "'),
-        ('{"rating": 2, "rating": 5}', '{"rating": 2, "rating": '),
-        ('{"rating": 5, "detail": {"rating": 5}}', '{"rating": '),
-        (r'{"reason": "no \"rating\": 1 {", "rating": 5}', r'{"reason": "no \"rating\": 1 {", "rating": '),
-    ],
-)
-def test_the_digit_is_that_of_the_objects_own_rating(text: str, before: str) -> None:
-    """A rating inside another object, or an earlier one under the same key, decided the weighted score."""
-    assert rating_position(text, "rating", 5, RatingOnly) == len(before)
-
-
-def alternatives(**chances):
-    return [{"token": t, "logprob": math.log(p)} for t, p in chances.items()]
-
-
-WEIGHTS = {
-    "none": (None, None),
-    "no tokens": ([], None),
-    "no rating": ([{"token": "hello"}], None),
-    "no alternatives": ([{"token": '{"rating": '}, {"token": "5", "logprob": -0.1}], None),
-    "too little mass": (
-        [{"token": '{"rating": '}, {"token": "5", "top_logprobs": [{"token": "5", "logprob": -3.0}]}],
-        None,
-    ),
-    "a positive logprob": (
-        [{"token": '{"rating": '}, {"token": "5", "top_logprobs": [{"token": "5", "logprob": 3.0}]}],
-        None,
-    ),
-    "a space in the token": (
-        [
-            {"token": '{"rating":'},
-            {"token": " 5", "top_logprobs": alternatives(**{" 5": 0.5, "3": 0.5})},
-        ],
-        4.0,
-    ),
-    "the digit beside the comma": (
-        [
-            {"token": '{"rating": '},
-            {"token": "5,", "top_logprobs": alternatives(**{"5,": 0.6, "6,": 0.3, "6}": 0.1})},
-            {"token": ' "x": 1'},
-        ],
-        (5 * 0.6 + 6 * 0.3) / 0.9,
-    ),
-    "a rating in the reason does not count": (
-        [
-            {"token": '{"rating": '},
-            {"token": "5", "top_logprobs": [{"token": "5", "logprob": math.log(0.9)}]},
-            {"token": ', "reason": "a 1 or 2"'},
-        ],
-        5.0,
-    ),
-}
-
-
-@pytest.mark.parametrize("name", WEIGHTS)
-def test_weights(name):
-    tokens, score = WEIGHTS[name]
-    rating = weighted_rating(None if tokens is None else [*tokens, {"token": "}"}], "rating", 5, RatingOnly)
-    assert (rating is None) if score is None else (rating.score == pytest.approx(score))
-
-
-def test_each_aspect_has_its_own_score() -> None:
-    text = '{"accuracy": 4, "coherence": 5, "comprehensiveness": 3, "overall": 5}'
-    tokens = [{"token": c, "top_logprobs": alternatives(**{c: 0.6, "2": 0.4})} for c in text]
-    scores = {name: weighted_rating(tokens, name, n, TendencyRatings) for name, n in (("accuracy", 4), ("overall", 5))}
-    assert {name: round(w.score, 2) for name, w in scores.items()} == {"accuracy": 3.2, "overall": 3.8}
 
 
 GOOD = {"accuracy": 4, "coherence": 5, "comprehensiveness": 3, "overall": 5, "reason": "fine"}

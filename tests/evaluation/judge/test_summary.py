@@ -75,11 +75,10 @@ def test_raters_and_writers_have_tables_of_their_own() -> None:
 @pytest.mark.parametrize(
     ("detail", "words"),
     [
-        pytest.param([{}], "0 0 – 1 0", id="no retest"),
-        pytest.param([{"retest": 5}, {"retest": 4}], "1 2 – 2 0", id="some"),
-        pytest.param([{"retest": 5}, {"retest": None}], "1 1 – 2 0", id="one lost"),
-        pytest.param([{"retest": None}], "0 0 – 1 0", id="all lost"),
-        pytest.param([{"weighted": True}, {}], "0 0 – 2 1", id="weighted"),
+        pytest.param([{}], "0 0 – 1", id="no retest"),
+        pytest.param([{"retest": 5}, {"retest": 4}], "1 2 – 2", id="some"),
+        pytest.param([{"retest": 5}, {"retest": None}], "1 1 – 2", id="one lost"),
+        pytest.param([{"retest": None}], "0 0 – 1", id="all lost"),
     ],
 )
 def test_how_reliable_a_judge_is(detail: list[dict[str, Any]], words: str) -> None:
@@ -94,7 +93,7 @@ def test_text_shows_ten_disagreements_and_json_all() -> None:
     from evaluation.judge.ratings import RatedScript
     from tests.support.judge import rating
 
-    ratings = [RatedScript(rating(f"i{n}", "consistency", 3), 3.0, {}, None) for n in range(13)]
+    ratings = [RatedScript(rating(f"i{n}", "consistency", 3), {}, None) for n in range(13)]
     summaries = summarise_ratings(ratings, asks(13))
     text = as_text(summaries, None, [])
     (counts,) = [one for one in text.splitlines() if one.startswith("  judge:x  consistency") and "13" in one]
@@ -107,11 +106,11 @@ def test_text_shows_ten_disagreements_and_json_all() -> None:
 
 def test_two_judges_agree_or_it_is_undefined() -> None:
     ratings = [given(f"i{n}", n % 7 + 1, judge) for n in range(14) for judge in ("judge:x", "judge:y")]
-    summaries = summarise_ratings(ratings, asks(14), quorum=2)
+    summaries = summarise_ratings(ratings, asks(14))
     (line,) = [one for one in as_text(summaries, None, []).splitlines() if one.startswith("  Coherence")]
     assert line.split()[:5] == ["Coherence", "14", "2", "28", "1.00"]
     report = as_data(summaries, None, [])
-    assert report["quorum"] == 2 and report["agreement"]["coherence"]["alpha"]["value"] == pytest.approx(1.0)
+    assert report["agreement"]["coherence"]["alpha"]["value"] == pytest.approx(1.0)
     constant = summarise_ratings([given(f"i{n}", 4, j) for n in range(3) for j in ("judge:x", "judge:y")], asks(3))
     agreement = as_data(constant, None, [])["agreement"]["coherence"]
     assert agreement["alpha"]["value"] is None and agreement["alpha"]["reason"]

@@ -1,4 +1,4 @@
-"""Scripts out of a run: records, the hand-written ceiling, files and stores that raters read."""
+"""Scripts out of a run: records, files and stores that raters read."""
 
 from __future__ import annotations
 
@@ -8,9 +8,7 @@ import pytest
 
 from annotation_ui.tasks.generated_scripts import read_scripts
 from curation.shipped import mini_split
-from evaluation.metrics.script_parser import broken_rules, names
-from evaluation.metrics.text_level import objects
-from evaluation.runs.generated_scripts import CEILING, by_hand, scripts_of_run, shipped_steps, with_new, write_scripts
+from evaluation.runs.generated_scripts import scripts_of_run, write_scripts
 from evaluation.runs.results import Run, load_run
 from schemas.core.errors import UserError
 from tests.support.arithmetic import go
@@ -43,25 +41,6 @@ def test_a_script_with_a_line_end_of_unicode_reads_back(run: Run, tmp_path: Path
     script = source.script.model_copy(update={"text": "Step 1: Go\u2028Step 2: Come\u0085"})
     write_scripts([source._replace(script=script)], tmp_path / "scripts.jsonl")
     assert read_scripts(tmp_path / "scripts.jsonl") == [script]
-
-
-def test_by_hand_is_the_ceiling(run: Run) -> None:
-    cases = {c.key: c for c in run.split.cases}
-    step_list = [w.script for w in by_hand(run, shipped_steps())]
-    assert len(step_list) == 12 and {s.editor for s in step_list} == {CEILING}
-    for script in step_list:
-        labels = names(script.text, *objects(cases[script.case]))
-        assert labels.first == "new" and labels.all == {"new"}
-        assert not {"no_steps", "labels", "too_many", "other_text"} & set(broken_rules(script.text))
-    with pytest.raises(UserError, match="no question of this run has a script written by hand"):
-        by_hand(run, {})
-
-
-def test_the_new_object_stands_for_the_old_one_only() -> None:
-    case = mini_split().cases[0]
-    old, new = case.fact.old.text, case.fact.new.text if case.fact.new else ""
-    assert with_new(f"Fly to {old}, see {old}'s parks", case) == f"Fly to {new}, see {new}'s parks"
-    assert with_new("Pack a bag", case) == "Pack a bag"
 
 
 def test_what_cannot_be_taken_out(run: Run, tmp_path: Path) -> None:

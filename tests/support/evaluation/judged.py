@@ -17,8 +17,7 @@ from tests.support.judge import ASK, rating
 
 def given(item, value, rater="judge:x", **detail):
     entry = rating(item, "coherence", value, rater)
-    score = None if value is None else float(detail.get("score", value))
-    return RatedScript(entry, score, detail, None)
+    return RatedScript(entry, detail, None)
 
 
 def ask(server, tmp_path, *, settings=None, aspect="coherence", item=ASK, **options):

@@ -5,12 +5,10 @@ from __future__ import annotations
 import json
 from pathlib import Path
 
-import click
 import duckdb
 import pytest
 from click.testing import CliRunner
 
-from evaluation.cli.results import inspect_log
 from evaluation.cli.results import table as command
 from schemas.core.errors import UserError
 from tests.support.report.read_report import finished
@@ -32,7 +30,6 @@ def test_tables_of_two_runs_and_the_same_in_json(tmp_path: Path) -> None:
     ]
 
 
-@pytest.mark.parametrize("kind", [command, inspect_log], ids=["table", "inspect-log"])
 @pytest.mark.parametrize(
     ("arguments", "words"),
     [
@@ -40,9 +37,9 @@ def test_tables_of_two_runs_and_the_same_in_json(tmp_path: Path) -> None:
         pytest.param(["nowhere"], "not the folder of a run", id="no run"),
     ],
 )
-def test_refusals_write_nothing(tmp_path: Path, kind: click.Command, arguments: list[str], words: str) -> None:
+def test_refusals_write_nothing(tmp_path: Path, arguments: list[str], words: str) -> None:
     run, out = finished(tmp_path / "one", metrics=["s_es"]), tmp_path / "t"
-    result = CliRunner().invoke(kind, [str(run), *arguments, "--out", str(out)])
+    result = CliRunner().invoke(command, [str(run), *arguments, "--out", str(out)])
     assert isinstance(result.exception, UserError) and words in str(result.exception) and not out.exists()
 
 
