@@ -50,7 +50,6 @@ class Reply(NamedTuple):
         request: Journal key of the last call.
         asked: Calls that went over the network now; 0 when all was on record.
         cost: US dollars of all rounds and attempts together; None where no price is known.
-        logprobs: Log-probabilities of the last reply's tokens where they were asked for and the endpoint gives them.
     """
 
     status: Literal["ok", "refused", "unparseable", "permanent", "unanswered"]
@@ -63,7 +62,6 @@ class Reply(NamedTuple):
     at: str
     asked: int
     cost: float | None = None
-    logprobs: list[dict[str, Any]] | None = None
 
 
 def merge_attempts(earlier: Reply | None, reply: Reply) -> Reply:

@@ -186,7 +186,7 @@ class Client:
             request = repair(request, outcome.raw, message)
         tokens_in, tokens_out = known_sum(s.tokens_in for s in rounds), known_sum(s.tokens_out for s in rounds)
         last, cost = rounds[-1], known_sum(s.cost for s in rounds)
-        return Reply(status, value, last.raw, message, key, tokens_in, tokens_out, last.at, calls, cost, last.logprobs)
+        return Reply(status, value, last.raw, message, key, tokens_in, tokens_out, last.at, calls, cost)
 
     async def samples(self, request: Request, n: int) -> list[Reply]:
         """``n`` replies to one request, sample numbers from the request's own on; each is on record by itself."""

@@ -52,7 +52,6 @@ def outcome_of_data(data: Any) -> StoredOutcome | CallError:
         tokens_in=_count(usage.get("prompt_tokens")),
         tokens_out=_count(usage.get("completion_tokens")),
         at=now(),
-        logprobs=_logprobs(choice.get("logprobs")),
         thought=_thought(message),
     )
 
@@ -89,14 +88,6 @@ def _without_surrogates(value: Any) -> Any:
 
 def _count(value: object) -> int | None:
     return value if isinstance(value, int) and not isinstance(value, bool) and value >= 0 else None
-
-
-def _logprobs(value: Any) -> list[dict[str, Any]] | None:
-    """The token list of a choice's ``logprobs``, or None where the endpoint gives none in the usual shape."""
-    tokens = value.get("content") if isinstance(value, dict) else None
-    if not isinstance(tokens, list) or not all(isinstance(t, dict) and isinstance(t.get("token"), str) for t in tokens):
-        return None
-    return tokens or None
 
 
 def read(

@@ -28,7 +28,6 @@ class StoredOutcome(Frozen):
         served: Name of the model as the endpoint gives it.
         at: UTC time of the reply, ISO format.
         cost: US dollars by the price table of that day; None where the price is unknown.
-        logprobs: Log-probabilities of the reply's tokens, as the endpoint gives them where they were asked for.
         batch: Id of the batch that brought it.
         thought: What a model that thinks first thought, where the endpoint sends it beside the answer.
     """
@@ -42,7 +41,6 @@ class StoredOutcome(Frozen):
     tokens_out: int | None = None
     at: str
     cost: float | None = None
-    logprobs: list[dict[str, Any]] | None = None
     batch: str | None = None
     thought: str | None = None
 

@@ -109,8 +109,7 @@ def fallback(form: RequestFormat, fault: CallError, names: frozenset[str], *, pr
             continue
         if name in _RENAMED and not form.renamed:
             return form.model_copy(update={"renamed": True})
-        dropped_names = (name, "top_logprobs") if name == "logprobs" else (name,)
-        return form.model_copy(update={"without": tuple(sorted({*form.without, *dropped_names}))})
+        return form.model_copy(update={"without": tuple(sorted({*form.without, name}))})
     if form.reply != "text" and (_FORMAT_WORDS.search(error_text) or not proven):
         return form.model_copy(update={"reply": "object" if form.reply == "schema" else "text"})
     return None

@@ -116,8 +116,6 @@ def mask_outcome(outcome: StoredOutcome | CallError, mask: Mask) -> StoredOutcom
         for name in ("raw", "message", "finish", "served", "thought")
         if isinstance(value := getattr(outcome, name), str) and mask(value) != value
     }
-    if outcome.logprobs and mask(str(outcome.logprobs)) != str(outcome.logprobs):
-        changes["logprobs"] = None  # type: ignore[assignment]
     return outcome.model_copy(update=changes) if changes else outcome
 
 

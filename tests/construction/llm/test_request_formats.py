@@ -144,27 +144,6 @@ def test_a_server_error_stays_transient(ask):
     )
 
 
-def test_logprobs_are_kept_where_they_come_and_missed_where_not(ask, tmp_path):
-    tokens = [{"token": "4", "logprob": -0.1, "bytes": [52], "top_logprobs": [{"token": "5", "logprob": -2.5}]}]
-    body = completion('{"n": 4}')
-    body["choices"][0]["logprobs"] = {"content": tokens}
-    call = request(logprobs=True, top_logprobs=5)
-    with ScriptedServer(lambda p: Raw(body=body)) as server:
-        (reply,) = ask(server.url, call)
-        assert (server.requests[0]["logprobs"], server.requests[0]["top_logprobs"]) == (True, 5)
-        (repeat,) = ask(server.url, call)
-    assert reply.logprobs == repeat.logprobs == tokens
-    none = Raw(400, {"error": {"message": "logprobs is not supported by this server"}})
-    (tmp_path / "j.jsonl").unlink()
-    with ScriptedServer(lambda p: none if "logprobs" in p or "top_logprobs" in p else '{"n": 4}') as server:
-        (reply,) = ask(server.url, call)
-    assert (reply.status, reply.logprobs, len(server.requests)) == ("ok", None, 2)
-    body["choices"][0]["logprobs"] = {"content": "nonsense"}
-    (tmp_path / "j.jsonl").unlink()
-    with ScriptedServer(lambda p: Raw(body=body)) as server:
-        assert ask(server.url, call)[0].logprobs is None
-
-
 def test_samples_are_calls_of_their_own(tmp_path):
     async def main(url):
         with Journal(tmp_path / "s.jsonl", write=True) as journal:

@@ -110,10 +110,7 @@ def test_secrets_are_taken_out_of_every_text_and_nothing_else_changes():
     mask = Mask([KEY])
     plain = StoredOutcome(kind="reply", raw="x", at="t")
     assert mask_outcome(plain, mask) is plain
-    spoken = [{"token": KEY, "logprob": -1.0}]
-    outcome = StoredOutcome(
-        kind="reply", raw=f"a {KEY}", message=KEY, finish=KEY, served=KEY, at="t", tokens_in=3, logprobs=spoken
-    )
+    outcome = StoredOutcome(kind="reply", raw=f"a {KEY}", message=KEY, finish=KEY, served=KEY, at="t", tokens_in=3)
     clean = mask_outcome(outcome, mask)
-    assert KEY not in clean.model_dump_json() and (clean.raw, clean.tokens_in, clean.logprobs) == ("a ***", 3, None)
+    assert KEY not in clean.model_dump_json() and (clean.raw, clean.tokens_in) == ("a ***", 3)
     assert mask_outcome(CallError("fatal", f"no {KEY}", status=401), mask) == CallError("fatal", "no ***", status=401)
