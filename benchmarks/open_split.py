@@ -292,12 +292,12 @@ def put_between(page: str, text: str, *, marks: tuple[str, str] = MARKS) -> str:
     return f"{before}{marks[0]}\n\n{text}\n\n{marks[1]}{after}"
 
 
-def publish(text: str, page: Path | None, *, marks: tuple[str, str] = MARKS) -> None:
+def publish(text: str, page: Path | None) -> None:
     """Put the text between a page's markers, or print it where there is no page."""
     if page is None:
         sys.stdout.write(text + "\n")
     else:
-        page.write_text(put_between(page.read_text(encoding="utf-8"), text, marks=marks), encoding="utf-8")
+        page.write_text(put_between(page.read_text(encoding="utf-8"), text), encoding="utf-8")
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
