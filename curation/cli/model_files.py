@@ -20,13 +20,8 @@ def fetch(name: str) -> None:
 
     Example: scedit model fetch embedded
     """
-    with click.progressbar(length=1, label=f"Fetching {name}", show_percent=True) as bar:
-
-        def show(done: int, total: int) -> None:
-            bar.length = total
-            bar.update(done - bar.pos)
-
-        path = local_models.fetch(name, on_progress=show)
+    click.echo(f"Fetching {name} ...", err=True)
+    path = local_models.fetch(name)
     click.echo(
         f"{local_models.label_of(name)}: {path} ({path.stat().st_size / 1e9:.2f} GB, SHA-256 {remembered_sha256(path)})"
     )

@@ -126,20 +126,20 @@ def export(name: str, path: Path, store_path: Path | None, format_name: str, kno
 
     Example: scedit split export mini ScEdit-CF.json --format scedit-cf --store my.duckdb
     """
+    exporter = chosen_exporter(format_name, knowedit_lists)
     with ExitStack() as stack:
         store = stack.enter_context(Store.open(store_path)) if store_path else None
         split = store.open_split(name) if store else shipped_split(name)
         written = write(split, path, format_name, knowedit_lists, store=store)
         left = Counter(case.group for case in split.all_cases) if written < len(split.all_cases) else Counter()
-        left.pop(chosen_exporter(format_name, knowedit_lists).only or "", None)
-        gaps = chosen_exporter(format_name, knowedit_lists).gaps(split)
+        left.pop(exporter.only or "", None)
     click.echo(
         f"{path}: {counted(written, 'case')} of {split.name}@{split.version} ({split.digest[:12]}) as {format_name}"
     )
     if missing := len(split.all_cases) - written:
         kinds = ", ".join(f"{n:,} {kind}" for kind, n in sorted(left.items()))
         click.echo(f"Note: {counted(missing, 'case')} left out, which {format_name} cannot hold: {kinds}", err=True)
-    for gap in gaps:
+    for gap in exporter.gaps:
         click.echo(f"Note: {gap}", err=True)
 
 
@@ -249,7 +249,8 @@ def publish(
         done = write_release(
             split, out_dir, store=store, formats=chosen, publisher=details, replace=force, knowedit_lists=knowedit_lists
         )
-        _note_gaps(split, knowedit_lists)
+    for gap in chosen_exporter("easyedit", knowedit_lists=True).gaps if knowedit_lists else ():
+        click.echo(f"Note: {gap}", err=True)
     if store_path and split_file is None:
         note_published(store_path, split)
     if as_json:
@@ -262,12 +263,6 @@ def publish(
         click.echo(f"{cases:>7}  {format_name}")
     if done.skipped:
         click.echo(f"hold no case of this split and were passed over: {', '.join(done.skipped)}")
-
-
-def _note_gaps(split: Split, knowedit_lists: bool) -> None:
-    """Say what EasyEdit's classes look for in vain, where a file is written for them."""
-    for gap in chosen_exporter("easyedit", knowedit_lists=True).gaps(split) if knowedit_lists else ():
-        click.echo(f"Note: {gap}", err=True)
 
 
 def _split(name: str, store: Store | None, file: Path | None) -> Split:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import csv
 import itertools
 import re
-from collections import Counter, defaultdict
+from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from itertools import chain
 from pathlib import Path
@@ -18,19 +18,6 @@ from curation.splits.visible_texts import record_keys
 from curation.store.writer import chunks
 from schemas.cases import AnyCase, Case
 from schemas.facts import Entity, Fact, Object
-from schemas.text.counting import counted
-
-EASYEDIT_LISTS = {
-    "portability": ("Reasoning", "Subject_Aliasing", "Logical_Generalization"),
-    "locality": ("Relation_Specificity", "Forgetfulness"),
-}
-"""The lists of probes that EasyEdit's KnowEdit reader looks for."""
-COUNTERFACT_FIELDS = ("rephrase_prompt", "locality_prompt", "locality_ground_truth")
-"""What a batch of EasyEdit's flat CounterFact reader needs beside the edit."""
-_LONG_TEXTS = (
-    "the later CounterFactDataset needs requested_rewrite with prompt_full and fact_new_uns, a long text about the new "
-    "fact, which our cases do not hold"
-)
 
 _FIELDS = {"attribute_prompts": list, "generation_prompts": list, "pararel_idx": int}
 _NUMBERED = re.compile(r"counterfact/(0|[1-9]\d{0,17})")
@@ -173,44 +160,6 @@ def easyedit_rows(cases: Iterable[Case], knowedit_lists: bool = False) -> Iterat
             record["portability"] |= _nested_probes(Reasoning=scripts, Subject_Aliasing=aliased)
             record["locality"] |= _nested_probes(Relation_Specificity=plain)
         yield record
-
-
-def easyedit_gaps(split: Split) -> tuple[str, ...]:
-    """What EasyEdit's dataset classes look for and the records under our names do not say, a sentence each."""
-    first = (
-        "EasyEdit's KnowEditDataset sees no portability and locality under our names, and its batches fail: "
-        "add --knowedit-lists for it"
-    )
-    return (first, *_unfilled_fields(split), _LONG_TEXTS)
-
-
-def knowedit_gaps(split: Split) -> tuple[str, ...]:
-    """What EasyEdit's dataset classes look for and the cases do not say, a sentence each."""
-    wanted = [f"{part}/{name}" for part, names in EASYEDIT_LISTS.items() for name in names]
-    filled: Counter[str] = Counter()
-    without_locality = 0
-    for row in easyedit_rows(split.cases, True):
-        filled.update(f"{part}/{name}" for part in EASYEDIT_LISTS for name in row[part])
-        without_locality += row["locality"].keys().isdisjoint(EASYEDIT_LISTS["locality"])
-    gaps = _shares(wanted, filled, len(split.cases))
-    lists = f"EasyEdit's KnowEditDataset looks for lists that not every case fills: {gaps}"
-    batches = f"its batches fail with {counted(without_locality, 'case')} that have no neighbour"
-    sentence = f"{lists}; {batches}" if without_locality else lists
-    return (*([sentence] if gaps else []), *_unfilled_fields(split), _LONG_TEXTS)
-
-
-def _unfilled_fields(split: Split) -> tuple[str, ...]:
-    """The fields of a batch of the flat ``CounterFactDataset`` that some records do not fill: a sentence, or none."""
-    filled = Counter(name for row in easyedit_rows(split.cases) for name in COUNTERFACT_FIELDS if row.get(name))
-    gaps = _shares(COUNTERFACT_FIELDS, filled, len(split.cases))
-    return (f"EasyEdit's CounterFactDataset needs fields that not every case fills: {gaps}",) if gaps else ()
-
-
-def _shares(names: Iterable[str], filled: Counter[str], number: int) -> str:
-    """Those of the names that less than all cases fill, each with how many do."""
-    return ", ".join(
-        f"{name} ({filled[name]:,} of {counted(number, 'case')})" for name in names if filled[name] < number
-    )
 
 
 def _probes(**lists: list[tuple[str, str]]) -> dict[str, list[dict[str, str]]]:

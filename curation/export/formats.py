@@ -8,8 +8,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 
 from curation.export.fact_formats import (
-    easyedit_gaps,
-    knowedit_gaps,
     write_cf,
     write_counterfact,
     write_csv,
@@ -38,7 +36,7 @@ class Exporter:
         about: What it is, for the dataset card.
         losses: What the format cannot carry, one clause each; empty where nothing is lost.
         only: The one kind of case that it can hold, or None for all.
-        gaps: What readers of the format look for and a split does not say, a sentence each.
+        gaps: What readers of the format look for and our cases may not say, a sentence each.
         edits: Types of splits that it can hold.
         about_events: ``about`` for splits of events, where it is another.
         write_with_store: As ``write``, where the format says what the split's store knows.
@@ -49,7 +47,7 @@ class Exporter:
     about: str
     losses: tuple[str, ...] = ()
     only: Literal["counterfactual", "temporal"] | None = None
-    gaps: Callable[[Split], tuple[str, ...]] = lambda split: ()
+    gaps: tuple[str, ...] = ()
     edits: tuple[str, ...] = ("fact",)
     about_events: str = ""
     write_with_store: Callable[[Split, Path, Store | None], int] | None = None
@@ -69,6 +67,14 @@ class Exporter:
         return self.write(split, path)
 
 
+_LONG_TEXTS = (
+    "the later CounterFactDataset of EasyEdit needs requested_rewrite with prompt_full and fact_new_uns, a long text "
+    "about the new fact, which our cases do not hold"
+)
+_BATCHES = (
+    "EasyEdit's CounterFactDataset needs rephrase_prompt, locality_prompt and locality_ground_truth in every record: "
+    "a case without a paraphrase or a neighbour lacks them"
+)
 _SHARED_LOSSES = (
     "extras of the sources",
     "keys of facts, questions, scripts and prompts",
@@ -95,7 +101,7 @@ CF = Exporter(
         "the relation's id where it has a label",
     ),
     "counterfactual",
-    lambda split: (
+    (
         "EasyEdit's CounterFactDataset trains on rephrase_prompt, locality_prompt and locality_ground_truth, "
         "which this shape does not have: export as easyedit for it",
     ),
@@ -125,10 +131,7 @@ COUNTERFACT = Exporter(
         "repetitions among the generation prompts",
     ),
     "counterfactual",
-    lambda split: (
-        "EasyEdit's CounterFactDataset does not read this shape: export as easyedit for its flat records; "
-        "the later one needs prompt_full and fact_new_uns, a long text about the new fact, which our cases do not hold",
-    ),
+    ("EasyEdit's CounterFactDataset does not read this shape: export as easyedit for its flat records", _LONG_TEXTS),
 )
 FACTS = Exporter(
     write_facts,
@@ -141,9 +144,23 @@ EASYEDIT = Exporter(
     "{name}.easyedit.json",
     "EasyEdit-style records; script prompts stand under portability/Script and locality/Script_Neighbour",
     (*_SHARED_LOSSES, "the relation, the date and kind of the change, the questions, the step that was cut"),
-    gaps=easyedit_gaps,
+    gaps=(
+        "EasyEdit's KnowEditDataset sees no portability and locality under our names, and its batches fail: "
+        "add --knowedit-lists for it",
+        _BATCHES,
+        _LONG_TEXTS,
+    ),
 )
-KNOWEDIT = replace(EASYEDIT, write=write_knowedit, gaps=knowedit_gaps)
+KNOWEDIT = replace(
+    EASYEDIT,
+    write=write_knowedit,
+    gaps=(
+        "EasyEdit's KnowEditDataset also looks for portability/Logical_Generalization and locality/Forgetfulness, "
+        "which our cases do not have; its batches fail with a case without a neighbour",
+        _BATCHES,
+        _LONG_TEXTS,
+    ),
+)
 PARQUET = Exporter(
     write_parquet,
     "data",

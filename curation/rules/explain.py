@@ -93,9 +93,7 @@ class Explanation(NamedTuple):
 
 
 def explain(store: Store, rule: SplitRule, item: str, *, errata: Errata | None = None) -> Explanation:
-    """Why an item is in or out under a rule: a fact, event or document, what asks about it, a neighbour or a case.
-
-    The selection runs over the item's own edits, and over those that it is a neighbour's part of.
+    """Why an item is in or out under a rule; for several items make one ``Explainer``.
 
     Args:
         store: The store.
@@ -103,22 +101,43 @@ def explain(store: Store, rule: SplitRule, item: str, *, errata: Errata | None =
         item: Key, id or the beginning of an id; an earlier version of an item is out.
         errata: Known faults.
 
-    Returns:
-        What is in by the rule and stale is ``held``.
-
     Raises:
         UserError: there is no such item, or it is of a kind that the rule does not decide.
     """
-    record = store.get(item.removeprefix("case/"))
-    if isinstance(record, Case | EventCase | DocumentCase):
-        record = record.request
-    _check_kind(record, rule)
-    explanation = _Trace(store, rule, record, errata).explain()
-    path = {step.record.id for step in explanation.steps}
-    stale = [s for s in store.stale() if s.id in path or explanation.key in s.origins.split()]
-    if explanation.status != "in" or not stale:
-        return explanation
-    return explanation._replace(status="held", why=f"{stale[0].text}; splits with it are not frozen")
+    return Explainer(store, rule, errata=errata).explain(item)
+
+
+class Explainer:
+    """Says why items are in or out under a rule; what all of them need is read from the store once.
+
+    Args:
+        store: The store.
+        rule: The rule.
+        errata: Known faults.
+    """
+
+    def __init__(self, store: Store, rule: SplitRule, *, errata: Errata | None = None) -> None:
+        self._store, self._ruling, self._stale = store, Ruling(store, rule, errata=errata), store.stale()
+
+    def explain(self, item: str) -> Explanation:
+        """Why a fact, event or document, what asks about it, a neighbour or a case is in or out.
+
+        The selection runs over the item's own edits, and over those that it is a neighbour's part of. What is in by
+        the rule and stale is ``held``.
+
+        Raises:
+            UserError: there is no such item, or it is of a kind that the rule does not decide.
+        """
+        record = self._store.get(item.removeprefix("case/"))
+        if isinstance(record, Case | EventCase | DocumentCase):
+            record = record.request
+        _check_kind(record, self._ruling.rule)
+        explanation = _Trace(self._store, self._ruling, record).explain()
+        path = {step.record.id for step in explanation.steps}
+        stale = [s for s in self._stale if s.id in path or explanation.key in s.origins.split()]
+        if explanation.status != "in" or not stale:
+            return explanation
+        return explanation._replace(status="held", why=f"{stale[0].text}; splits with it are not frozen")
 
 
 def rule_of(header: dict[str, Any]) -> SplitRule:
@@ -151,19 +170,18 @@ def _check_kind(record: Record, rule: SplitRule) -> None:
 class _Trace:
     """The selection over the edits that an item belongs to: their cases, and why the rest is left out."""
 
-    def __init__(self, store: Store, rule: SplitRule, record: Record, errata: Errata | None) -> None:
-        self._store, self._rule, self._record = store, rule, record
-        self._ruling = Ruling(store, rule, errata=errata, local=True)
+    def __init__(self, store: Store, ruling: Ruling, record: Record) -> None:
+        self._store, self._rule, self._ruling, self._record = store, ruling.rule, ruling, record
         path = [record]
         for one in path:  # the list grows while it is gone through
             path += [above for above in self._above(one) if above not in path]
         edits = {r.key for r in path if isinstance(r, Fact | Event | Document)}
         if isinstance(record, Neighbour):
             edits = {record.edit}
-        elif rule.edited == "fact":  # it can be in as a neighbour's
+        elif self._rule.edited == "fact":  # it can be in as a neighbour's
             edits |= store.edits_beside(edits)
         self._path = [*path, *(store.of_parents(ScriptPrompt, [record.key]) if isinstance(record, Fact) else ())]
-        self._links = store.of_parents(Neighbour, edits) if rule.edited == "fact" else []
+        self._links = store.of_parents(Neighbour, edits) if self._rule.edited == "fact" else []
         self._cases: list[AnyCase] = []
         self._losses: dict[str, Loss] = {}
         for key in sorted(edits):

@@ -4,15 +4,16 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Iterator
+from functools import cache
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from curation.rules.explain import explain, rule_of
+from curation.rules.explain import Explainer, rule_of
 from curation.rules.rule import SplitRule, read_rule
 from curation.rules.selection import SelectionStream
 from curation.splits.contradictions import ContradictionFinder, ContradictoryRequests
 from curation.splits.split_file import SEAL, Split, check_name, seal, under_version
-from curation.splits.versions import Diff, Errata, Erratum, Version, changelog, check_version, diff, merge_errata
+from curation.splits.versions import Diff, Erratum, Version, changelog, check_version, diff, merge_errata
 from curation.splits.visible_texts import case_records
 from curation.store.origins import StaleError
 from curation.store.store import Store
@@ -214,13 +215,18 @@ def compare(store: Store, old: Split, new: Split) -> Diff:
         rules = {"dropped": rule_of(new.header), "added": rule_of(old.header)}
     except UserError:
         return diff(old, new)
-    errata = {"dropped": merge_errata(new.header), "added": merge_errata(old.header)}
-    return diff(old, new, why=lambda key, what: _reason_of_change(store, rules[what], key, errata[what], what))
+    headers = {"dropped": new.header, "added": old.header}
+
+    @cache
+    def explainer(what: str) -> Explainer:
+        return Explainer(store, rules[what], errata=merge_errata(headers[what]))
+
+    return diff(old, new, why=lambda key, what: _reason_of_change(explainer(what), key, what))
 
 
-def _reason_of_change(store: Store, rule: SplitRule, key: str, errata: Errata, what: str) -> str:
+def _reason_of_change(explainer: Explainer, key: str, what: str) -> str:
     try:
-        explanation = explain(store, rule, key, errata=errata)
+        explanation = explainer.explain(key)
     except UserError:
         return "no longer in the store"
     if explanation.status == "in":

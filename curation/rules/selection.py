@@ -344,12 +344,10 @@ class Ruling:
         store: The store.
         rule: The rule.
         errata: Known faults; they outrank people.
-        local: For some items only: ``over`` settles the clusters that they are in. Else all clusters are settled at
-            once.
     """
 
-    def __init__(self, store: Store, rule: SplitRule, *, errata: Errata | None = None, local: bool = False) -> None:
-        self.rule, self.errata, self._store, self._local = rule, errata or Errata(), store, local
+    def __init__(self, store: Store, rule: SplitRule, *, errata: Errata | None = None) -> None:
+        self.rule, self.errata, self._store = rule, errata or Errata(), store
         self.named = store.judges()
         versions: dict[str, set[str]] = defaultdict(set)
         for by in self.named:
@@ -363,27 +361,21 @@ class Ruling:
                 log.warning("the rule names '%s', of which the store holds no verdict%s", name, hint)
         check_units(store.units(), rule)
         self._plain = plain_checks(rule, self.named, self._several)
-        self._decided = None if local else store.decided_items(plain=self._plain)
+        self._decided = store.decided_items(plain=self._plain)
         self.settled: Mapping[str, Decision] = {}
         self.verdicts = self._read(())
-        self._clusters = any(t.clusters for t in rule.thresholds)
-        if self._clusters and not local:
+        if any(t.clusters for t in rule.thresholds):
             self.settled = resolve_clusters(store, self)
 
     def over(self, items: Iterable[str]) -> Ruling:
         """The same ruling with the verdicts on other items."""
         copied = copy(self)
-        wanted = list(dict.fromkeys(items))
-        if self._clusters and self._local:
-            copied._local = False
-            copied.settled = resolve_clusters(self._store, copied, items=wanted)
-        copied.verdicts = copied._read(wanted)
+        copied.verdicts = self._read(items)
         return copied
 
-    def _read(self, items: Sequence[str]) -> Verdicts:
-        if self._decided is not None:
-            items = [item for item in items if item in self._decided]
-        verdicts = self._store.deciding_verdicts(items, plain=self._plain) if items else ()
+    def _read(self, items: Iterable[str]) -> Verdicts:
+        decided = [item for item in dict.fromkeys(items) if item in self._decided]
+        verdicts = self._store.deciding_verdicts(decided, plain=self._plain) if decided else ()
         return Verdicts(verdicts, self.rule, several=self._several, settled=self.settled)
 
     def decide(self, record: Record, *related: str, beside: bool = False) -> Decision:
@@ -437,22 +429,25 @@ Edges = dict[str, tuple[str, ...]]
 """Items that are out of a threshold's bounds, and what each is like."""
 
 
-def resolve_clusters(store: Store, ruling: Ruling, *, items: Collection[str] | None = None) -> dict[str, Decision]:
+def resolve_clusters(store: Store, ruling: Ruling) -> dict[str, Decision]:
     """Settle every threshold with ``clusters`` in the order of the rule; what one takes out is out for the next.
 
     Args:
         store: The store.
         ruling: The rule, nothing settled yet.
-        items: Settle only the clusters that these are in; None: all.
 
     Returns:
         What becomes of the items that do not stay, by id.
     """
-    edges = _edges(store, ruling, items)
+    thresholds = ruling.rule.thresholds
+    by = [b for b in ruling.named if any(t.clusters and t.on(b, t.model) for t in thresholds)]
+    edges: list[Edges] = [{} for _ in thresholds]
+    for verdict in store.links(by):
+        _link(edges, verdict, ruling)
     members = {i for links in edges for item, others in links.items() for i in (item, *others)}
     keys, saved = _kept_members(store, ruling, sorted(members))
     settled: dict[str, Decision] = {}
-    for threshold, links in zip(ruling.rule.thresholds, edges, strict=True):
+    for threshold, links in zip(thresholds, edges, strict=True):
         for group in components(links):
             here = [i for i in group if i in keys and i not in settled]
             if not here:
@@ -463,30 +458,13 @@ def resolve_clusters(store: Store, ruling: Ruling, *, items: Collection[str] | N
     return settled
 
 
-def _edges(store: Store, ruling: Ruling, items: Collection[str] | None) -> list[Edges]:
-    """For each threshold with clusters, what is linked: everything, or what is connected with some items."""
-    thresholds = ruling.rule.thresholds
-    by = [b for b in ruling.named if any(t.clusters and t.on(b, t.model) for t in thresholds)]
-    edges: list[Edges] = [{} for _ in thresholds]
-    if items is None:
-        _link(edges, store.links(by) if by else (), ruling)
-        return edges
-    known, fresh = set[str](), set(items)
-    while by and fresh:
-        known |= fresh
-        _link(edges, list(store.links(by, fresh)), ruling)
-        fresh = {i for some in edges for item, others in some.items() for i in (item, *others)} - known
-    return edges
-
-
-def _link(edges: list[Edges], verdicts: Iterable[Verdict], ruling: Ruling) -> None:
-    for verdict in verdicts:
-        if verdict.value is None or not counts(ruling.rule, verdict.by, verdict.model):
-            continue
-        for threshold, links in zip(ruling.rule.thresholds, edges, strict=True):
-            if threshold.clusters and threshold.on(verdict.by, verdict.model) and threshold.out(verdict.value):
-                others = dict.fromkeys((*links.get(verdict.item_id, ()), *verdict.related))
-                links[verdict.item_id] = tuple(others)
+def _link(edges: list[Edges], verdict: Verdict, ruling: Ruling) -> None:
+    """Add what a verdict links to the edges of the thresholds that it is out of."""
+    if verdict.value is None or not counts(ruling.rule, verdict.by, verdict.model):
+        return
+    for threshold, links in zip(ruling.rule.thresholds, edges, strict=True):
+        if threshold.clusters and threshold.on(verdict.by, verdict.model) and threshold.out(verdict.value):
+            links[verdict.item_id] = tuple(dict.fromkeys((*links.get(verdict.item_id, ()), *verdict.related)))
 
 
 def _kept_members(store: Store, ruling: Ruling, members: Iterable[str]) -> tuple[dict[str, str], set[str]]:

@@ -298,14 +298,9 @@ class StoreReader:
         sql = 'SELECT "by", model, unit, min(key) FROM verdicts WHERE value IS NOT NULL GROUP BY ALL ORDER BY 4'
         return [MeasuredUnit(*row) for row in self._db.execute(sql)]
 
-    def links(self, by: Sequence[str], items: Collection[str] | None = None) -> Iterator[Verdict]:
-        """Verdicts with a value by some judges, in order of their keys; with ``items``, on these or related to them."""
-        where, values = "body->>'$.by' IN (SELECT unnest($1::VARCHAR[])) AND body->>'$.value' IS NOT NULL", [list(by)]
-        if items is not None:
-            related = "list_has_any(CAST(body->'$.related' AS VARCHAR[]), $2::VARCHAR[])"
-            where += f" AND (parent IN (SELECT unnest($2::VARCHAR[])) OR {related})"
-            values.append(sorted(items))
-        return self._records(Verdict, where, values)
+    def links(self, by: Sequence[str]) -> Iterator[Verdict]:
+        """Verdicts with a value by some judges, in order of their keys."""
+        return self._records(Verdict, f"body->>'$.by' IN {_LIST} AND body->>'$.value' IS NOT NULL", [list(by)])
 
     def keeps(self) -> dict[str, int]:
         """Keep verdicts less drop verdicts by item id, near-duplicate verdicts left out."""

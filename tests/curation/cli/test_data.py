@@ -149,10 +149,8 @@ def fetched(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> list[str]:
     """What was fetched: by a function in place of ours, that reports two parts."""
     names: list[str] = []
 
-    def fetch(name: str, *, on_progress: object) -> Path:
+    def fetch(name: str) -> Path:
         names.append(name)
-        for count in (0, 1, 2):
-            on_progress(count, 2)  # type: ignore[operator]
         path = tmp_path / "m.gguf"
         path.write_bytes(b"GGUF" + name.encode())
         return path
@@ -174,7 +172,7 @@ def test_local_is_fetched_where_nothing_is_named(fetched: list[str], tmp_path: P
 
 
 def test_a_failure_is_one_sentence(monkeypatch: pytest.MonkeyPatch) -> None:
-    def fail(name: str, *, on_progress: object) -> Path:
+    def fail(name: str) -> Path:
         raise ModelError("the package cannot be downloaded: no network", fix="the same command goes on")
 
     monkeypatch.setattr(local_models, "fetch", fail)

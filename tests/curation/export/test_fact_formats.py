@@ -102,7 +102,7 @@ def test_the_lists_for_easyedit_come_on_request_and_only_there() -> None:
     for plain, full in zip(easyedit_rows(split.cases), easyedit_rows(split.cases, True), strict=True):
         assert all(plain[part].keys() == names for part, names in record.items())
         assert {k: {n: full[k][n] for n in v} if k in record else full[k] for k, v in plain.items()} == plain
-    assert "--knowedit-lists" in chosen_exporter("easyedit").gaps(split)[0]
+    assert "--knowedit-lists" in chosen_exporter("easyedit").gaps[0]
     with pytest.raises(UserError, match="easyedit"):
         chosen_exporter("counterfact", knowedit_lists=True)
 

