@@ -15,8 +15,8 @@ from construction.checks import CheckInputs, judge
 from construction.checks.prompts import complaint
 from construction.llm.call_lineage import lineage_of_call
 from construction.llm.client import Client, Reply, gather_all
-from construction.prompts.prompt_file import WriterPrompt, is_shipped
-from construction.scripts.prompt_file_step import PromptFileStep
+from construction.llm.prompt_file import PromptFileStep
+from construction.prompts.prompt_file import FILES, WriterPrompt
 from construction.scripts.question_step import QuestionAsk, QuestionStep, relation_words
 from construction.scripts.script_step import Draft, RejectedScript, ScriptAsk, ScriptStep, script_of
 from construction.scripts.truncation import cut_script
@@ -100,7 +100,7 @@ class Author:
         self._dropped, self._unread = dropped or {}, unread
         self._client, self._questions, self._writers, self._reader = client, questions, tuple(writers), reader
         steps: list[PromptFileStep[Any, Any, WriterPrompt]] = [questions, *(w.step for w in writers)]
-        self._foreign = {s.label: s.wording.digest for s in steps if not is_shipped(s.wording)}
+        self._foreign = {s.label: s.wording.digest for s in steps if not FILES.is_shipped(s.wording)}
 
     async def make(
         self, fact: Fact, quota: QuestionQuota, *, edited: bool, facts: tuple[Fact, ...] = ()

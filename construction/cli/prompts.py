@@ -41,7 +41,7 @@ def prompts(
     from construction.pipeline.prompt_preview import prompt_list, render_messages
 
     if target is not None:
-        from construction.prompts.custom import copy_prompts
+        from construction.prompts.prompt_file import copy_prompts
 
         for path in copy_prompts(profile or "paper", target):
             click.echo(json.dumps({"path": str(path)}) if as_json else f"Wrote {path}")

@@ -9,8 +9,8 @@ from pydantic import model_validator
 
 from construction.documents.funnel import ProbeCounts, ProbeTally
 from construction.documents.pipeline import ProbeConstruction, ProbePlan, ProbeWork
-from construction.documents.prompt_file import ProbePrompts, load_probe_prompts
 from construction.documents.sources import ReadDocuments, read_documents
+from construction.documents.steps import FILES, ProbePrompt
 from construction.llm.client import Client
 from construction.llm.connection import Access
 from construction.llm.cost.estimates import CallEstimate
@@ -60,7 +60,7 @@ class PreparedProbes(NamedTuple):
 
     job: ProbeJob
     read: ReadDocuments
-    prompts: ProbePrompts
+    prompts: dict[str, ProbePrompt]
     reader: ScriptAuthor | None
 
     @property
@@ -89,9 +89,9 @@ def prepare_probes(job: ProbeJob) -> PreparedProbes:
     job.access.check()
     profile = job.profile or profile_of(job.access, "paper")
     reader = None if job.reader_name is None else verifier(job.reader_name, job.access, "paper")
-    prompts = load_probe_prompts(profile, job.prompts_path)
+    prompts = FILES.load_all(profile, job.prompts_path)
     if reader is not None and job.prompts_path is None:
-        prompts = prompts._replace(answer_probe=load_probe_prompts(reader.profile).answer_probe)
+        prompts["answer_probe"] = FILES.load("answer_probe", reader.profile)
     read = read_documents(job.source, cut=job.cut, licence=job.licence)
     return PreparedProbes(job, read._replace(documents=read.documents[: job.limit]), prompts, reader)
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from functools import partial
 from typing import NamedTuple
 
@@ -10,8 +10,7 @@ from construction.authoring.standing import overall_label
 from construction.documents.checks import ProbeInputs, judge_probe
 from construction.documents.defaults import FEWEST, MOST
 from construction.documents.funnel import ProbeCounts, ProbeTally, count_document
-from construction.documents.prompt_file import ProbePrompts
-from construction.documents.steps import ProbesAsk, ProbeStep, ReaderAsk, ReaderStep, TaggedProbe
+from construction.documents.steps import ProbePrompt, ProbesAsk, ProbeStep, ReaderAsk, ReaderStep, TaggedProbe
 from construction.llm.call_lineage import lineage_of_call
 from construction.llm.client import Client, Reply, gather_all
 from construction.pipeline.rehearsal import NoStore
@@ -74,16 +73,16 @@ class ProbeConstruction:
         store: Store | NoStore,
         client: Client,
         plan: ProbePlan,
-        prompts: ProbePrompts,
+        prompts: Mapping[str, ProbePrompt],
         *,
         tally: ProbeTally,
         reader: Client | None = None,
     ) -> None:
         self._store, self._client, self._plan, self._tally = store, client, plan, tally
         self._reader = reader or client
-        self._write = ProbeStep(prompts.write_probes)
-        self._read = ReaderStep(prompts.answer_probe, model=self._reader.endpoint.model)
-        self._quality = prompts.write_probes.quality_of(client.endpoint.model)
+        self._write = ProbeStep(prompts["write_probes"])
+        self._read = ReaderStep(prompts["answer_probe"], model=self._reader.endpoint.model)
+        self._quality = prompts["write_probes"].quality_of(client.endpoint.model)
 
     async def __call__(self, documents: Sequence[Document]) -> ProbeCounts:
         """Do all of it.

@@ -3,20 +3,37 @@
 from __future__ import annotations
 
 import re
-from typing import Annotated, Literal, NamedTuple
+from collections.abc import Mapping
+from typing import Annotated, ClassVar, Literal, NamedTuple
 
 from pydantic import AfterValidator, BaseModel, ConfigDict, field_validator
 
 from construction.documents.checks import UNKNOWN_TAGS
-from construction.documents.prompt_file import ProbePrompt
+from construction.llm.prompt_file import ProfilePrompt, PromptFileStep, PromptFolder
 from construction.llm.prompt_text import fence_text, line_up_to, tidy
 from construction.llm.step import Message
-from construction.scripts.prompt_file_step import PromptFileStep
 from curation.loaders.formats.mulfe import read_tags
 from schemas.core.ids import digest
 from schemas.documents.document import BLANK, Document, DocumentProbe, contains_words, plain_words
 from schemas.verdicts import Label, Verdict, verdict_key
 
+
+class ProbePrompt(ProfilePrompt):
+    """One prompt file of the construction of probes: the writer's, or the reader's."""
+
+    fills: ClassVar[Mapping[str, frozenset[str]]] = {
+        "write_probes": frozenset({"document", "fewest", "most"}),
+        "answer_probe": frozenset({"document", "query"}),
+    }
+
+
+FILES = PromptFolder(
+    ProbePrompt,
+    package="construction.documents",
+    folder="prompts",
+    tasks=tuple(ProbePrompt.fills),
+    reader="the construction of probes",
+)
 LONGEST = 1000  # characters of a query or an answer in a reply; a longer one is none
 NO_DOCUMENT = "none"
 """What the reader is shown in the document's place when it has to answer without it."""

@@ -11,8 +11,8 @@ from construction.events.draw import draw_events
 from construction.events.fact_table import FactTable
 from construction.events.funnel import EventCounts, EventTally
 from construction.events.pipeline import DrawnEvent, EventConstruction, EventPlan, EventWork
-from construction.events.prompt_file import EventPrompts, load_event_prompts
 from construction.events.questions import ask_facts
+from construction.events.steps import FILES, EventPrompt
 from construction.events.templates import read_templates
 from construction.llm import connection
 from construction.llm.client import Client
@@ -65,7 +65,7 @@ class PreparedEvents(NamedTuple):
 
     job: EventJob
     plan: EventPlan
-    prompts: EventPrompts
+    prompts: dict[str, EventPrompt]
     drawn: tuple[DrawnEvent, ...]
     tally: EventTally
 
@@ -98,7 +98,7 @@ def prepare_events(job: EventJob) -> PreparedEvents:
     _refuse_topics(plan.topics)
     if plan.asks(templates=job.templates is not None):
         job.access.check()
-    prompts = load_event_prompts(job.profile or profile_of(job.access, "paper"), job.prompts_path)
+    prompts = FILES.load_all(job.profile or profile_of(job.access, "paper"), job.prompts_path)
     tally, drawn = EventTally(), list[DrawnEvent]()
     if job.templates is not None:
         drawn = list(_draw(job, job.templates, tally))

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from functools import partial
 from typing import NamedTuple
 
@@ -12,9 +12,8 @@ from construction.events.defaults import EVENTS_PER_TOPIC, INSIDE, OUTSIDE, THRE
 from construction.events.draw import FilledTemplate
 from construction.events.duplicates import duplicate_verdicts
 from construction.events.funnel import EventCounts, EventTally
-from construction.events.prompt_file import EventPrompts
 from construction.events.questions import AskedFacts
-from construction.events.steps import ParaphraseStep, TendencyAsk, TendencyStep, TopicAsk, TopicStep
+from construction.events.steps import EventPrompt, ParaphraseStep, TendencyAsk, TendencyStep, TopicAsk, TopicStep
 from construction.llm.call_lineage import lineage_of_call
 from construction.llm.client import Client, gather_all
 from construction.pipeline.rehearsal import NoStore
@@ -110,15 +109,15 @@ class EventConstruction:
         store: Store | NoStore,
         client: Client | None,
         plan: EventPlan,
-        prompts: EventPrompts,
+        prompts: Mapping[str, EventPrompt],
         *,
         tally: EventTally,
     ) -> None:
         self._store, self._client, self._plan, self._tally = store, client, plan, tally
-        self._paraphrase = ParaphraseStep(prompts.paraphrase)
-        self._topics = TopicStep(prompts.topic_events, plan.source)
-        self._tendencies = TendencyStep(prompts.tendency_questions)
-        self._quality = prompts.tendency_questions.quality_of(client.endpoint.model) if client else None
+        self._paraphrase = ParaphraseStep(prompts["paraphrase"])
+        self._topics = TopicStep(prompts["topic_events"], plan.source)
+        self._tendencies = TendencyStep(prompts["tendency_questions"])
+        self._quality = prompts["tendency_questions"].quality_of(client.endpoint.model) if client else None
 
     async def __call__(self, drawn: Sequence[DrawnEvent]) -> EventCounts:
         """Do all of it.

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import random
-from typing import Annotated, Literal, NamedTuple
+from collections.abc import Mapping
+from typing import Annotated, ClassVar, Literal, NamedTuple
 
 from pydantic import AfterValidator, BaseModel, ConfigDict, ValidationError, field_validator
 
-from construction.events.prompt_file import EventPrompt
+from construction.llm.prompt_file import ProfilePrompt, PromptFileStep, PromptFolder
 from construction.llm.prompt_text import line_up_to
 from construction.llm.step import Message
-from construction.scripts.prompt_file_step import PromptFileStep
 from curation.loaders.formats.elken import question_key
 from schemas.core.config import explain
 from schemas.core.ids import digest, seed, slug
@@ -18,6 +18,24 @@ from schemas.events.event import Event, EventRole
 from schemas.events.questions import LETTERS, Scope, TendencyQuestion
 from schemas.facts import Entity, Source
 
+
+class EventPrompt(ProfilePrompt):
+    """One prompt file of the construction of events."""
+
+    fills: ClassVar[Mapping[str, frozenset[str]]] = {
+        "paraphrase": frozenset({"event", "names"}),
+        "topic_events": frozenset({"topic", "count"}),
+        "tendency_questions": frozenset({"event", "inside", "outside"}),
+    }
+
+
+FILES = PromptFolder(
+    EventPrompt,
+    package="construction.events",
+    folder="prompts",
+    tasks=tuple(EventPrompt.fills),
+    reader="the construction of events",
+)
 LONGEST = 2000  # characters of a text in a reply; a longer one is no event and no question
 
 

@@ -12,17 +12,20 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from importlib.resources import files
 from pathlib import Path
-from typing import Any, Generic, TypeVar
+from typing import Any, ClassVar, Generic, TypeVar
 
-from pydantic import Field
+from pydantic import Field, model_validator
 
-from construction.llm.prompt_text import fill
-from construction.llm.step import Message
+from construction.llm.prompt_text import fill, refuse_unknown_places, require_places
+from construction.llm.step import Message, PromptStep, Request
 from construction.llm.text_quality import text_quality
 from schemas.core.config import Options, read_toml, validate
 from schemas.core.errors import UserError
 from schemas.core.ids import content_id, seed
 from schemas.core.registry import suggest
+
+MOST_ATTEMPTS = 50
+SAMPLES = 1000  # samples of one version: a raised version asks anew, and what version 1 asked keeps its journal keys
 
 
 class FewShotExample(Options):
@@ -89,13 +92,25 @@ class PromptFile(Options):
 
 
 class ProfilePrompt(PromptFile):
-    """A prompt file of a writer, made for one kind of model.
+    """A prompt file of a writer, made for one task and one kind of model.
 
     Attributes:
+        fills: Placeholders that are filled, by task; all of them have to stand in the file, unless a class says other.
+        task: What is asked.
         profile: Kind of model it is written for.
+        attempts: Samples taken at most, until one passes the checks; rejected ones are kept with their verdicts.
     """
 
+    fills: ClassVar[Mapping[str, frozenset[str]]]
+    task: str
     profile: str
+    attempts: int = Field(default=1, ge=1, le=MOST_ATTEMPTS)
+
+    @model_validator(mode="after")
+    def _placeholders(self) -> ProfilePrompt:
+        refuse_unknown_places({"system": self.system, "user": self.user}, self.fills[self.task])
+        require_places("user or system", f"{self.user}\n{self.system}", self.fills[self.task])
+        return self
 
     def quality_of(self, model: str) -> str | None:
         """What to call a text that a model writes with this prompt; None where nothing is to be said."""
@@ -114,11 +129,14 @@ class PromptFolder(Generic[P]):
         folder: Name of the folder in it.
         tasks: Tasks that a profile has a file for, each and every one.
         reader: Who uses the prompts, for messages ("the judge").
+        fix: How to come by a copy of ours, for messages.
     """
 
-    def __init__(self, model: type[P], *, package: str, folder: str, tasks: Sequence[str], reader: str) -> None:
+    def __init__(
+        self, model: type[P], *, package: str, folder: str, tasks: Sequence[str], reader: str, fix: str = ""
+    ) -> None:
         self._model, self._package, self._folder = model, package, folder
-        self._tasks, self._reader = tuple(tasks), reader
+        self.tasks, self._reader, self._fix = tuple(tasks), reader, fix
 
     def path(self) -> Path:
         """The folder."""
@@ -128,7 +146,7 @@ class PromptFolder(Generic[P]):
         """Profiles that have a prompt for every task; sorted."""
         names = {path.name for path in self.path().glob("*.toml")}
         known = {name.split(".")[1] for name in names}
-        return sorted(p for p in known if all(f"{task}.{p}.toml" in names for task in self._tasks))
+        return sorted(p for p in known if all(f"{task}.{p}.toml" in names for task in self.tasks))
 
     def file(self, task: str, profile: str) -> Path:
         """The file of a task in a profile.
@@ -157,30 +175,30 @@ class PromptFolder(Generic[P]):
         Raises:
             UserError: no such profile or folder, or a broken file.
         """
-        fix = f"begin with copies of the files in {self.path()}"
-        custom = {} if folder is None else self.custom(folder, fix=fix)
-        return {task: custom[task][0] if task in custom else self.load(task, profile) for task in self._tasks}
+        custom = {} if folder is None else self.custom(folder)
+        return {task: custom[task][0] if task in custom else self.load(task, profile) for task in self.tasks}
 
     def shipped(self, task: str) -> list[P]:
         """Our prompts of a task, of all profiles."""
         return [self.load(task, profile) for profile in self.profiles()]
 
-    def custom(self, folder: Path, *, fix: str) -> dict[str, tuple[P, Path]]:
+    def is_shipped(self, prompt: ProfilePrompt) -> bool:
+        """Whether a prompt is, letter for letter, one of ours."""
+        return any(ours.digest == prompt.digest for ours in self.shipped(prompt.task))
+
+    def custom(self, folder: Path) -> dict[str, tuple[P, Path]]:
         """The user's own prompts in a folder by task, each with its file.
 
         A file is ``TASK.toml``, or ``TASK.NAME.toml`` where there is only one such.
 
-        Args:
-            folder: The folder.
-            fix: How to come by a copy of ours, for messages.
-
         Raises:
             UserError: no such folder, no prompt in it, two for one task, a broken one, or one that passes for ours.
         """
+        fix = self._fix or f"begin with copies of the files in {self.path()}"
         if not folder.is_dir():
             raise UserError("there is no such folder of prompts", where=str(folder), fix=fix)
         prompts: dict[str, tuple[P, Path]] = {}
-        for task in self._tasks:
+        for task in self.tasks:
             paths = sorted(p for p in folder.glob(f"{task}*.toml") if p.name.split(".")[0] == task)
             if len(paths) > 1:
                 names = " and ".join(p.name for p in paths)
@@ -190,7 +208,7 @@ class PromptFolder(Generic[P]):
             if paths:
                 prompts[task] = (self._load_custom(paths[0], task), paths[0])
         if not prompts:
-            allowed = ", ".join(f"{task}.toml" for task in self._tasks)
+            allowed = ", ".join(f"{task}.toml" for task in self.tasks)
             raise UserError("the folder holds no prompt", where=str(folder), allowed=allowed, fix=fix)
         return prompts
 
@@ -216,3 +234,22 @@ def read_prompt(model: type[P], path: Path) -> P:
         UserError: the file is missing, broken, or no prompt of this type.
     """
     return validate(model, read_toml(path), where=str(path))
+
+
+R = TypeVar("R")
+W = TypeVar("W")
+
+
+class PromptFileStep(PromptStep[R, W], Generic[R, W, P]):
+    """A step with a prompt file; its name, version and sampling parameters come from there."""
+
+    def __init__(self, prompt: P) -> None:
+        self.wording, self.name, self.version = prompt, prompt.name, prompt.version
+
+    def sample(self, item: R, *names: str, attempt: int) -> Request:
+        """The request for one attempt at an item, seeded from the item's names where the wording asks for it.
+
+        The sample number holds the prompt's version, so the same words under a higher version are asked again.
+        """
+        parameters = self.wording.sampling(*names, str(attempt))
+        return self.request(item, parameters=parameters, sample=SAMPLES * (self.version - 1) + attempt)

@@ -15,8 +15,7 @@ from construction.llm.reply_cache import ReplyCache
 from construction.pipeline.author_models import ScriptAuthor
 from construction.pipeline.pipeline import ConstructionPlan, ConstructionWork
 from construction.pipeline.rehearsal import RehearsalClient, RehearsedModels, rehearse
-from construction.prompts.custom import load_prompts
-from construction.prompts.prompt_file import WriterPrompts
+from construction.prompts.prompt_file import FILES, WriterPrompt
 from construction.scripts.script_step import ScriptStep
 from schemas.core.records import Frozen
 from schemas.text.counting import counted
@@ -132,7 +131,7 @@ def estimate(
         script_calls=sum(s.calls for s in stages if s.stage.startswith("scripts")),
         tokens_in=sum(s.tokens_in for s in stages),
         tokens_out=sum(s.tokens_out for s in stages),
-        attempts=max(wording.questions.attempts, wording.scripts.attempts),
+        attempts=max(prompt.attempts for prompt in wording.values()),
         stages=tuple(stages),
         cost=cost,
         checked=price.checked if price else None,
@@ -161,15 +160,15 @@ def _stages(
 
 def models_of(
     plan: ConstructionPlan,
-    wording: WriterPrompts,
+    wording: Mapping[str, WriterPrompt],
     model: str,
     *,
     authors: Sequence[ScriptAuthor] = (),
     reader: ScriptAuthor | None = None,
 ) -> RehearsedModels:
     """Who is asked, with which prompts."""
-    author_steps = [(a.access.label, ScriptStep(load_prompts(a.profile, plan.prompts).scripts)) for a in authors]
-    writers = author_steps or [(model, ScriptStep(wording.scripts))]
+    author_steps = [(a.access.label, ScriptStep(FILES.load_all(a.profile, plan.prompts)["scripts"])) for a in authors]
+    writers = author_steps or [(model, ScriptStep(wording["scripts"]))]
     return RehearsedModels(model, wording, tuple(writers), reader.access.label if reader is not None else None)
 
 

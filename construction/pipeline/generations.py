@@ -65,7 +65,7 @@ def earlier_generations(
     going_on = {key for key in questions if cache and _on_record(facts[key], plan, models, cache)}
     for key in questions.keys() - going_on:
         counts.update(("questions", *_author(line)) for _, line in questions[key])
-    label = QuestionStep(models.wording.questions).label
+    label = QuestionStep(models.wording["questions"]).label
     fact_of_question = {
         q.key: key for key in going_on for q, line in questions[key] if _author(line) == (models.model, label)
     }
@@ -120,7 +120,7 @@ def _written_items(
 
 def _on_record(fact: Fact, plan: ConstructionPlan, models: RehearsedModels, cache: ReplyCache) -> bool:
     """Whether any of a fact's calls for questions is on record, as this model, prompt and number make them."""
-    step = QuestionStep(models.wording.questions)
+    step = QuestionStep(models.wording["questions"])
     requests = (
         step.sample(call, fact.key, str(call.index), attempt=0)
         for edited in (True, False)

@@ -25,7 +25,7 @@ from construction.pipeline.pipeline import (
 )
 from construction.pipeline.progress import ConstructionProgress, ProgressDisplay
 from construction.pipeline.runner import WritingJob, recorded_replies, run_job
-from construction.prompts.custom import load_prompts
+from construction.prompts.prompt_file import FILES
 from curation.files.local_models import LOCAL, names_a_file
 from curation.files.model_packages import EMBEDDED
 from curation.loaders.base import LoadResult
@@ -93,7 +93,7 @@ class ConstructionJob(WritingJob):
         Raises:
             UserError: no such profile, or a broken prompt.
         """
-        wording = load_prompts(profile, self.prompts_path).questions
+        wording = FILES.load_all(profile, self.prompts_path)["questions"]
         candidates = self.candidates
         questions = self.questions or min(wording.questions, candidates or wording.questions)
         if candidates is None and wording.candidates > 1:

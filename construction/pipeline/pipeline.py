@@ -25,8 +25,7 @@ from construction.neighbours.same_object import NeighbourCandidate, draw_same_ob
 from construction.neighbours.vectors import SOURCE, TFIDF, space_of
 from construction.pipeline.progress import ConstructionProgress
 from construction.pipeline.runner import run_in_batches
-from construction.prompts.custom import load_prompts
-from construction.prompts.prompt_file import WriterPrompts
+from construction.prompts.prompt_file import FILES, WriterPrompt
 from construction.scripts.question_step import QuestionStep
 from construction.scripts.script_step import ScriptStep
 from construction.verifier.prompt_verifier import Verifier
@@ -87,9 +86,9 @@ class ConstructionPlan(Options):
         candidates = wanted if self.candidates is None else ceil(wanted * self.candidates / self.questions)
         return QuestionQuota(wanted, max(wanted, candidates), self.scripts)
 
-    def wording(self) -> WriterPrompts:
+    def wording(self) -> dict[str, WriterPrompt]:
         """The prompts: the user's own where given, else the profile's."""
-        return load_prompts(self.profile, self.prompts)
+        return FILES.load_all(self.profile, self.prompts)
 
 
 class ConstructionWork(NamedTuple):
@@ -179,11 +178,11 @@ class Construction:
         self._store, self._client, self._plan, self._origin = store, client, plan, origin
         self._progress = progress
         wording = plan.wording()
-        author_prompts = [(a.client, load_prompts(a.profile, plan.prompts).scripts) for a in authors]
-        written = author_prompts or [(client, wording.scripts)]
+        author_prompts = [(a.client, FILES.load_all(a.profile, plan.prompts)["scripts"]) for a in authors]
+        written = author_prompts or [(client, wording["scripts"])]
         self._author = Author(
             client,
-            questions=QuestionStep(wording.questions),
+            questions=QuestionStep(wording["questions"]),
             writers=[ScriptWriter(who, ScriptStep(prompt)) for who, prompt in written],
             reader=Verifier(reader.client) if reader else None,
             unread=plan.unread,
@@ -191,7 +190,7 @@ class Construction:
         )
         clients = [client, *(c for c, _ in author_prompts), *([reader.client] if reader else [])]
         self._clients = list({id(c): c for c in clients}.values())
-        qualities = [p.quality_of(who.endpoint.model) for who, p in [(client, wording.questions), *written]]
+        qualities = [p.quality_of(who.endpoint.model) for who, p in [(client, wording["questions"]), *written]]
         self._quality = next(filter(None, qualities), None)
         self._tally = ConstructionTally()
         self._prompts: dict[str, list[ScriptPrompt]] = {}

@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 
-from construction.prompts.custom import custom_prompts
-from construction.prompts.prompt_file import TASKS, WriterPrompt, load_prompt, profiles, prompt_path
+from construction.prompts.prompt_file import FILES, WriterPrompt
 from construction.scripts.question_step import QuestionStep, relation_words
 from construction.scripts.script_step import ScriptAsk, ScriptStep
 from construction.verifier.steps import STEPS, VerifyAsk, verify_file
@@ -65,10 +64,10 @@ def _verifier_tasks(profile: str | None, folder: Path | None) -> Iterable[str]:
 def _writer_prompts(profile: str | None, folder: Path | None) -> Iterator[tuple[WriterPrompt, str]]:
     """Prompts with the file they stand in."""
     if folder is not None:
-        for prompt, path in custom_prompts(folder).values():
+        for prompt, path in FILES.custom(folder).values():
             yield prompt, str(path)
         return
-    for name in [profile] if profile else profiles():
-        for task in TASKS:
-            prompt = load_prompt(task, name)
-            yield prompt, f"construction/prompts/templates/{prompt_path(task, name).name}"
+    for name in [profile] if profile else FILES.profiles():
+        for task in FILES.tasks:
+            prompt = FILES.load(task, name)
+            yield prompt, f"construction/prompts/templates/{FILES.file(task, name).name}"

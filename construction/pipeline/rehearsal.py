@@ -19,7 +19,7 @@ from construction.llm.endpoint import Endpoint
 from construction.llm.reply_cache import ReplyCache, StoredOutcome, request_key
 from construction.llm.step import Request
 from construction.pipeline.runner import WritingJob, recorded_replies
-from construction.prompts.prompt_file import WriterPrompts
+from construction.prompts.prompt_file import WriterPrompt
 from construction.scripts.question_step import QuestionStep
 from construction.scripts.script_step import ScriptStep
 from construction.verifier.prompt_verifier import Verifier
@@ -120,7 +120,7 @@ class RehearsedModels(NamedTuple):
     """
 
     model: str
-    wording: WriterPrompts
+    wording: Mapping[str, WriterPrompt]
     writers: tuple[tuple[str, ScriptStep], ...]
     reader: str | None = None
 
@@ -151,7 +151,7 @@ def rehearse(
     first, *others = clients
     author = Author(
         first,
-        questions=QuestionStep(models.wording.questions),
+        questions=QuestionStep(models.wording["questions"]),
         writers=[ScriptWriter(who, step) for who, (_, step) in zip(others, models.writers, strict=False)],
         reader=Verifier(others[-1]) if models.reader else None,
         dropped=dropped,

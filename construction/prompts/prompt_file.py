@@ -4,20 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Literal, NamedTuple
+from typing import ClassVar, Literal
 
 from pydantic import Field, model_validator
 
 from construction.llm.prompt_file import ProfilePrompt, PromptFolder
 from construction.llm.prompt_text import places, refuse_unknown_places, require_places
 from construction.llm.step import Message
+from curation.files.atomic import write_text
+from schemas.core.errors import UserError
 
-TASKS: Mapping[str, frozenset[str]] = {
-    "questions": frozenset({"subject", "statement", "relation", "old", "new", "count", "situation"}),
-    "scripts": frozenset(  # the new object has no placeholder: it cannot reach the script writer
-        {"question", "questions", "object", "relation"}
-    ),
-}
 REQUIRED: Mapping[str, frozenset[str]] = {
     "questions": frozenset({"subject"}),
     "scripts": frozenset({"object"}),
@@ -27,7 +23,6 @@ SHAPES: Mapping[str, tuple[str, ...]] = {
     "scripts": ("scripts", "object_last"),
 }
 TOGETHER = 12
-MOST_ATTEMPTS = 50
 MOST_CANDIDATES = 15
 MOST_QUESTIONS = 20
 
@@ -36,10 +31,8 @@ class WriterPrompt(ProfilePrompt):
     """One prompt file of construction.
 
     Attributes:
-        task: ``questions`` or ``scripts``.
         shape: Form of the reply: ``why_list`` (all questions, a thought first) or ``one``; ``scripts`` for all
             questions of a fact together, or ``object_last`` for one.
-        attempts: Samples taken at most, until one passes the checks; rejected ones are kept with their verdicts.
         questions: Questions kept for a fact, where the user does not say how many.
         candidates: Questions to ask for, for each one that is kept, where the user does not say how many.
         again: What a further attempt is told after one that the checks reject, with ``{reason}``; None to ask anew.
@@ -47,9 +40,13 @@ class WriterPrompt(ProfilePrompt):
         situations: Task words by relation id for one-question-a-call prompts; ``default`` for all others.
     """
 
-    task: Literal["questions", "scripts"]
+    fills: ClassVar[Mapping[str, frozenset[str]]] = {
+        "questions": frozenset({"subject", "statement", "relation", "old", "new", "count", "situation"}),
+        "scripts": frozenset(  # the new object has no placeholder: it cannot reach the script writer
+            {"question", "questions", "object", "relation"}
+        ),
+    }
     shape: Literal["why_list", "one", "scripts", "object_last"]
-    attempts: int = Field(default=1, ge=1, le=MOST_ATTEMPTS)
     questions: int = Field(default=4, ge=1, le=MOST_QUESTIONS)
     candidates: int = Field(default=1, ge=1, le=MOST_CANDIDATES)
     again: str | None = None
@@ -59,7 +56,7 @@ class WriterPrompt(ProfilePrompt):
     @model_validator(mode="after")
     def _placeholders(self) -> WriterPrompt:
         texts = {"system": self.system, "user": self.user, "user_unedited": self.user_unedited or ""}
-        refuse_unknown_places(texts, TASKS[self.task])
+        refuse_unknown_places(texts, self.fills[self.task])
         if self.shape not in SHAPES[self.task]:
             raise ValueError(f"a {self.task} prompt has no shape '{self.shape}'")
         if self.again is not None and (self.shape != "scripts" or places(self.again) != {"reason"}):
@@ -69,10 +66,6 @@ class WriterPrompt(ProfilePrompt):
             raise ValueError("user_unedited is for facts without a new object and cannot name {new}")
         if "{new}" in self.user and self.user_unedited is None:
             raise ValueError("user names {new}, so user_unedited is needed for facts without a new object")
-        return self
-
-    @model_validator(mode="after")
-    def _check_required(self) -> WriterPrompt:
         needed = REQUIRED[self.task] | ({"count"} if self.shape == "why_list" else set())
         if self.task == "scripts":
             needed |= {"questions" if self.shape == "scripts" else "question"}
@@ -101,50 +94,26 @@ class WriterPrompt(ProfilePrompt):
         return choices[index % len(choices)]
 
 
-class WriterPrompts(NamedTuple):
-    """The prompts of one construction."""
-
-    questions: WriterPrompt
-    scripts: WriterPrompt
-
-    def of(self, task: str) -> WriterPrompt:
-        """The prompt of a task."""
-        return self.questions if task == "questions" else self.scripts
-
-
 FILES = PromptFolder(
-    WriterPrompt, package="construction.prompts", folder="templates", tasks=tuple(TASKS), reader="construction"
+    WriterPrompt,
+    package="construction.prompts",
+    folder="templates",
+    tasks=tuple(WriterPrompt.fills),
+    reader="construction",
+    fix="write a copy to change with: scedit prompts --profile paper --write DIR",
 )
 
 
-def profiles() -> list[str]:
-    """Profiles that have a prompt for every task."""
-    return FILES.profiles()
-
-
-def prompt_path(task: str, profile: str) -> Path:
-    """The file of a task in a profile.
+def copy_prompts(profile: str, folder: Path) -> list[Path]:
+    """Copy a profile's prompts into a folder, to be changed there; files that are there already are left alone.
 
     Raises:
-        UserError: no such profile.
+        UserError: a file is in the way, or the folder cannot be written.
     """
-    return FILES.file(task, profile)
-
-
-def load_prompt(task: str, profile: str) -> WriterPrompt:
-    """The prompt of a task in a profile.
-
-    Raises:
-        UserError: no such profile, or a broken file.
-    """
-    return FILES.load(task, profile)
-
-
-def is_shipped(prompt: WriterPrompt) -> bool:
-    """Whether a prompt is, letter for letter, one of ours."""
-    return any(ours.digest == prompt.digest for ours in shipped_prompts(prompt.task))
-
-
-def shipped_prompts(task: str) -> list[WriterPrompt]:
-    """Our prompts of a task, of all profiles."""
-    return FILES.shipped(task)
+    targets = {task: folder / f"{task}.toml" for task in FILES.tasks}
+    there = [str(p) for p in targets.values() if p.exists()]
+    if there:
+        raise UserError("the file is there already", where=there[0], fix="name another folder")
+    for task, target in targets.items():
+        write_text(target, FILES.file(task, profile).read_text(encoding="utf-8"), "the prompt")
+    return list(targets.values())

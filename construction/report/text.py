@@ -50,6 +50,16 @@ def per_case(counts: tuple[int, int, int]) -> tuple[str, str]:
     return (f"{efficacy / cases:.2f}", f"{specificity / cases:.2f}") if cases else ("-", "-")
 
 
+def table1_rows(funnel: StoreYield) -> list[tuple[str, ...]]:
+    """Whose figures, cases, prompts, neighbour prompts, both a case; ours above the paper's."""
+    rows = []
+    for line in funnel.table:
+        ours = (line.cases, line.efficacy, line.specificity)
+        for who, counts in (("this store", ours), ("the paper", line.paper)):
+            rows.append((f"{CHANGES[line.change]}, {who}", *(f"{n:,}" for n in counts), *per_case(counts)))
+    return rows
+
+
 def lengths_rows(funnel: StoreYield) -> list[tuple[str, ...]]:
     """Name, mean, minimum, maximum."""
     return [(x.name, f"{x.mean:.1f}", f"{x.least:,}", f"{x.most:,}") for x in funnel.lengths]
@@ -92,14 +102,8 @@ def text(funnel: StoreYield) -> Iterator[str]:
     yield filtered_sentence(funnel)
     yield ""
     yield f"{'Table 1':24s}{'cases':>8s}{'S-Eff.':>9s}{'S-Spec.':>9s}{'a case':>16s}"
-    for line in funnel.table:
-        for who, counts in (
-            ("this store", (line.cases, line.efficacy, line.specificity)),
-            ("the paper", line.paper),
-        ):
-            a, b = per_case(counts)
-            name = f"{CHANGES[line.change]}, {who}"
-            yield f"{name:24s}{counts[0]:8,d}{counts[1]:9,d}{counts[2]:9,d}{a:>8s}{b:>8s}"
+    for name, cases, efficacy, specificity, a, b in table1_rows(funnel):
+        yield f"{name:24s}{cases:>8s}{efficacy:>9s}{specificity:>9s}{a:>8s}{b:>8s}"
     yield ""
     cut = ", ".join(f"{step}: {n:,}" for step, n in funnel.steps.items())
     yield f"Prompts by the step that was cut: {cut}"

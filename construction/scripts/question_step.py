@@ -9,10 +9,10 @@ from typing import Annotated, Any
 
 from pydantic import BaseModel, ConfigDict, StringConstraints, field_validator, model_validator
 
+from construction.llm.prompt_file import PromptFileStep
 from construction.llm.prompt_text import tidy
 from construction.llm.step import Message, Request
 from construction.prompts.prompt_file import WriterPrompt
-from construction.scripts.prompt_file_step import PromptFileStep
 from schemas.core.ids import content_id
 from schemas.facts import Fact
 from schemas.scripts import ScriptQuestion

@@ -9,12 +9,12 @@ from typing import Any, NamedTuple
 
 from pydantic import BaseModel, ConfigDict, field_validator
 
+from construction.llm.prompt_file import PromptFileStep
 from construction.llm.prompt_text import fill, tidy
 from construction.llm.step import Message, Request
 from construction.prompts.prompt_file import WriterPrompt
 from construction.scripts.cleaning import clean_steps
 from construction.scripts.object_last import LEADING, ObjectLast, object_last, usual_step
-from construction.scripts.prompt_file_step import PromptFileStep
 from schemas.core.ids import content_id
 from schemas.facts import Object
 from schemas.scripts import Script, ScriptQuestion, strip_label

@@ -8,9 +8,9 @@ import json
 import pytest
 
 from construction.authoring.author import FAILED, Author, QuestionQuota, ScriptWriter
+from construction.llm.prompt_file import SAMPLES
 from construction.llm.reply_cache import StoredOutcome
-from construction.prompts.prompt_file import load_prompt
-from construction.scripts.prompt_file_step import SAMPLES
+from construction.prompts.prompt_file import FILES
 from construction.scripts.question_step import QuestionStep
 from construction.scripts.script_step import ScriptStep
 from construction.verifier.prompt_verifier import Verifier
@@ -40,7 +40,7 @@ def answers(questions=QUESTIONS, steps=GOOD):
 
 def author_of(answer, *, others=(), profile="paper", attempts=None, reader=None, dropped=None):
     """An author with a client of its own, and further writers."""
-    questions, scripts = load_prompt("questions", profile), load_prompt("scripts", profile)
+    questions, scripts = FILES.load("questions", profile), FILES.load("scripts", profile)
     if attempts:
         scripts = scripts.model_copy(update={"attempts": attempts})
     client = client_of(answer)

@@ -10,7 +10,7 @@ import pytest
 from construction.authoring.outcome import AuthorAttempts, FactOutcome, QuestionOutcome, Slot
 from construction.authoring.tally import ConstructionTally
 from construction.cli.construct import _table
-from construction.prompts.prompt_file import load_prompt
+from construction.prompts.prompt_file import FILES
 from curation.store.store import Store
 from schemas.facts import Fact, Neighbour
 from schemas.scripts import Script, ScriptPrompt, ScriptQuestion
@@ -95,7 +95,7 @@ def test_script_writer_never_sees_the_new_object(tmp_path, facts):
         assert construct(facts, tmp_path / "o", server.url).returncode == 0
     scripts = [p for p in server.requests if "steps" in json.dumps(p["response_format"])]
     assert len(scripts) >= 4
-    examples = 1 + 2 * len(load_prompt("scripts", "paper").examples)
+    examples = 1 + 2 * len(FILES.load("scripts", "paper").examples)
     for payload in scripts:
         text = str([payload["messages"][0], *payload["messages"][examples:]])
         assert "Rome" not in text and "Oslo" not in text

@@ -8,7 +8,7 @@ from typing import Any
 
 from construction.documents.funnel import ProbeCounts, ProbeTally
 from construction.documents.pipeline import ProbeConstruction, ProbePlan
-from construction.documents.prompt_file import load_probe_prompts
+from construction.documents.steps import FILES
 from construction.llm.step import Request
 from curation.rules.rule import DocumentRule
 from curation.rules.selection import SelectionStream
@@ -29,7 +29,7 @@ def author(request: Request) -> str:
 def construct(path: Path, answer: Callable[[Request], Any] = author, plan: ProbePlan = PLAN) -> tuple[ProbeCounts, Any]:
     client = client_of(answer)
     with Store.open(path, create=True) as store:
-        work = ProbeConstruction(store, client, plan, load_probe_prompts("paper"), tally=ProbeTally())
+        work = ProbeConstruction(store, client, plan, FILES.load_all("paper"), tally=ProbeTally())
         return asyncio.run(work(DOCUMENTS)), client
 
 

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from construction.events.job import EventJob, prepare_events, run_events
-from construction.events.prompt_file import FILES
+from construction.events.steps import FILES
 from construction.llm.connection import Access
 from construction.pipeline.progress import ProgressDisplay
 from curation.store.store import Store

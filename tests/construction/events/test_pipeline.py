@@ -9,8 +9,8 @@ from typing import Any
 from construction.events.draw import draw_events
 from construction.events.funnel import EventCounts, EventTally
 from construction.events.pipeline import DrawnEvent, EventConstruction, EventPlan
-from construction.events.prompt_file import load_event_prompts
 from construction.events.questions import ask_facts
+from construction.events.steps import FILES
 from construction.llm.step import Request
 from curation.rules.rule import EventRule
 from curation.rules.selection import SelectionStream
@@ -40,7 +40,7 @@ def construct(
 ) -> tuple[EventCounts, Any]:
     client = client_of(answer)
     with Store.open(path, create=True) as store:
-        work = EventConstruction(store, client, plan, load_event_prompts("paper"), tally=tally or EventTally())
+        work = EventConstruction(store, client, plan, FILES.load_all("paper"), tally=tally or EventTally())
         return asyncio.run(work(drawn())), client
 
 

@@ -5,8 +5,8 @@ from typing import Any
 import pytest
 from pydantic import ValidationError
 
-from construction.events.prompt_file import FILES, load_event_prompts
 from construction.events.steps import (
+    FILES,
     ParaphraseReply,
     ParaphraseStep,
     TendencyAsk,
@@ -26,7 +26,7 @@ EVENT = make_event(roles=(EventRole(role="A", entity=Entity(text="Alba Rail")),)
 
 
 def tendencies(inside: list[dict[str, Any]], outer: list[dict[str, Any]] | None = None, *, most: int = 6) -> Any:
-    step = TendencyStep(load_event_prompts("paper").tendency_questions)
+    step = TendencyStep(FILES.load_all("paper")["tendency_questions"])
     reply = TendencyReply.model_validate({"in_scope": inside, "out_of_scope": outer or []})
     (question,) = step.parse(TendencyAsk(EVENT, most, 2), reply)
     return question
@@ -34,11 +34,11 @@ def tendencies(inside: list[dict[str, Any]], outer: list[dict[str, Any]] | None 
 
 @pytest.mark.parametrize("profile", FILES.profiles())
 def test_every_profile_asks_with_everything_filled_in(profile: str) -> None:
-    prompts = load_event_prompts(profile)
+    prompts = FILES.load_all(profile)
     requests = [
-        ParaphraseStep(prompts.paraphrase).sample(EVENT, EVENT.key, attempt=0),
-        TopicStep(prompts.topic_events, SOURCE).sample(TopicAsk("Energy", 10, 0), "Energy", attempt=0),
-        TendencyStep(prompts.tendency_questions).sample(TendencyAsk(EVENT, 6, 2), EVENT.key, attempt=0),
+        ParaphraseStep(prompts["paraphrase"]).sample(EVENT, EVENT.key, attempt=0),
+        TopicStep(prompts["topic_events"], SOURCE).sample(TopicAsk("Energy", 10, 0), "Energy", attempt=0),
+        TendencyStep(prompts["tendency_questions"]).sample(TendencyAsk(EVENT, 6, 2), EVENT.key, attempt=0),
     ]
     for request in requests:
         assert "{" not in request.messages[-1].content
@@ -48,14 +48,14 @@ def test_every_profile_asks_with_everything_filled_in(profile: str) -> None:
 
 def test_the_examples_of_the_prompts_are_good_replies() -> None:
     for profile in FILES.profiles():
-        prompts = load_event_prompts(profile)
-        for prompt, reply in zip(prompts, (ParaphraseReply, TopicReply, TendencyReply), strict=True):
+        prompts = FILES.load_all(profile)
+        for prompt, reply in zip(prompts.values(), (ParaphraseReply, TopicReply, TendencyReply), strict=True):
             for example in prompt.examples:
                 assert reply.model_validate_json(example.assistant.strip())
 
 
 def test_two_calls_of_a_topic_are_two_requests() -> None:
-    step = TopicStep(load_event_prompts("paper").topic_events, SOURCE)
+    step = TopicStep(FILES.load_all("paper")["topic_events"], SOURCE)
     one, two = (step.sample(TopicAsk("Energy", 10, call), "Energy", attempt=call) for call in (0, 1))
     assert one.messages == two.messages and one.sample != two.sample
 

@@ -3,7 +3,7 @@ from __future__ import annotations
 import pytest
 
 from construction.llm.text_quality import SMALL_PROFILES, text_quality
-from construction.prompts.prompt_file import load_prompt, shipped_prompts
+from construction.prompts.prompt_file import FILES
 from curation.files.local_models import LOCAL_LABEL
 from curation.files.model_packages import EMBEDDED_LABEL
 
@@ -29,6 +29,6 @@ def test_quality_follows_from_model_and_profile(model, profile, names, quality):
 @pytest.mark.parametrize("task", ["questions", "scripts"])
 def test_texts_of_our_prompts_keep_the_quality_that_is_stored_of_them(task):
     """What journals and stores say of the models' texts does not move: the present files name no quality themselves."""
-    for prompt in shipped_prompts(task):
+    for prompt in FILES.shipped(task):
         assert prompt.quality_of("some model") == ("plumbing" if prompt.profile in SMALL_PROFILES else None)
-    assert load_prompt(task, "local").quality is None is load_prompt(task, "embedded").quality
+    assert FILES.load(task, "local").quality is None is FILES.load(task, "embedded").quality

@@ -144,7 +144,7 @@ def test_failed_calls_are_on_record_with_their_tokens(tmp_path, facts):
 
 
 def test_own_prompts_are_used_and_named_in_the_lineage(tmp_path, facts):
-    from construction.prompts.custom import copy_prompts
+    from construction.prompts.prompt_file import copy_prompts
 
     custom = tmp_path / "mine"
     copy_prompts("paper", custom)

@@ -5,8 +5,7 @@ from __future__ import annotations
 import pytest
 
 from construction.pipeline.prompt_preview import prompt_list, render_messages
-from construction.prompts.custom import copy_prompts
-from construction.prompts.prompt_file import profiles
+from construction.prompts.prompt_file import FILES, copy_prompts
 from schemas.core.errors import UserError
 from tests.support import ROOT
 from tests.support.facts import make_fact
@@ -22,7 +21,7 @@ def last_turn(fact, task):
 def test_the_listing_names_files_that_are_there_one_for_every_task_and_profile():
     rows = list(prompt_list())
     tasks = {(row["task"], row["profile"]) for row in rows}
-    assert tasks == {(task, profile) for task in ("questions", "scripts") for profile in profiles()} | {
+    assert tasks == {(task, profile) for task in ("questions", "scripts") for profile in FILES.profiles()} | {
         (f"verify_{task}", "paper") for task in ("question", "prompt", "next")
     }
     assert len({row["label"].partition("@")[0] for row in rows}) == len(rows)

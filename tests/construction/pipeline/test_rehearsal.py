@@ -11,7 +11,7 @@ from construction.llm.reply_cache import ReplyCache
 from construction.pipeline.cost_estimate import models_of
 from construction.pipeline.pipeline import ConstructionPlan
 from construction.pipeline.rehearsal import rehearse
-from construction.prompts.prompt_file import load_prompt, profiles
+from construction.prompts.prompt_file import FILES
 from construction.scripts.question_step import QuestionStep
 from construction.scripts.script_step import ScriptAsk, ScriptStep
 from construction.verifier.steps import STEPS, VerifyAsk
@@ -142,11 +142,11 @@ def test_nothing_is_written_while_it_is_rehearsed(tmp_path, facts):
     assert {p.name: p.read_bytes() for p in (tmp_path / "o").iterdir()} == before
 
 
-@pytest.mark.parametrize("profile", profiles())
+@pytest.mark.parametrize("profile", FILES.profiles())
 @pytest.mark.parametrize("old", ["Lima", "C++", "x" * 300, "a very long name of nine words in all here"])
 def test_every_step_knows_a_usual_reply_of_its_own_form(profile, old):
     fact = make_fact("Peru", old, "Oslo")
-    asking, writing = QuestionStep(load_prompt("questions", profile)), ScriptStep(load_prompt("scripts", profile))
+    asking, writing = QuestionStep(FILES.load("questions", profile)), ScriptStep(FILES.load("scripts", profile))
     (call, *_) = asking.calls(fact, count=4, edited=True)
     questions = asking.parse(call, asking.usual(call))
     assert len(questions) == call.count

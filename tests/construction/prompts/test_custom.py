@@ -10,8 +10,7 @@ from click.testing import CliRunner
 
 from construction.cli.prompts import prompts as command
 from construction.llm.reply_cache import request_key
-from construction.prompts.custom import copy_prompts, custom_prompts, load_prompts
-from construction.prompts.prompt_file import WriterPrompt, is_shipped, load_prompt
+from construction.prompts.prompt_file import FILES, WriterPrompt, copy_prompts
 from construction.scripts.question_step import QuestionStep
 from schemas.core.config import validate
 from schemas.core.errors import DataError, UserError
@@ -31,18 +30,19 @@ def change(path, old, new):
 
 
 def test_a_copy_is_the_same_prompt(folder):
-    assert load_prompts("paper", folder) == load_prompts("paper")
-    assert all(is_shipped(prompt) for prompt, _ in custom_prompts(folder).values())
+    assert FILES.load_all("paper", folder) == FILES.load_all("paper")
+    assert all(FILES.is_shipped(prompt) for prompt, _ in FILES.custom(folder).values())
 
 
 def test_own_words_replace_ours(folder):
     change(folder / "scripts.toml", "scripts_paper", "scripts_mine")
     change(folder / "scripts.toml", "You write scripts: each", "You are a planner. Each")
-    wording = load_prompts("paper", folder)
-    assert wording.scripts.system.strip().startswith("You are a planner.") and not is_shipped(wording.scripts)
-    assert wording.questions == load_prompt("questions", "paper")
+    wording = FILES.load_all("paper", folder)
+    scripts = wording["scripts"]
+    assert scripts.system.strip().startswith("You are a planner.") and not FILES.is_shipped(scripts)
+    assert wording["questions"] == FILES.load("questions", "paper")
     (folder / "questions.toml").unlink()
-    assert load_prompts("embedded", folder).questions == load_prompt("questions", "embedded")
+    assert FILES.load_all("embedded", folder)["questions"] == FILES.load("questions", "embedded")
 
 
 WRONG = {
@@ -65,7 +65,7 @@ def test_what_is_wrong_is_said_in_one_sentence(folder, kind):
     task, old, new, words = WRONG[kind]
     change(folder / f"{task}.toml", old, new)
     with pytest.raises(UserError) as error:
-        custom_prompts(folder)
+        FILES.custom(folder)
     assert words in str(error.value) and f"{task}.toml" in str(error.value) and "\n" not in str(error.value)
 
 
@@ -78,13 +78,13 @@ def test_a_place_for_the_new_object_needs_words_for_facts_without_one(folder):
 
 def test_folders_without_prompts(tmp_path, folder):
     with pytest.raises(UserError, match="no such folder.*--write DIR"):
-        custom_prompts(tmp_path / "nowhere")
+        FILES.custom(tmp_path / "nowhere")
     (tmp_path / "empty").mkdir()
     with pytest.raises(UserError, match="holds no prompt; allowed: questions.toml, scripts.toml"):
-        custom_prompts(tmp_path / "empty")
+        FILES.custom(tmp_path / "empty")
     (folder / "scripts.two.toml").write_text((folder / "scripts.toml").read_text())
     with pytest.raises(UserError, match="two scripts prompts"):
-        custom_prompts(folder)
+        FILES.custom(folder)
     with pytest.raises(UserError, match="there already"):
         copy_prompts("paper", folder)
 
@@ -96,7 +96,7 @@ def keys(prompt):
 
 
 def test_a_raised_version_asks_anew_with_a_key_for_every_sample():
-    prompt = load_prompt("questions", "paper")
+    prompt = FILES.load("questions", "paper")
     raised = prompt.model_copy(update={"version": prompt.version + 1})
     assert not set(keys(prompt)) & set(keys(raised)) and len(set(keys(prompt))) == 3
 

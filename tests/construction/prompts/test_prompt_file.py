@@ -5,7 +5,7 @@ import re
 import pytest
 
 from construction.checks import CheckInputs, judge
-from construction.prompts.prompt_file import TASKS, WriterPrompt, load_prompt, profiles
+from construction.prompts.prompt_file import FILES, WriterPrompt
 from construction.scripts.question_step import OneQuestion, QuestionList, QuestionStep
 from construction.scripts.script_step import ScriptAsk, ScriptStep, script_of
 from construction.scripts.truncation import cut_script
@@ -18,15 +18,15 @@ from tests.support.scripted_server import field
 
 
 def test_spare_questions_and_words_for_asking_again_are_part_of_the_wording():
-    prompt = load_prompt("scripts", "paper")
+    prompt = FILES.load("scripts", "paper")
     assert prompt.model_copy(update={"again": "No: {reason}"}).digest != prompt.digest
     assert prompt.model_copy(update={"candidates": 7}).digest != prompt.digest
 
 
-@pytest.mark.parametrize("task", TASKS)
+@pytest.mark.parametrize("task", FILES.tasks)
 def test_every_reply_of_every_profile_is_limited(task):
-    for profile in profiles():
-        assert load_prompt(task, profile).parameters["max_tokens"] <= 1500
+    for profile in FILES.profiles():
+        assert FILES.load(task, profile).parameters["max_tokens"] <= 1500
 
 
 @pytest.mark.parametrize(
@@ -43,11 +43,11 @@ def test_every_reply_of_every_profile_is_limited(task):
 )
 def test_what_a_prompt_file_may_not_say(task, changes, words):
     with pytest.raises(DataError, match=words):
-        validate(WriterPrompt, {**load_prompt(task, "paper").model_dump(), **changes}, where="x")
+        validate(WriterPrompt, {**FILES.load(task, "paper").model_dump(), **changes}, where="x")
 
 
 def _examples(task):
-    prompt = load_prompt(task, "paper")
+    prompt = FILES.load(task, "paper")
     step = (QuestionStep if task == "questions" else ScriptStep)(prompt)
     return [(e.user, step.reply.model_validate_json(e.assistant)) for e in prompt.examples]
 
@@ -68,7 +68,7 @@ def test_the_examples_of_scripts_pass_the_checks_with_two_preparing_steps():
         texts = re.findall(r"^Question \d+: (.*)$", user, re.MULTILINE)
         questions = tuple(ScriptQuestion(key=f"q{n}", fact="f", text=text) for n, text in enumerate(texts))
         fact = make_fact("Norway", field(user, "Object"), "Atlantis", relation="P36")
-        drafts = ScriptStep(load_prompt("scripts", "paper")).parse(ScriptAsk(questions=questions, old=fact.old), reply)
+        drafts = ScriptStep(FILES.load("scripts", "paper")).parse(ScriptAsk(questions=questions, old=fact.old), reply)
         assert len(drafts) == len(questions) >= 1
         for question, draft in zip(questions, drafts, strict=True):
             assert draft is not None and 5 <= len(draft) <= 9
@@ -81,10 +81,10 @@ def test_the_examples_of_scripts_pass_the_checks_with_two_preparing_steps():
                 assert [v.reason for v in judge(stage, inputs) if v.label != "keep"] == []
 
 
-@pytest.mark.parametrize("profile", profiles())
-@pytest.mark.parametrize("task", TASKS)
+@pytest.mark.parametrize("profile", FILES.profiles())
+@pytest.mark.parametrize("task", FILES.tasks)
 def test_examples_of_every_prompt_obey_its_own_rules(task, profile):
-    prompt = load_prompt(task, profile)
+    prompt = FILES.load(task, profile)
     assert prompt.examples
     reply = (QuestionStep if task == "questions" else ScriptStep)(prompt).reply
     for example in prompt.examples:
@@ -100,12 +100,12 @@ def test_examples_of_every_prompt_obey_its_own_rules(task, profile):
 
 def test_braces_in_facts_stay_data():
     fact = make_fact("{new} {old}", "Lima", "Oslo")
-    text = QuestionStep(load_prompt("questions", "paper")).prompt(
-        QuestionStep(load_prompt("questions", "paper")).calls(fact, count=4, edited=True)[0]
+    text = QuestionStep(FILES.load("questions", "paper")).prompt(
+        QuestionStep(FILES.load("questions", "paper")).calls(fact, count=4, edited=True)[0]
     )[-1]
     assert "Subject: {new} {old}\n" in text.content
 
 
 def test_unknown_profile_is_answered_with_a_near_name():
     with pytest.raises(UserError, match="did you mean 'paper'"):
-        load_prompt("questions", "papr")
+        FILES.load("questions", "papr")

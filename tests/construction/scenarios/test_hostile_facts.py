@@ -13,7 +13,7 @@ from click.testing import CliRunner
 from construction.checks import CheckInputs, judge
 from construction.checks.fact_dates import days
 from construction.llm.prompt_text import LONGEST
-from construction.prompts.prompt_file import load_prompt
+from construction.prompts.prompt_file import FILES
 from construction.scripts.question_step import QuestionAsk, QuestionStep
 from construction.scripts.script_step import Draft, ScriptAsk, ScriptStep, script_of
 from construction.scripts.truncation import SoughtObject, cut_script, first_cut, separator_of
@@ -95,9 +95,9 @@ def test_prompts_hold_a_hostile_fact_once_and_as_data(made, profile: str) -> Non
     fact, question, _, prompt = made
     plain = hostile_fact("Plain")
     asks = [
-        (QuestionStep(load_prompt("questions", profile)), QuestionAsk(fact=fact), QuestionAsk(fact=plain)),
+        (QuestionStep(FILES.load("questions", profile)), QuestionAsk(fact=fact), QuestionAsk(fact=plain)),
         (
-            ScriptStep(load_prompt("scripts", profile)),
+            ScriptStep(FILES.load("scripts", profile)),
             ScriptAsk(questions=(question,), old=fact.old),
             ScriptAsk(questions=(question,), old=plain.old),
         ),
@@ -116,7 +116,7 @@ def test_prompts_hold_a_hostile_fact_once_and_as_data(made, profile: str) -> Non
 
 def test_an_object_called_like_a_placeholder_is_not_filled() -> None:
     fact = hostile_fact("x").model_copy(update={"old": Object(text="{new}"), "new": Object(text="SECRET")})
-    prompt = load_prompt("scripts", "paper")
+    prompt = FILES.load("scripts", "paper")
     question = ScriptQuestion(key="q", fact=fact.key, text="How to {object}?")
     last = ScriptStep(prompt).prompt(ScriptAsk(questions=(question,), old=fact.old))[-1].content
     assert "SECRET" not in last and "{new}" in last and "How to {object}?" in last

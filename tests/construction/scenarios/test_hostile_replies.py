@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 import pytest
 from click.testing import CliRunner
 
-from construction.prompts.prompt_file import TASKS, load_prompt
+from construction.prompts.prompt_file import FILES
 from curation.export.formats import EXPORTERS, export
 from curation.splits.split_file import load_split
 from curation.store.store import Store
@@ -96,7 +96,7 @@ def test_the_store_holds_facts_and_replies_as_records(made: Made) -> None:
 
 
 def test_only_the_turns_after_the_examples_hold_what_others_wrote(made: Made) -> None:
-    counts = {p.system.strip(): 1 + 2 * len(p.examples) for p in map(load_prompt, TASKS, ("paper", "paper"))}
+    counts = {p.system.strip(): 1 + 2 * len(p.examples) for p in map(FILES.load, FILES.tasks, ("paper", "paper"))}
     for payload in made.requests:
         first, *_ = payload["messages"]
         turns = payload["messages"][: counts[first["content"]]]

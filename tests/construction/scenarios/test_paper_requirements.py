@@ -12,7 +12,7 @@ import pytest
 
 from construction.authoring.standing import overall_label
 from construction.checks import CheckInputs, judge
-from construction.prompts.prompt_file import TASKS, load_prompt, profiles
+from construction.prompts.prompt_file import FILES
 from construction.scripts.object_last import ObjectLast
 from construction.scripts.question_step import QuestionStep
 from construction.scripts.script_step import Draft, ScriptAsk, ScriptStep
@@ -61,18 +61,18 @@ def words_of(prompt):
 
 @pytest.mark.parametrize("requirement", FIGURE_6)
 def test_a_capable_question_writer_is_told(requirement):
-    assert FIGURE_6[requirement] in words_of(load_prompt("questions", "paper"))
+    assert FIGURE_6[requirement] in words_of(FILES.load("questions", "paper"))
 
 
 @pytest.mark.parametrize("requirement", FIGURE_7)
 def test_a_capable_script_writer_is_told(requirement):
-    assert FIGURE_7[requirement] in words_of(load_prompt("scripts", "paper"))
+    assert FIGURE_7[requirement] in words_of(FILES.load("scripts", "paper"))
 
 
-@pytest.mark.parametrize("profile", profiles())
-@pytest.mark.parametrize("task", TASKS)
+@pytest.mark.parametrize("profile", FILES.profiles())
+@pytest.mark.parametrize("task", FILES.tasks)
 def test_examples_are_shown_and_are_ours_in_form(task, profile):
-    prompt = load_prompt(task, profile)
+    prompt = FILES.load(task, profile)
     assert prompt.examples
     step = (QuestionStep if task == "questions" else ScriptStep)(prompt)
     assert all(step.reply.model_validate_json(e.assistant) for e in prompt.examples)
@@ -80,20 +80,20 @@ def test_examples_are_shown_and_are_ours_in_form(task, profile):
     assert is_stated and prompt.version >= 1
 
 
-@pytest.mark.parametrize("profile", profiles())
+@pytest.mark.parametrize("profile", FILES.profiles())
 def test_several_questions_are_asked_for(profile):
-    step = QuestionStep(load_prompt("questions", profile))
+    step = QuestionStep(FILES.load("questions", profile))
     calls = step.calls(FACT, count=4, edited=True)
     assert sum(c.count for c in calls) == 4
     assert len({step.prompt(c)[-1].content for c in calls}) == len(calls)
 
 
-@pytest.mark.parametrize("profile", profiles())
+@pytest.mark.parametrize("profile", FILES.profiles())
 def test_the_script_writer_sees_the_old_object_and_never_the_new_one(profile):
     question = ScriptQuestion(key="q", fact=FACT.key, text="How to visit Peru?")
     text = "\n".join(
         m.content
-        for m in ScriptStep(load_prompt("scripts", profile)).prompt(ScriptAsk(questions=(question,), old=FACT.old))
+        for m in ScriptStep(FILES.load("scripts", profile)).prompt(ScriptAsk(questions=(question,), old=FACT.old))
     )
     last = text.rsplit("Relation:", 1)[-1] if profile == "paper" else text.rsplit("Question:", 1)[-1]
     assert "Lima" in last and not any(name in last for name in FACT.new.names)
@@ -102,7 +102,7 @@ def test_the_script_writer_sees_the_old_object_and_never_the_new_one(profile):
 
 
 def test_the_embedded_question_writer_cannot_give_away_what_it_does_not_see():
-    step = QuestionStep(load_prompt("questions", "embedded"))
+    step = QuestionStep(FILES.load("questions", "embedded"))
     for call in step.calls(FACT, count=4, edited=True):
         content = step.prompt(call)[-1].content
         assert not any(name in content for name in (*FACT.old.names, *FACT.new.names))

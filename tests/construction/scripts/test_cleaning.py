@@ -5,7 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from construction.llm.prompt_text import tidy
-from construction.prompts.prompt_file import load_prompt
+from construction.prompts.prompt_file import FILES
 from construction.scripts.cleaning import clean_steps
 from construction.scripts.script_step import ScriptAsk, ScriptList, ScriptStep
 from schemas.facts import Object
@@ -93,7 +93,7 @@ def test_cleaning_only_takes_away(steps):
 
 
 def reply(steps, *, old="Rome"):
-    step = ScriptStep(load_prompt("scripts", "paper"))
+    step = ScriptStep(FILES.load("scripts", "paper"))
     question = ScriptQuestion(key="q", fact="f", text="How to go?")
     written = ScriptList.model_validate({"scripts": [{"n": 1, "steps": steps}]})
     (draft,) = step.parse(ScriptAsk(questions=(question,), old=Object(text=old)), written)

@@ -11,7 +11,7 @@ from pydantic import ValidationError
 
 from construction.checks.prompts import complaint
 from construction.llm.request_formats import RequestFormat, body_of
-from construction.prompts.prompt_file import load_prompt
+from construction.prompts.prompt_file import FILES
 from construction.scripts.object_last import LEADING, object_last
 from construction.scripts.script_step import ScriptAsk, ScriptStep
 from schemas.facts import Object
@@ -133,7 +133,7 @@ def test_words_can_only_run_on_in_a_step_that_the_format_refuses(old: str, leadi
 
 
 def test_the_preparing_steps_come_first_and_the_schema_goes_out_with_the_object() -> None:
-    step = ScriptStep(load_prompt("scripts", "local"))
+    step = ScriptStep(FILES.load("scripts", "local"))
     ask = ScriptAsk(questions=(QUESTION,), old=Object(text="C++"), relation_id="P277")
     request = step.sample(ask, "q", attempt=0)
     schema = body_of("m", request, RequestFormat())["response_format"]["json_schema"]["schema"]

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pytest
 
+from construction.llm.prompt_file import SAMPLES
 from construction.llm.reply_cache import request_key
-from construction.prompts.prompt_file import load_prompt
-from construction.scripts.prompt_file_step import SAMPLES
+from construction.prompts.prompt_file import FILES
 from construction.scripts.script_step import ScriptAsk, ScriptStep
 from schemas.facts import Object
 from tests.support.construction.prompt_questions import QUESTION
@@ -15,7 +15,7 @@ ASK = ScriptAsk(questions=(QUESTION,), old=Object(text="Lima"))
 
 
 def step_of(profile="paper", **changes):
-    return ScriptStep(load_prompt("scripts", profile).model_copy(update=changes))
+    return ScriptStep(FILES.load("scripts", profile).model_copy(update=changes))
 
 
 def test_what_version_1_asked_keeps_its_key_and_a_raised_version_asks_anew():

@@ -8,19 +8,19 @@ import pytest
 from pydantic import ValidationError
 
 from construction.llm.request_formats import RequestFormat, body_of
-from construction.prompts.prompt_file import load_prompt
+from construction.prompts.prompt_file import FILES
 from construction.scripts.question_step import LIMITED, QuestionList, QuestionStep, ReasonedQuestions, question_key
 from tests.support.facts import make_fact
 
 
 def test_neighbour_facts_are_asked_about_without_a_new_object():
-    step = QuestionStep(load_prompt("questions", "paper"))
+    step = QuestionStep(FILES.load("questions", "paper"))
     (call,) = step.calls(make_fact(), count=1, edited=False)
     assert "Oslo" not in step.prompt(call)[-1].content
 
 
 def test_embedded_questions_come_one_a_call_in_different_situations():
-    step = QuestionStep(load_prompt("questions", "embedded"))
+    step = QuestionStep(FILES.load("questions", "embedded"))
     calls = step.calls(make_fact(), count=4, edited=True)
     texts = [step.prompt(c)[-1].content for c in calls]
     assert len(set(texts)) == 4 and not any("Lima" in t or "Oslo" in t for t in texts)
@@ -29,7 +29,7 @@ def test_embedded_questions_come_one_a_call_in_different_situations():
 
 
 def test_questions_are_tidied_and_each_kept_once():
-    step = QuestionStep(load_prompt("questions", "paper"))
+    step = QuestionStep(FILES.load("questions", "paper"))
     (call,) = step.calls(make_fact(), count=3, edited=True)
     reply = QuestionList(
         questions=["How to\n go\x00?", "how to  GO?", "", "How to run?", "How to sit?", "How to sleep?"]
@@ -41,7 +41,7 @@ def test_questions_are_tidied_and_each_kept_once():
 
 
 def test_the_relation_is_shown():
-    step, fact = QuestionStep(load_prompt("questions", "paper")), make_fact()
+    step, fact = QuestionStep(FILES.load("questions", "paper")), make_fact()
     text = step.prompt(step.calls(fact, count=4, edited=True)[0])[-1].content
     assert f"Relation: {fact.relation.label or fact.relation.id}" in text
     bare = make_fact().model_copy(update={"relation": make_fact().relation.model_copy(update={"label": "{} is by"})})
@@ -49,7 +49,7 @@ def test_the_relation_is_shown():
 
 
 def test_a_strict_schema_has_the_thought_first_and_no_default():
-    step = QuestionStep(load_prompt("questions", "paper"))
+    step = QuestionStep(FILES.load("questions", "paper"))
     request = step.sample(step.calls(make_fact(), count=4, edited=True)[0], "k", "0", attempt=0)
     json_schema = body_of("m", request, RequestFormat())["response_format"]["json_schema"]
     assert (
@@ -60,7 +60,7 @@ def test_a_strict_schema_has_the_thought_first_and_no_default():
 
 
 def test_a_thought_may_be_missing_and_is_never_kept():
-    step = QuestionStep(load_prompt("questions", "paper"))
+    step = QuestionStep(FILES.load("questions", "paper"))
     (call,) = step.calls(make_fact(), count=2, edited=True)
     bare = ReasonedQuestions.model_validate_json('{"questions": ["How to go?"]}')
     loud = ReasonedQuestions(why="Oslo " * 500, questions=["How to go?"])
@@ -77,8 +77,8 @@ def test_a_thought_without_questions_is_refused_for_repair(bad):
 
 @pytest.mark.parametrize(("count", "times"), [(1, 1), (8, 1), (LIMITED, 1), (LIMITED + 1, 2), (60, 6)])
 def test_the_limit_on_a_reply_grows_with_the_questions(count, times):
-    step = QuestionStep(load_prompt("questions", "paper"))
+    step = QuestionStep(FILES.load("questions", "paper"))
     (call,) = step.calls(make_fact(), count=count, edited=True)
     assert step.sample(call, "k", attempt=0).parameters["max_tokens"] == 400 * times
-    free = QuestionStep(load_prompt("questions", "paper").model_copy(update={"parameters": {}}))
+    free = QuestionStep(FILES.load("questions", "paper").model_copy(update={"parameters": {}}))
     assert "max_tokens" not in free.sample(call, "k", attempt=0).parameters

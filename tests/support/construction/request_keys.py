@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from typing import Any
 
+from construction.llm.prompt_file import SAMPLES
 from construction.llm.reply_cache import request_key
 from construction.llm.step import Message, Request
-from construction.prompts.prompt_file import shipped_prompts
-from construction.scripts.prompt_file_step import SAMPLES
+from construction.prompts.prompt_file import FILES
 from construction.scripts.question_step import QuestionStep
 from construction.scripts.script_step import ScriptStep
 
@@ -21,7 +21,7 @@ def key_of(payload: dict[str, Any], *, model: str = "scripted") -> str:
     steps = [
         (ScriptStep if task == "scripts" else QuestionStep)(prompt)
         for task in ("questions", "scripts")
-        for prompt in shipped_prompts(task)
+        for prompt in FILES.shipped(task)
     ]
     step = next(s for s in steps if s.reply.__name__ == name)
     parameters = {k: v for k, v in payload.items() if k not in ("messages", "model", "response_format")}
