@@ -7,16 +7,15 @@ from datetime import date
 
 from pydantic import Field
 
+from construction.authoring.tally import ConstructionCounts
 from construction.llm.attempts import ATTEMPTS
 from construction.llm.connection import Access
 from construction.llm.cost.estimates import no_price_advice
 from construction.llm.cost.prices import Price
 from construction.llm.reply_cache import ReplyCache
 from construction.pipeline.author_models import ScriptAuthor
-from construction.pipeline.pipeline import ConstructionPlan, ConstructionWork
-from construction.pipeline.rehearsal import RehearsalClient, RehearsedModels, rehearse
-from construction.prompts.prompt_file import FILES, WriterPrompt
-from construction.scripts.script_step import ScriptStep
+from construction.pipeline.pipeline import AuthorClient, Construction, ConstructionPlan, ConstructionWork
+from construction.pipeline.rehearsal import NoStore, RehearsalClient, rehearse
 from schemas.core.records import Frozen
 from schemas.text.counting import counted
 from schemas.verdicts import Verdict
@@ -90,13 +89,11 @@ class ConstructionEstimate(Frozen):
 def estimate(
     work: ConstructionWork,
     plan: ConstructionPlan,
+    access: Access,
     *,
-    model: str,
-    price: Price | None = None,
     authors: Sequence[ScriptAuthor] = (),
     reader: ScriptAuthor | None = None,
     cache: ReplyCache | None = None,
-    limits: Access | None = None,
     dropped: Mapping[str, Verdict] | None = None,
 ) -> ConstructionEstimate:
     """Count the calls that a plan still needs and estimate their tokens at four characters a token.
@@ -104,26 +101,40 @@ def estimate(
     Args:
         work: The facts.
         plan: What to construct.
-        model: Who writes the questions.
-        price: Of the model.
+        access: The model that writes the questions, with the budget and the attempts at a call.
         authors: Who writes the scripts, where it is not the model alone.
         reader: Who reads the prompts, where somebody does.
         cache: The journal, where there is one: what is on record is not counted.
-        limits: With the budget and the attempts at a call, where there are any.
         dropped: What was dropped in the store, by content id.
     """
-    wording = plan.wording()
-    facts = [(fact, plan.quota(edited=True), True) for fact in work.edits]
-    facts += [(fact, plan.quota(edited=False), False) for fact in work.others]
-    models = models_of(plan, wording, model, authors=authors, reader=reader)
-    record = cache or ReplyCache(None)
-    attempts = (limits.attempts if limits else None) or ATTEMPTS
-    clients = rehearse(facts, models, record, attempts=attempts, dropped=dropped)
-    paid = [*authors, *([reader] if reader else [])]
-    stages = _stages(clients, price, authors, reader)
-    unpriced = next((a.access.label for a in paid if a.access.price() is None), None)
-    cost = sum(s.cost or 0.0 for s in stages) if price is not None and unpriced is None else None
-    tokens = sum(s.tokens_in + s.tokens_out for s in stages)
+    writers = authors or [ScriptAuthor(access, plan.profile)]
+    readers = [reader] if reader is not None else []
+
+    async def walk(clients: list[RehearsalClient]) -> ConstructionCounts:
+        first, *others = clients
+        asked = [AuthorClient(c, who.profile) for c, who in zip(others, [*writers, *readers], strict=True)]
+        construct = Construction(
+            NoStore(),
+            first,
+            plan,
+            origin="",
+            authors=asked[: len(writers)],
+            reader=asked[-1] if readers else None,
+            dropped=dropped,
+        )
+        return await construct(work)
+
+    accesses = [access, *(who.access for who in (*writers, *readers))]
+    names = ["questions", *([f"scripts, {a.access.label}" for a in authors] or ["scripts"])]
+    names += [f"verify, {who.access.label}" for who in readers]
+    clients = rehearse(accesses, walk, cache or ReplyCache(None), attempts=access.attempts or ATTEMPTS)
+    stages = [
+        StageEstimate(stage=name, **client.missing.estimate(asked.price())._asdict())
+        for name, client, asked in zip(names, clients, accesses, strict=True)
+    ]
+    price = access.price()
+    unpriced = next((asked.label for asked in accesses if asked.price() is None), None)
+    cost = sum(s.cost or 0.0 for s in stages) if unpriced is None else None
     return ConstructionEstimate(
         facts=len(work.edits),
         neighbour_facts=len(work.others),
@@ -131,45 +142,14 @@ def estimate(
         script_calls=sum(s.calls for s in stages if s.stage.startswith("scripts")),
         tokens_in=sum(s.tokens_in for s in stages),
         tokens_out=sum(s.tokens_out for s in stages),
-        attempts=max(prompt.attempts for prompt in wording.values()),
+        attempts=max(prompt.attempts for prompt in plan.wording().values()),
         stages=tuple(stages),
         cost=cost,
         checked=price.checked if price else None,
-        advice=_advice(price, model) if price is None or unpriced is None else _advice(None, unpriced),
-        budget=_compare_with_limits(limits, tokens, cost) if limits else "",
+        advice=no_price_advice(unpriced) if unpriced else _check_prices(price),
+        budget=_compare_with_limits(access, sum(s.tokens_in + s.tokens_out for s in stages), cost),
         answers=sum(client.answers for client in clients),
     )
-
-
-def _stages(
-    clients: Sequence[RehearsalClient],
-    price: Price | None,
-    authors: Sequence[ScriptAuthor],
-    reader: ScriptAuthor | None,
-) -> list[StageEstimate]:
-    """What each stage still needs: questions, scripts of each author, readings."""
-    names = ["questions", *([f"scripts, {a.access.label}" for a in authors] or ["scripts"])]
-    prices = [price, *([a.access.price() for a in authors] or [price])]
-    if reader is not None:
-        names, prices = [*names, f"verify, {reader.access.label}"], [*prices, reader.access.price()]
-    return [
-        StageEstimate(stage=name, **client.missing.estimate(paid)._asdict())
-        for name, client, paid in zip(names, clients, prices, strict=True)
-    ]
-
-
-def models_of(
-    plan: ConstructionPlan,
-    wording: Mapping[str, WriterPrompt],
-    model: str,
-    *,
-    authors: Sequence[ScriptAuthor] = (),
-    reader: ScriptAuthor | None = None,
-) -> RehearsedModels:
-    """Who is asked, with which prompts."""
-    author_steps = [(a.access.label, ScriptStep(FILES.load_all(a.profile, plan.prompts)["scripts"])) for a in authors]
-    writers = author_steps or [(model, ScriptStep(wording["scripts"]))]
-    return RehearsedModels(model, wording, tuple(writers), reader.access.label if reader is not None else None)
 
 
 def _compare_with_limits(limits: Access, tokens: int, cost: float | None) -> str:
@@ -184,10 +164,8 @@ def _compare_with_limits(limits: Access, tokens: int, cost: float | None) -> str
     return f"That is more than {' and '.join(over)}: the run would stop there, and go on when the limit is raised."
 
 
-def _advice(price: Price | None, model: str | None) -> str:
-    if price is None:
-        return no_price_advice(model) if model else ""
-    if not price.input and not price.output:
+def _check_prices(price: Price | None) -> str:
+    if price is None or not (price.input or price.output):
         return ""
     dollars = f"${price.input:g} in and ${price.output:g} out a million tokens, as of {price.checked}"
     return f"Prices: {dollars}; check them, and give your own with --prices FILE."

@@ -12,8 +12,9 @@ from typing import NamedTuple
 
 from construction.authoring.replacement import is_replaced
 from construction.llm.reply_cache import ReplyCache, request_key
+from construction.pipeline.author_models import ScriptAuthor
 from construction.pipeline.pipeline import ConstructionPlan, ConstructionWork
-from construction.pipeline.rehearsal import RehearsedModels
+from construction.prompts.prompt_file import FILES
 from construction.scripts.question_step import QuestionStep
 from curation.store.store import Store
 from schemas.core.errors import UserError
@@ -44,7 +45,12 @@ class EarlierItems(NamedTuple):
 
 
 def earlier_generations(
-    store: Store, work: ConstructionWork, plan: ConstructionPlan, models: RehearsedModels, cache: ReplyCache | None
+    store: Store,
+    work: ConstructionWork,
+    plan: ConstructionPlan,
+    model: str,
+    writers: Iterable[ScriptAuthor],
+    cache: ReplyCache | None,
 ) -> list[EarlierItems]:
     """What stands in a store for facts about which this construction would ask anew.
 
@@ -56,20 +62,19 @@ def earlier_generations(
         store: The store.
         work: The facts.
         plan: What to construct.
-        models: Who is asked, with which prompts.
+        model: Who is asked for questions.
+        writers: Who is asked for scripts.
         cache: The journal, where there is one.
     """
     counts: Counter[tuple[str, str, str]] = Counter()
     facts = {f.key: f for f in (*work.edits, *work.others)}
     questions = _written_items(store, ScriptQuestion, "questions", facts)
-    going_on = {key for key in questions if cache and _on_record(facts[key], plan, models, cache)}
+    going_on = {key for key in questions if cache and _on_record(facts[key], plan, model, cache)}
     for key in questions.keys() - going_on:
         counts.update(("questions", *_author(line)) for _, line in questions[key])
-    label = QuestionStep(models.wording["questions"]).label
-    fact_of_question = {
-        q.key: key for key in going_on for q, line in questions[key] if _author(line) == (models.model, label)
-    }
-    writers_now = {(name, step.label) for name, step in models.writers}
+    label = plan.wording()["questions"].label
+    fact_of_question = {q.key: key for key in going_on for q, line in questions[key] if _author(line) == (model, label)}
+    writers_now = {(w.access.label, FILES.load_all(w.profile, plan.prompts)["scripts"].label) for w in writers}
     wrote: dict[str, Counter[tuple[str, str]]] = defaultdict(Counter)
     for question, lines in _written_items(store, Script, "scripts", fact_of_question).items():
         wrote[fact_of_question[question]].update(_author(line) for _, line in lines)
@@ -118,12 +123,12 @@ def _written_items(
     return written
 
 
-def _on_record(fact: Fact, plan: ConstructionPlan, models: RehearsedModels, cache: ReplyCache) -> bool:
+def _on_record(fact: Fact, plan: ConstructionPlan, model: str, cache: ReplyCache) -> bool:
     """Whether any of a fact's calls for questions is on record, as this model, prompt and number make them."""
-    step = QuestionStep(models.wording["questions"])
+    step = QuestionStep(plan.wording()["questions"])
     requests = (
         step.sample(call, fact.key, str(call.index), attempt=0)
         for edited in (True, False)
         for call in step.calls(fact, count=plan.quota(edited=edited).candidates, edited=edited)
     )
-    return any(cache.get(request_key(models.model, request)) is not None for request in requests)
+    return any(cache.get(request_key(model, request)) is not None for request in requests)

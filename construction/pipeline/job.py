@@ -13,7 +13,7 @@ from construction.llm.connection import Access
 from construction.llm.reply_cache import ReplyCache
 from construction.llm.session import ModelSession
 from construction.pipeline.author_models import ScriptAuthor, profile_of, script_authors, verifier
-from construction.pipeline.cost_estimate import ConstructionEstimate, estimate, models_of
+from construction.pipeline.cost_estimate import ConstructionEstimate, estimate
 from construction.pipeline.generations import EarlierItems, earlier_generations, refuse_second_generation, sentence
 from construction.pipeline.pipeline import (
     AHEAD,
@@ -167,23 +167,15 @@ class PreparedJob(NamedTuple):
         with recorded_replies(self.job.journal, retry_failed=access.retry_failed) as cache:
             earlier, dropped = self._stored(cache)
             expected = estimate(
-                self.work,
-                self.plan,
-                price=access.price(),
-                model=access.label,
-                authors=self.authors,
-                reader=self.reader,
-                cache=cache,
-                limits=access,
-                dropped=dropped,
+                self.work, self.plan, access, authors=self.authors, reader=self.reader, cache=cache, dropped=dropped
             )
             return expected.model_copy(update={"earlier": earlier})
 
     def earlier(self, store: Store, cache: ReplyCache | None) -> list[EarlierItems]:
         """What stands in the store by another model, prompt or number."""
-        wording, label = self.plan.wording(), self.job.access.label
-        models = models_of(self.plan, wording, label, authors=self.authors, reader=self.reader)
-        return earlier_generations(store, self.work, self.plan, models, cache)
+        access = self.job.access
+        writers = self.authors or (ScriptAuthor(access, self.plan.profile),)
+        return earlier_generations(store, self.work, self.plan, access.label, writers, cache)
 
     def _stored(self, cache: ReplyCache | None) -> tuple[str, dict[str, Verdict]]:
         """A sentence on what another model wrote, and what was dropped; nothing where the store cannot be read now."""
@@ -212,7 +204,14 @@ class PreparedJob(NamedTuple):
             authors = [AuthorClient(c, a.profile) for c, a in zip(others, self.authors, strict=False)]
             reader = AuthorClient(others[-1], self.reader.profile) if self.reader else None
             construct = Construction(
-                store, first, self.plan, origin=origin, authors=authors, reader=reader, progress=live.facts
+                store,
+                first,
+                self.plan,
+                origin=origin,
+                authors=authors,
+                reader=reader,
+                dropped=dropped_in(store),
+                progress=live.facts,
             )
             live.facts(ConstructionProgress(0, len(self.work.edits) + len(self.work.others), 0, 0))
             return await construct(self.work)

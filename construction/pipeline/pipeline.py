@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from math import ceil
 from pathlib import Path
@@ -14,7 +14,6 @@ from construction.authoring.diversity import BY as CHOSEN
 from construction.authoring.diversity import chosen_verdict
 from construction.authoring.outcome import FactOutcome
 from construction.authoring.replacement import Choice, generation_verdicts
-from construction.authoring.screening import dropped_in
 from construction.authoring.standing import MARK, asked_as_edit, overall_label
 from construction.authoring.tally import ConstructionCounts, ConstructionTally
 from construction.checks import CheckInputs, judge
@@ -24,6 +23,7 @@ from construction.neighbours.own_prompts import own_neighbours
 from construction.neighbours.same_object import NeighbourCandidate, draw_same_object, link, norm, source_neighbours
 from construction.neighbours.vectors import SOURCE, TFIDF, space_of
 from construction.pipeline.progress import ConstructionProgress
+from construction.pipeline.rehearsal import NoStore
 from construction.pipeline.runner import run_in_batches
 from construction.prompts.prompt_file import FILES, WriterPrompt
 from construction.scripts.question_step import QuestionStep
@@ -36,6 +36,7 @@ from schemas.core.records import Record
 from schemas.facts import Fact, Neighbour
 from schemas.lineage import Lineage
 from schemas.scripts import ScriptPrompt
+from schemas.verdicts import Verdict
 
 logger = logging.getLogger(__name__)
 
@@ -161,18 +162,20 @@ class Construction:
         origin: Where the facts come from, for their lineage.
         authors: Who writes the scripts; the model that writes the questions where none is given.
         reader: Who reads what the checks let pass, where somebody should.
+        dropped: What was dropped in the store since an earlier run, by content id, with the verdict that says why.
         progress: Called after every batch.
     """
 
     def __init__(
         self,
-        store: Store,
+        store: Store | NoStore,
         client: Client,
         plan: ConstructionPlan,
         *,
         origin: str,
         authors: Sequence[AuthorClient] = (),
         reader: AuthorClient | None = None,
+        dropped: Mapping[str, Verdict] | None = None,
         progress: Callable[[ConstructionProgress], None] = lambda _: None,
     ) -> None:
         self._store, self._client, self._plan, self._origin = store, client, plan, origin
@@ -186,7 +189,7 @@ class Construction:
             writers=[ScriptWriter(who, ScriptStep(prompt)) for who, prompt in written],
             reader=Verifier(reader.client) if reader else None,
             unread=plan.unread,
-            dropped=dropped_in(store),
+            dropped=dropped,
         )
         clients = [client, *(c for c, _ in author_prompts), *([reader.client] if reader else [])]
         self._clients = list({id(c): c for c in clients}.values())
@@ -246,7 +249,7 @@ class Construction:
                 logger.warning("%s is not finished: %s", one.fact.key, one.unfinished)
         if quota.candidates == quota.questions:
             records += self._chosen_again(outcomes)
-        if self._plan.generation is not None:
+        if self._plan.generation is not None and isinstance(self._store, Store):
             records += generation_verdicts(self._store, outcomes, self._plan.generation)
         self._store.put(records, lineage, remade=[one.fact.key for one in outcomes if not one.unfinished])
         so_far = self._result()

@@ -5,10 +5,9 @@ So a dry run counts the calls that the command would make now: none of a finishe
 
 from __future__ import annotations
 
-from collections.abc import Callable, Coroutine, Iterable, Mapping, Sequence
-from typing import Any, NamedTuple
+from collections.abc import Callable, Coroutine, Iterable, Sequence
+from typing import Any
 
-from construction.authoring.author import Author, QuestionQuota, ScriptWriter
 from construction.llm import connection
 from construction.llm.calls.call_errors import CallError
 from construction.llm.client import Client, Reply
@@ -19,11 +18,6 @@ from construction.llm.endpoint import Endpoint
 from construction.llm.reply_cache import ReplyCache, StoredOutcome, request_key
 from construction.llm.step import Request
 from construction.pipeline.runner import WritingJob, recorded_replies
-from construction.prompts.prompt_file import WriterPrompt
-from construction.scripts.question_step import QuestionStep
-from construction.scripts.script_step import ScriptStep
-from construction.verifier.prompt_verifier import Verifier
-from schemas.facts import Fact
 from schemas.verdicts import Verdict
 
 
@@ -84,6 +78,30 @@ class NoStore:
     def put(self, *_: object, **__: object) -> None:
         """Keep nothing."""
 
+    def verdicts(self, *_: object) -> list[Verdict]:
+        """None."""
+        return []
+
+
+def rehearse(
+    accesses: Iterable[Access],
+    work: Callable[[list[RehearsalClient]], Coroutine[Any, Any, Any]],
+    cache: ReplyCache,
+    *,
+    attempts: int,
+) -> list[RehearsalClient]:
+    """Do work with clients that ask nobody, one for each model; each holds what it would ask.
+
+    Args:
+        accesses: The models.
+        work: The work.
+        cache: The journal's replies.
+        attempts: Times that a call is made whose reply cannot be used.
+    """
+    clients = [RehearsalClient(access.label, cache, attempts=attempts) for access in accesses]
+    connection.run(work(clients))
+    return clients
+
 
 def estimate_job(
     job: WritingJob, work: Callable[[list[RehearsalClient]], Coroutine[Any, Any, Any]], others: Sequence[Access] = ()
@@ -97,8 +115,7 @@ def estimate_job(
     """
     accesses = [job.access, *others]
     with recorded_replies(job.journal) as cache:
-        clients = [RehearsalClient(access.label, cache, attempts=job.attempts) for access in accesses]
-        connection.run(work(clients))
+        clients = rehearse(accesses, work, cache, attempts=job.attempts)
     parts = [client.missing.estimate(access.price()) for client, access in zip(clients, accesses, strict=True)]
     costs = [part.cost for part in parts if part.cost is not None]
     return CallEstimate(
@@ -107,59 +124,3 @@ def estimate_job(
         tokens_out=sum(part.tokens_out for part in parts),
         cost=sum(costs) if len(costs) == len(parts) else None,
     )
-
-
-class RehearsedModels(NamedTuple):
-    """Who would be asked: names of the models, with the prompts of their steps.
-
-    Attributes:
-        model: Who writes the questions.
-        wording: Its prompts.
-        writers: Who writes the scripts, with the step.
-        reader: Who reads what the checks let pass.
-    """
-
-    model: str
-    wording: Mapping[str, WriterPrompt]
-    writers: tuple[tuple[str, ScriptStep], ...]
-    reader: str | None = None
-
-    @property
-    def names(self) -> list[str]:
-        """The models by stage: questions, scripts of each author, readings."""
-        return [self.model, *(name for name, _ in self.writers), *([self.reader] if self.reader else [])]
-
-
-def rehearse(
-    facts: Iterable[tuple[Fact, QuestionQuota, bool]],
-    models: RehearsedModels,
-    cache: ReplyCache,
-    *,
-    attempts: int,
-    dropped: Mapping[str, Verdict] | None = None,
-) -> list[RehearsalClient]:
-    """Walk through the work on facts; each stage's client holds what it would ask.
-
-    Args:
-        facts: Each with its quota, and whether it is edited.
-        models: Who would be asked.
-        cache: The journal's replies.
-        attempts: Times that a call is made whose reply cannot be used.
-        dropped: What was dropped in the store, by content id.
-    """
-    clients = [RehearsalClient(name, cache, attempts=attempts) for name in models.names]
-    first, *others = clients
-    author = Author(
-        first,
-        questions=QuestionStep(models.wording["questions"]),
-        writers=[ScriptWriter(who, step) for who, (_, step) in zip(others, models.writers, strict=False)],
-        reader=Verifier(others[-1]) if models.reader else None,
-        dropped=dropped,
-    )
-
-    async def walk() -> None:
-        for fact, quota, edited in facts:
-            await author.make(fact, quota, edited=edited)
-
-    connection.run(walk())
-    return clients

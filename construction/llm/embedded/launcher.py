@@ -22,9 +22,8 @@ from schemas.core.errors import MissingPackage, ModelError
 
 logger = logging.getLogger(__name__)
 
-START_SECONDS = 60.0
-"""Seconds that a server may take to be ready on an idle machine, and again for each gigabyte of its model."""
-_CROWD = 4.0  # a process of low priority gets much less than its share of a busy machine
+START_SECONDS = 600.0
+"""Seconds that a server may take to be ready: reading a large file on a busy machine takes long."""
 EMBEDDED_CONTEXT = 2048
 """Tokens a slot of the embedded model: its few-shot prompts need about 700."""
 CONTEXT = 4096
@@ -32,9 +31,7 @@ CONTEXT = 4096
 
 
 @contextmanager
-def serve(
-    gguf: Path, *, threads: int = 2, slots: int = 1, context: int = EMBEDDED_CONTEXT, wait: float | None = None
-) -> Iterator[str]:
+def serve(gguf: Path, *, threads: int = 2, slots: int = 1, context: int = EMBEDDED_CONTEXT) -> Iterator[str]:
     """A server for a GGUF file on ``127.0.0.1`` and a free port, as a child process.
 
     The child ends with the ``with`` block, also after an exception, and by itself when this process dies.
@@ -44,7 +41,6 @@ def serve(
         threads: Processor threads at most; fewer on a busy machine, see ``spare_threads``.
         slots: Calls served at once.
         context: Tokens of prompt and reply together, a slot.
-        wait: Seconds until a server that is not ready counts as failed; see ``start_limit`` where left out.
 
     Yields:
         The address up to ``/v1``.
@@ -56,7 +52,6 @@ def serve(
     if importlib.util.find_spec("xllamacpp") is None:
         raise MissingPackage("xllamacpp", extra="local")
     threads = spare_threads(threads)
-    wait = start_limit(gguf.stat().st_size) if wait is None else wait
     command = [
         sys.executable,
         "-m",
@@ -69,21 +64,11 @@ def serve(
     with tempfile.TemporaryFile() as log:
         child = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=log)
         try:
-            address = _wait_until_ready(child, deadline=time.monotonic() + wait, log=log, gguf=gguf)
+            address = _wait_until_ready(child, deadline=time.monotonic() + START_SECONDS, log=log, gguf=gguf)
             logger.info("%s answers at %s", gguf.name, address)
             yield f"{address}/v1"
         finally:
             _stop(child)
-
-
-def start_limit(size: int) -> float:
-    """Seconds until a server of a file of so many bytes counts as failed: on a crowded machine it takes long to start.
-
-    Example:
-        >>> start_limit(10**9) >= 2 * START_SECONDS
-        True
-    """
-    return START_SECONDS * (1 + size / 1e9) * max(1.0, _CROWD * _load() / (os.cpu_count() or 1))
 
 
 def spare_threads(limit: int) -> int:
@@ -92,12 +77,8 @@ def spare_threads(limit: int) -> int:
     The library's threads wait for each other in busy loops: two of them on two busy cores answered some fifty times
     slower than one. The text does not depend on their number.
     """
-    return max(1, min(limit, round((os.cpu_count() or 1) - _load())))
-
-
-def _load() -> float:
-    """Processes that want to run, over the last minute; 0 where the system does not say."""
-    return os.getloadavg()[0] if hasattr(os, "getloadavg") else 0.0
+    busy = os.getloadavg()[0] if hasattr(os, "getloadavg") else 0.0
+    return max(1, min(limit, round((os.cpu_count() or 1) - busy)))
 
 
 def _wait_until_ready(child: subprocess.Popen[bytes], *, deadline: float, log: IO[bytes], gguf: Path) -> str:

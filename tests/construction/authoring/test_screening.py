@@ -59,7 +59,8 @@ def construct(path: Path, reply: Any = answer, **options: Any) -> Any:
     plan = ConstructionPlan(**{"questions": 2, "neighbours": 0, "batch": 1, **options})
     with Store.open(path, create=True) as store:
         work = plan_work([PERU, JAPAN], [PERU, JAPAN], plan)
-        return asyncio.run(Construction(store, client_of(reply), plan, origin="here")(work))
+        construction = Construction(store, client_of(reply), plan, origin="here", dropped=dropped_in(store))
+        return asyncio.run(construction(work))
 
 
 def stored(path: Path) -> tuple[list[ScriptQuestion], set[str]]:

@@ -7,10 +7,9 @@ import time
 
 import pytest
 
-from construction.llm.reply_cache import ReplyCache
-from construction.pipeline.cost_estimate import models_of
-from construction.pipeline.pipeline import ConstructionPlan
-from construction.pipeline.rehearsal import rehearse
+from construction.llm.connection import Access
+from construction.pipeline.cost_estimate import estimate
+from construction.pipeline.pipeline import ConstructionPlan, plan_work
 from construction.prompts.prompt_file import FILES
 from construction.scripts.question_step import QuestionStep
 from construction.scripts.script_step import ScriptAsk, ScriptStep
@@ -164,8 +163,8 @@ def test_a_usual_reading_keeps_a_prompt(task):
 
 def test_two_hundred_facts_are_counted_in_seconds():
     plan = ConstructionPlan()
-    facts = [(make_fact(f"Country {n}", "Lima", "Oslo"), plan.quota(edited=True), True) for n in range(200)]
+    facts = [make_fact(f"Country {n}", "Lima", "Oslo") for n in range(200)]
     start = time.process_time()
-    clients = rehearse(facts, models_of(plan, plan.wording(), "m"), ReplyCache(None), attempts=1)
+    expected = estimate(plan_work(facts, facts, plan), plan, Access(model="m"))
     assert time.process_time() - start < 10
-    assert [c.missing.estimate(None).calls for c in clients] == [c.answers for c in clients] == [200, 200]
+    assert [s.calls for s in expected.stages] == [200, 200] and expected.answers == 400

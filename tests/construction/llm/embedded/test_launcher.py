@@ -11,7 +11,7 @@ import pytest
 from click.testing import CliRunner
 
 from construction.cli.construct import construct
-from construction.llm.embedded.launcher import START_SECONDS, serve, spare_threads, start_limit
+from construction.llm.embedded.launcher import serve, spare_threads
 from curation.files.model_packages import embedded_gguf
 from curation.store.store import Store
 from schemas.core.errors import ModelError, UserError
@@ -138,10 +138,3 @@ def test_busy_machines_get_fewer_threads(monkeypatch, busy, threads):
     monkeypatch.setattr("os.getloadavg", lambda: (busy, 0, 0))
     monkeypatch.setattr("os.cpu_count", lambda: 2)
     assert spare_threads(2) == threads
-
-
-@pytest.mark.parametrize(("load", "cores", "times"), [(0.0, 2, 1.0), (0.4, 2, 1.0), (2.0, 2, 4.0), (15.0, 2, 30.0)])
-def test_a_server_may_start_slowly_on_a_crowded_machine(monkeypatch, load, cores, times):
-    monkeypatch.setattr("os.getloadavg", lambda: (load, 0.0, 0.0))
-    monkeypatch.setattr("os.cpu_count", lambda: cores)
-    assert start_limit(10**9) == 2 * START_SECONDS * times
