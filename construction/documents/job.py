@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
 from typing import NamedTuple
 
 from pydantic import model_validator
 
 from construction.documents.funnel import ProbeCounts, ProbeTally
-from construction.documents.pipeline import ProbeConstruction, ProbePlan, ProbeWork
+from construction.documents.pipeline import ProbeConstruction, ProbePlan
 from construction.documents.sources import ReadDocuments, read_documents
 from construction.documents.steps import FILES, ProbePrompt
 from construction.llm.client import Client
@@ -22,7 +23,7 @@ from construction.pipeline.runner import WritingJob, run_job
 from curation.store.store import Store
 
 
-class ProbeJob(ProbeWork, WritingJob):
+class ProbeJob(ProbePlan, WritingJob):
     """What is to be constructed, from what, with which model.
 
     Attributes:
@@ -31,7 +32,7 @@ class ProbeJob(ProbeWork, WritingJob):
         limit: Take the first so many documents.
         reader_name: The reader, named as ``--author`` names a model; None for none.
 
-    The other attributes are those of ``ProbeWork`` and ``WritingJob``.
+    The other attributes are those of ``ProbePlan`` and ``WritingJob``.
     """
 
     source: Path
@@ -44,15 +45,6 @@ class ProbeJob(ProbeWork, WritingJob):
         if self.most < self.fewest:
             raise ValueError(f"at most {self.most} probes are fewer than at least {self.fewest}")
         return self
-
-    @property
-    def plan(self) -> ProbePlan:
-        """What to construct."""
-        return ProbePlan(
-            **{name: getattr(self, name) for name in ProbeWork.model_fields},
-            read_back=self.reader_name is not None,
-            batch=self.batch,
-        )
 
 
 class PreparedProbes(NamedTuple):
@@ -72,11 +64,17 @@ class PreparedProbes(NamedTuple):
         """What it will ask: calls that are not on record; of what nobody wrote yet, no probe is dropped by a check."""
 
         async def work(clients: list[RehearsalClient]) -> ProbeCounts:
-            plan, reader = self.job.plan, clients[-1]
-            construct = ProbeConstruction(NoStore(), clients[0], plan, self.prompts, tally=ProbeTally(), reader=reader)
-            return await construct(self.read.documents)
+            return await self.construct(NoStore(), clients, ProbeTally())
 
         return estimate_job(self.job, work, self.others)
+
+    async def construct(self, store: Store | NoStore, clients: Sequence[Client], tally: ProbeTally) -> ProbeCounts:
+        """Construct with a client for the job's model, and for the reader where there is one."""
+        reader = clients[-1] if self.reader else None
+        construct = ProbeConstruction(
+            store, clients[0], self.job, self.prompts, tally=tally, reader=reader, batch=self.job.batch
+        )
+        return await construct(self.read.documents)
 
 
 def prepare_probes(job: ProbeJob) -> PreparedProbes:
@@ -108,7 +106,6 @@ def run_probes(prepared: PreparedProbes, *, live: ProgressDisplay) -> ProbeCount
     tally.lose("documents", "its text stood there before", prepared.read.repeated)
 
     async def work(session: ModelSession, store: Store, clients: list[Client]) -> ProbeCounts:
-        construct = ProbeConstruction(store, clients[0], job.plan, prepared.prompts, tally=tally, reader=clients[-1])
-        return await construct(prepared.read.documents)
+        return await prepared.construct(store, clients, tally)
 
     return run_job(job, work, live=live, others=prepared.others)

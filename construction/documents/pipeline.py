@@ -23,7 +23,7 @@ from schemas.lineage import Lineage
 from schemas.verdicts import Verdict
 
 
-class ProbeWork(Options):
+class ProbePlan(Options):
     """What a model is to write.
 
     Attributes:
@@ -34,18 +34,6 @@ class ProbeWork(Options):
     fewest: int = FEWEST
     most: int = MOST
     samples: int = 1
-
-
-class ProbePlan(ProbeWork):
-    """What to construct.
-
-    Attributes:
-        read_back: Whether a model answers every probe that the checks do not drop, from its document and without.
-        batch: Documents between two transactions.
-    """
-
-    read_back: bool = False
-    batch: int = 20
 
 
 class WrittenProbes(NamedTuple):
@@ -65,7 +53,9 @@ class ProbeConstruction:
         plan: What to construct.
         prompts: The wordings.
         tally: Counts; it may hold what was lost while reading.
-        reader: Asks the reader; None for the model that writes.
+        reader: Asks the model that answers every probe which the checks do not drop, from its document and without;
+            None where nobody does.
+        batch: Documents between two transactions.
     """
 
     def __init__(
@@ -77,9 +67,11 @@ class ProbeConstruction:
         *,
         tally: ProbeTally,
         reader: Client | None = None,
+        batch: int = 20,
     ) -> None:
-        self._store, self._client, self._plan, self._tally = store, client, plan, tally
+        self._store, self._client, self._plan, self._tally, self._batch = store, client, plan, tally, batch
         self._reader = reader or client
+        self._reads_back = reader is not None
         self._write = ProbeStep(prompts["write_probes"])
         self._read = ReaderStep(prompts["answer_probe"], model=self._reader.endpoint.model)
         self._quality = prompts["write_probes"].quality_of(client.endpoint.model)
@@ -91,7 +83,7 @@ class ProbeConstruction:
             ModelError: the endpoint does not work; what is finished is kept.
         """
         work = [partial(self._of_document, document) for document in documents]
-        await run_in_batches(work, partial(store_outcomes, self._store, self._tally), size=self._plan.batch)
+        await run_in_batches(work, partial(store_outcomes, self._store, self._tally), size=self._batch)
         calls = self._client.calls + (self._reader.calls if self._reader is not self._client else 0)
         return self._tally.result(ProbeCounts, calls=calls, quality=self._quality)
 
@@ -117,7 +109,7 @@ class ProbeConstruction:
             lines.append(
                 lineage_of_call(probe.id, "document_probes", reply, self._client, label, parents=parents, detail=detail)
             )
-        if self._plan.read_back and (waiting := await self._read_back(document, probes, said, lines)):
+        if self._reads_back and (waiting := await self._read_back(document, probes, said, lines)):
             return Outcome(document, unfinished=waiting)
         return Outcome(
             document,

@@ -10,7 +10,7 @@ from construction.events.defaults import CAP, EVENTS, UNTOUCHED
 from construction.events.draw import draw_events
 from construction.events.fact_table import FactTable
 from construction.events.funnel import EventCounts, EventTally
-from construction.events.pipeline import DrawnEvent, EventConstruction, EventPlan, EventWork
+from construction.events.pipeline import DrawnEvent, EventConstruction, EventPlan
 from construction.events.questions import ask_facts
 from construction.events.steps import FILES, EventPrompt
 from construction.events.templates import read_templates
@@ -26,10 +26,10 @@ from curation.loaders import load
 from curation.store.store import Store
 from schemas.core.errors import UserError
 from schemas.core.ids import slug
-from schemas.facts import Fact, Source
+from schemas.facts import Fact
 
 
-class EventJob(EventWork, WritingJob):
+class EventJob(EventPlan, WritingJob):
     """What is to be constructed, from what, with which model.
 
     Attributes:
@@ -40,7 +40,7 @@ class EventJob(EventWork, WritingJob):
         seed: Another one draws other events.
         untouched: Out-of-scope factual questions of an event, at most.
 
-    The other attributes are those of ``EventWork`` and ``WritingJob``.
+    The other attributes are those of ``EventPlan`` and ``WritingJob``.
     """
 
     templates: Path | None
@@ -50,21 +50,11 @@ class EventJob(EventWork, WritingJob):
     seed: int = 0
     untouched: int = UNTOUCHED
 
-    @property
-    def plan(self) -> EventPlan:
-        """What to construct."""
-        return EventPlan(
-            **{name: getattr(self, name) for name in EventWork.model_fields},
-            source=Source(name="events of topics", licence=self.licence),
-            batch=self.batch,
-        )
-
 
 class PreparedEvents(NamedTuple):
     """A job whose events are drawn; nothing is asked or written yet."""
 
     job: EventJob
-    plan: EventPlan
     prompts: dict[str, EventPrompt]
     drawn: tuple[DrawnEvent, ...]
     tally: EventTally
@@ -72,7 +62,7 @@ class PreparedEvents(NamedTuple):
     @property
     def asks(self) -> bool:
         """Whether a model is asked at all."""
-        return self.plan.asks(templates=bool(self.drawn))
+        return self.job.asks(templates=bool(self.drawn))
 
     def estimate(self) -> CallEstimate:
         """What it will ask: calls that are not on record; of what nobody wrote yet, every event stays."""
@@ -80,7 +70,7 @@ class PreparedEvents(NamedTuple):
             return CallEstimate(0, 0, 0, None)
 
         async def work(clients: list[RehearsalClient]) -> EventCounts:
-            construct = EventConstruction(NoStore(), clients[0], self.plan, self.prompts, tally=EventTally())
+            construct = EventConstruction(NoStore(), clients[0], self.job, self.prompts, tally=EventTally())
             return await construct(self.drawn)
 
         return estimate_job(self.job, work)
@@ -92,17 +82,16 @@ def prepare_events(job: EventJob) -> PreparedEvents:
     Raises:
         UserError: a file that cannot be read, a fault in a template, a limit without a price, or nothing to construct.
     """
-    plan = job.plan
-    if job.templates is None and not plan.topics:
+    if job.templates is None and not job.topics:
         raise UserError("there is nothing to construct", fix="name a file of templates, or topics: --topic Energy")
-    _refuse_topics(plan.topics)
-    if plan.asks(templates=job.templates is not None):
+    _refuse_topics(job.topics)
+    if job.asks(templates=job.templates is not None):
         job.access.check()
     prompts = FILES.load_all(job.profile or profile_of(job.access, "paper"), job.prompts_path)
     tally, drawn = EventTally(), list[DrawnEvent]()
     if job.templates is not None:
         drawn = list(_draw(job, job.templates, tally))
-    return PreparedEvents(job, plan, prompts, tuple(drawn), tally)
+    return PreparedEvents(job, prompts, tuple(drawn), tally)
 
 
 def _refuse_topics(topics: Sequence[str]) -> None:
@@ -142,19 +131,15 @@ def run_events(prepared: PreparedEvents, *, live: ProgressDisplay) -> EventCount
         BudgetReached: the next call does not fit the budget.
         StoppedEarly: Ctrl-C or SIGTERM.
     """
-    job, plan = prepared.job, prepared.plan
+    job = prepared.job
     if not prepared.asks:
+        unasked = job.model_copy(update={"paraphrase": False, "topics": (), "inside": 0, "outside": 0})
         with Store.open(job.store, create=True) as store:
-            unasked = EventConstruction(store, None, _unasked(plan), prepared.prompts, tally=prepared.tally)
-            return connection.run(unasked(prepared.drawn))
+            construct = EventConstruction(store, None, unasked, prepared.prompts, tally=prepared.tally)
+            return connection.run(construct(prepared.drawn))
 
     async def work(session: ModelSession, store: Store, clients: list[Client]) -> EventCounts:
-        construct = EventConstruction(store, clients[0], plan, prepared.prompts, tally=prepared.tally)
+        construct = EventConstruction(store, clients[0], job, prepared.prompts, tally=prepared.tally, batch=job.batch)
         return await construct(prepared.drawn)
 
     return run_job(job, work, live=live)
-
-
-def _unasked(plan: EventPlan) -> EventPlan:
-    """The plan where there is nobody to ask."""
-    return plan.model_copy(update={"paraphrase": False, "topics": (), "inside": 0, "outside": 0})

@@ -31,7 +31,7 @@ EVENTS_A_CALL = 10
 """Events of a topic asked for in one call (ELKEN Table 9)."""
 
 
-class EventWork(Options):
+class EventPlan(Options):
     """What a model is to write.
 
     Attributes:
@@ -40,6 +40,7 @@ class EventWork(Options):
         events_per_topic: Events asked for, ten a call.
         inside, outside: Tendency questions asked for about each event, in and out of scope; 0 and 0 for none.
         threshold: Two events of topics with a ROUGE-1 F above it are one.
+        licence: Of events of topics.
     """
 
     paraphrase: bool = True
@@ -48,6 +49,7 @@ class EventWork(Options):
     inside: int = INSIDE
     outside: int = OUTSIDE
     threshold: float = THRESHOLD
+    licence: str = "not stated"
 
     def asks(self, *, templates: bool) -> bool:
         """Whether a model is asked at all.
@@ -56,18 +58,6 @@ class EventWork(Options):
             templates: Whether there are events of templates.
         """
         return bool(self.topics) or (templates and (self.paraphrase or self.inside + self.outside > 0))
-
-
-class EventPlan(EventWork):
-    """What to construct.
-
-    Attributes:
-        source: Where events of topics come from.
-        batch: Events between two transactions.
-    """
-
-    source: Source
-    batch: int = 20
 
     @property
     def topic_asks(self) -> list[TopicAsk]:
@@ -102,6 +92,7 @@ class EventConstruction:
         plan: What to construct.
         prompts: The wordings.
         tally: Counts; it may hold what was lost in the draw.
+        batch: Events between two transactions.
     """
 
     def __init__(
@@ -112,10 +103,11 @@ class EventConstruction:
         prompts: Mapping[str, EventPrompt],
         *,
         tally: EventTally,
+        batch: int = 20,
     ) -> None:
-        self._store, self._client, self._plan, self._tally = store, client, plan, tally
+        self._store, self._client, self._plan, self._tally, self._batch = store, client, plan, tally, batch
         self._paraphrase = ParaphraseStep(prompts["paraphrase"])
-        self._topics = TopicStep(prompts["topic_events"], plan.source)
+        self._topics = TopicStep(prompts["topic_events"], Source(name="events of topics", licence=plan.licence))
         self._tendencies = TendencyStep(prompts["tendency_questions"])
         self._quality = prompts["tendency_questions"].quality_of(client.endpoint.model) if client else None
 
@@ -128,7 +120,7 @@ class EventConstruction:
         topical = await self._write_topics()
         work = [partial(self._of_template, one) for one in drawn]
         work += [partial(self._with_tendencies, Outcome(event)) for event in topical]
-        await run_in_batches(work, partial(store_outcomes, self._store, self._tally), size=self._plan.batch)
+        await run_in_batches(work, partial(store_outcomes, self._store, self._tally), size=self._batch)
         calls = self._client.calls if self._client else 0
         return self._tally.result(EventCounts, calls=calls, quality=self._quality)
 

@@ -18,7 +18,7 @@ from tests.support.construction.probe_author import documents, write
 from tests.support.construction.scripted_client import client_of
 from tests.support.facts import SOURCE
 
-PLAN = ProbePlan(fewest=5, most=8, batch=2)
+PLAN = ProbePlan(fewest=5, most=8)
 DOCUMENTS = [Document.model_validate({"key": f"d/{n}", "source": SOURCE, **d}) for n, d in enumerate(documents(5))]
 
 
@@ -26,10 +26,15 @@ def author(request: Request) -> str:
     return write(request.messages[-1].content)
 
 
-def construct(path: Path, answer: Callable[[Request], Any] = author, plan: ProbePlan = PLAN) -> tuple[ProbeCounts, Any]:
+def construct(
+    path: Path, answer: Callable[[Request], Any] = author, plan: ProbePlan = PLAN, *, read_back: bool = False
+) -> tuple[ProbeCounts, Any]:
     client = client_of(answer)
     with Store.open(path, create=True) as store:
-        work = ProbeConstruction(store, client, plan, FILES.load_all("paper"), tally=ProbeTally())
+        reader = client if read_back else None
+        work = ProbeConstruction(
+            store, client, plan, FILES.load_all("paper"), tally=ProbeTally(), reader=reader, batch=2
+        )
         return asyncio.run(work(DOCUMENTS)), client
 
 
@@ -58,8 +63,7 @@ def test_a_read_back_drops_what_is_known_without_the_document(tmp_path: Path) ->
         user = request.messages[-1].content
         return json.dumps({"answer": "Ada Brun0"}) if "Question: Who planned the Orla0" in user else author(request)
 
-    plan = PLAN.model_copy(update={"read_back": True})
-    counts, client = construct(tmp_path / "s.duckdb", knows, plan)
+    counts, client = construct(tmp_path / "s.duckdb", knows, read_back=True)
     lost = {(loss.stage, loss.reason): loss.count for loss in counts.losses}
     assert lost["reader", "drop by answered_without"] == 1
     assert lost["reader", "drop by answered_from_document"] == 4 + 5 + 5  # not found: planned, design, woman

@@ -15,4 +15,4 @@ def test_the_command_a_job_and_its_plan_begin_with_the_same_numbers() -> None:
         assert text[name] == getattr(job, name), name
     assert (job.cap, job.untouched, job.threshold) == (defaults.CAP, defaults.UNTOUCHED, defaults.THRESHOLD)
     assert (defaults.CAP, defaults.UNTOUCHED, defaults.THRESHOLD) == (300.0, 5, 0.4)
-    assert (job.plan.inside, job.plan.threshold) == (defaults.INSIDE, defaults.THRESHOLD)
+    assert (job.inside, job.threshold) == (defaults.INSIDE, defaults.THRESHOLD)

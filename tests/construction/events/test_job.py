@@ -98,5 +98,5 @@ def test_a_job_that_asks_nobody_needs_no_price(job: Any) -> None:
 
 
 def test_batches_are_one_transaction(job: Any) -> None:
-    assert job(access={"batch": True}).plan.batch > 10_000 and job().plan.batch == 20
+    assert job(access={"batch": True}).batch > 10_000 and job().batch == 20
     assert json.loads(job().model_dump_json())["events"] == 4

@@ -20,9 +20,8 @@ from schemas.events.questions import FactQuestion, TendencyQuestion
 from tests.support.construction.event_author import write
 from tests.support.construction.event_templates import table, templates
 from tests.support.construction.scripted_client import client_of
-from tests.support.facts import SOURCE
 
-PLAN = EventPlan(topics=("Energy",), events_per_topic=20, inside=3, outside=1, source=SOURCE, batch=2)
+PLAN = EventPlan(topics=("Energy",), events_per_topic=20, inside=3, outside=1)
 
 
 def author(request: Request) -> str:
@@ -40,7 +39,7 @@ def construct(
 ) -> tuple[EventCounts, Any]:
     client = client_of(answer)
     with Store.open(path, create=True) as store:
-        work = EventConstruction(store, client, plan, FILES.load_all("paper"), tally=tally or EventTally())
+        work = EventConstruction(store, client, plan, FILES.load_all("paper"), tally=tally or EventTally(), batch=2)
         return asyncio.run(work(drawn())), client
 
 
