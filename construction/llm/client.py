@@ -20,7 +20,7 @@ from construction.llm.calls.call_errors import CallError, fatal_error, pause, un
 from construction.llm.calls.concurrency import gather_all
 from construction.llm.cost.budget import Amount, Budget, cost_of, upper_bound, used_by
 from construction.llm.cost.prices import Price
-from construction.llm.endpoint import Endpoint, bare_address, key_of
+from construction.llm.endpoint import Access, bare_address, key_of
 from construction.llm.replies import read, repair
 from construction.llm.reply_cache import ReplyCache, StoredOutcome, request_key
 from construction.llm.request_formats import KnownFormats, RequestFormat, body_of, fallback
@@ -33,9 +33,8 @@ from construction.llm.transport.secrets import Mask, quiet_wire, secrets_of
 from schemas.core.clock import now
 from schemas.core.errors import ModelError
 from schemas.text.escaping import escape_line
-from schemas.text.status_line import duration
 
-__all__ = ["Client", "Endpoint", "Reply", "gather_all"]
+__all__ = ["Access", "Client", "Reply", "gather_all"]
 
 logger = logging.getLogger(__name__)
 
@@ -59,13 +58,13 @@ class Client:
     """
 
     def __init__(
-        self, endpoint: Endpoint, cache: ReplyCache, *, budget: Budget | None = None, price: Price | None = None
+        self, endpoint: Access, cache: ReplyCache, *, budget: Budget | None = None, price: Price | None = None
     ) -> None:
         self.endpoint, self._cache, self._price = endpoint, cache, price
         self.budget = budget or Budget(cache)
         key = key_of(endpoint)
         self._openai = openai.AsyncOpenAI(
-            api_key=key, base_url=endpoint.base_url, max_retries=0, timeout=endpoint.timeout
+            api_key=key, base_url=endpoint.base_url, max_retries=0, timeout=endpoint.time_limit
         )
         self._mask = Mask(secrets_of(key, str(self._openai.base_url)))
         self._forms = KnownFormats(cache, address=self.address, model=endpoint.model)
@@ -74,13 +73,12 @@ class Client:
         self._jitter = random.Random()
         self._silent = 0
         self._answered = False
-        self._unsure: dict[str, StoredOutcome] = {}  # failed for good before the endpoint was known to work at all
         self._stack = ExitStack()
 
     def _open_transport(self) -> LiveTransport:
         e = self.endpoint
-        throttle = Throttle(e.concurrency, rpm=e.rpm, tpm=e.tpm)
-        return LiveTransport(self._openai, throttle=throttle, mask=self._mask, timeout=e.timeout)
+        throttle = Throttle(e.concurrency or 8, rpm=e.rpm, tpm=e.tpm)
+        return LiveTransport(self._openai, throttle=throttle, mask=self._mask, timeout=e.time_limit)
 
     def _batches(self) -> BatchTransport:
         e = self.endpoint
@@ -103,10 +101,7 @@ class Client:
     @property
     def held_up(self) -> str:
         """What its calls wait for besides replies: a pause that the endpoint asked for, its batches."""
-        if isinstance(self._wire, BatchTransport):
-            return self._wire.status
-        seconds = self._wire.pause if isinstance(self._wire, LiveTransport) else 0.0
-        return f"{escape_line(self.endpoint.model)} pauses {duration(seconds)}" if seconds >= 1 else ""
+        return f"{escape_line(self.endpoint.model)} {why}" if (why := self._wire.held_up()) else ""
 
     @property
     def address(self) -> str:
@@ -162,7 +157,8 @@ class Client:
 
     def _may_ask(self, again: Request, attempt: int, earlier: Reply) -> bool:
         """Whether a further attempt is on record, within the bound, or wanted for a failure of an earlier run."""
-        if attempt < self.endpoint.attempts or self._cache.get(request_key(self.endpoint.model, again)) is not None:
+        key = request_key(self.endpoint.model, again)
+        if attempt < (self.endpoint.attempts or 1) or self._cache.get(key) is not None:
             return True
         return self._cache.retry_failed and not earlier.asked
 
@@ -221,7 +217,7 @@ class Client:
         while True:
             outcome = await self._attempt(key, request)
             if isinstance(outcome, StoredOutcome):
-                self._note_success()
+                self._silent, self._answered = 0, True
                 return outcome
             if outcome.kind != "transient":
                 return self._final_failure(key, request, outcome)
@@ -302,7 +298,7 @@ class Client:
         return outcome
 
     def _final_failure(self, key: str, request: Request, fault: CallError) -> StoredOutcome:
-        """The outcome of a call that never works; on record as soon as the endpoint is known to work at all."""
+        """The outcome of a call that never works; on record where the endpoint is known to work at all."""
         if fault.kind == "fatal":
             raise self._stop_error(fault)
         if fault.kind == "permanent":
@@ -314,17 +310,7 @@ class Client:
         )
         if self._answered or self._forms.proven(request):
             self._cache.put(key, outcome)
-        else:
-            self._unsure[key] = outcome
         return outcome
-
-    def _note_success(self) -> None:
-        """The endpoint has answered: what failed for good before that did so by itself, and goes on record."""
-        self._silent, self._answered = 0, True
-        while self._unsure:
-            key, outcome = self._unsure.popitem()
-            if self._cache.get(key) is None:
-                self._cache.put(key, outcome)
 
     def _leave_call(self, fault: CallError, tries: int) -> CallError:
         """A call that is left for another run; the work stops where several in a row stay so."""

@@ -12,125 +12,19 @@ import threading
 from collections.abc import AsyncIterator, Callable, Coroutine
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack, asynccontextmanager
-from pathlib import Path
 from typing import Any, TypeVar
 
 from construction.llm.client import Client
 from construction.llm.cost.budget import Budget
-from construction.llm.cost.prices import FREE, Price, how_to_add, price_of
 from construction.llm.embedded.launcher import CONTEXT, EMBEDDED_CONTEXT, serve
-from construction.llm.endpoint import DEFAULT_KEY, Endpoint
+from construction.llm.endpoint import Access
 from construction.llm.reply_cache import ReplyCache
 from curation.files.journal import Journal
-from curation.files.local_models import FORMS, gguf_of, label_of, names_a_file
-from curation.files.model_packages import EMBEDDED
-from schemas.core.config import Options
-from schemas.core.errors import UserError
+from curation.files.local_models import gguf_of
+
+__all__ = ["Access", "StopSignal", "open_client", "run"]
 
 T = TypeVar("T")
-
-
-_TIME_LIMIT, _LOCAL_TIME_LIMIT = 120.0, 3600.0  # seconds
-
-
-class Access(Options):
-    """How a model is asked, as the command line's options say it.
-
-    Attributes:
-        model: Name at the endpoint, or without an address a model file on this machine: ``embedded`` (of the ``local``
-            extra), ``local``, ``gguf:PATH``, ``hf:OWNER/REPOSITORY/FILE``.
-        base_url: Address up to ``/v1``.
-        key_name: Environment variable with the key.
-        concurrency: Calls at once; None for 8, or 1 with a model on this machine.
-        rpm, tpm: Requests and tokens a minute at most.
-        timeout: Seconds until a call is given up; None for 120, or 3600 with a model on this machine.
-        reply_tokens: Tokens of a reply at most, where the request sets no limit.
-        max_cost, max_tokens: Budget in US dollars and in tokens, for the whole journal.
-        prices: The user's price table.
-        batch: Use the Batch API, and look every ``poll`` seconds.
-        retry_failed: Ask again what was refused, could not be read or failed for good.
-        attempts: Times that a call is made whose reply cannot be used; None for what the work usually takes.
-        context: Tokens of prompt and reply together that a model on this machine has room for; None for the default.
-        threads: Processor threads of a model on this machine at most; None for 2.
-        replay: Ask nobody: the journal has to hold every reply.
-    """
-
-    model: str = "embedded"
-    base_url: str | None = None
-    key_name: str = DEFAULT_KEY
-    concurrency: int | None = None
-    rpm: float | None = None
-    tpm: float | None = None
-    timeout: float | None = None
-    reply_tokens: int | None = None
-    max_cost: float | None = None
-    max_tokens: int | None = None
-    prices: Path | None = None
-    batch: bool = False
-    poll: float = 30.0
-    retry_failed: bool = False
-    context: int | None = None
-    threads: int | None = None
-    attempts: int | None = None
-    replay: bool = False
-
-    @property
-    def embedded(self) -> bool:
-        """Whether the embedded model is meant."""
-        return self.model == EMBEDDED and self.base_url is None
-
-    @property
-    def on_this_machine(self) -> bool:
-        """Whether the model is a file that is served here, not a model behind an endpoint."""
-        return self.base_url is None and names_a_file(self.model)
-
-    @property
-    def time_limit(self) -> float:
-        """Seconds until a call is given up. What a busy machine has half written is lost then: its models get more."""
-        return self.timeout or (_LOCAL_TIME_LIMIT if self.on_this_machine else _TIME_LIMIT)
-
-    @property
-    def label(self) -> str:
-        """The model's name in records and price tables; of a file, with a digest of its contents.
-
-        Raises:
-            ModelError: the file is not on this machine.
-        """
-        return label_of(self.model) if self.on_this_machine else self.model
-
-    def price(self) -> Price | None:
-        """The model's price, or None where it is not listed; a model on this machine costs nothing."""
-        if self.on_this_machine:
-            return FREE
-        return price_of(self.label, batch=self.batch, table=self.prices)
-
-    def check(self) -> None:
-        """Refuse what cannot go together, before anything is opened.
-
-        Raises:
-            UserError: a limit in dollars without a price, a batch of a model on this machine, or settings of such a
-                model for one behind an endpoint.
-            ModelError: the model's file is not on this machine.
-        """
-        if self.max_cost is not None and self.price() is None:
-            raise UserError("--max-cost needs a price", fix=how_to_add(self.label))
-        if self.on_this_machine:
-            gguf_of(self.model)
-            if self.batch:
-                raise UserError("a model on this machine has no batches", where=self.model, fix="leave --batch out")
-            return
-        for option in ("context", "threads"):
-            if getattr(self, option) is not None:
-                raise UserError(f"--{option} is for a model on this machine", where=self.model, allowed=FORMS)
-
-    def budget(self, cache: ReplyCache) -> Budget:
-        """The budget over a journal; to be shared by all clients that write to it.
-
-        Raises:
-            UserError: as ``check``.
-        """
-        self.check()
-        return Budget(cache, max_cost=self.max_cost, max_tokens=self.max_tokens)
 
 
 @asynccontextmanager
@@ -160,20 +54,8 @@ async def open_client(access: Access, journal: Journal, *, budget: Budget | None
             context = access.context or (EMBEDDED_CONTEXT if access.embedded else CONTEXT)
             server = serve(gguf_of(access.model), threads=access.threads or 2, slots=concurrency, context=context)
             base_url = stack.enter_context(server)
-        endpoint = Endpoint(
-            model=access.label,
-            base_url=base_url,
-            key_name=key_name,
-            concurrency=concurrency,
-            rpm=access.rpm,
-            tpm=access.tpm,
-            timeout=access.time_limit,
-            reply_tokens=access.reply_tokens,
-            batch=access.batch,
-            poll=access.poll,
-            attempts=access.attempts or 1,
-            replay=access.replay,
-        )
+        resolved = {"model": access.label, "base_url": base_url, "key_name": key_name, "concurrency": concurrency}
+        endpoint = access.model_copy(update={**resolved, "timeout": access.time_limit})
         async with Client(endpoint, cache, budget=budget, price=access.price()) as client:
             yield client
 

@@ -1,55 +1,130 @@
-"""Where and how to ask."""
+"""How a model is asked: where, with which key, within which limits."""
 
 from __future__ import annotations
 
 import os
+from pathlib import Path
 from urllib.parse import urlsplit
 
-from pydantic import Field
-
+from construction.llm.cost.budget import Budget
+from construction.llm.cost.prices import FREE, Price, how_to_add, price_of
+from construction.llm.reply_cache import ReplyCache
+from curation.files.local_models import FORMS, gguf_of, label_of, names_a_file
+from curation.files.model_packages import EMBEDDED
 from schemas.core.config import Options
-from schemas.core.errors import ModelError
+from schemas.core.errors import ModelError, UserError
 
 NO_KEY = "none"  # the openai package insists on one
 DEFAULT_KEY = "OPENAI_API_KEY"
 
 
-class Endpoint(Options):
-    """Where and how to ask.
+_TIME_LIMIT, _LOCAL_TIME_LIMIT = 120.0, 3600.0  # seconds
+
+
+class Access(Options):
+    """How a model is asked, as the command line's options say it.
 
     Attributes:
-        model: Name of the model as the endpoint knows it.
-        base_url: Address up to ``/v1``; None for the ``openai`` package's own default.
-        key_name: Environment variable that holds the key. Its value is read when needed, and never kept or shown.
-        concurrency: Calls in flight at once.
-        rpm: Requests a minute at most.
-        tpm: Tokens a minute at most, in and out together.
+        model: Name at the endpoint, or without an address a model file on this machine: ``embedded`` (of the ``local``
+            extra), ``local``, ``gguf:PATH``, ``hf:OWNER/REPOSITORY/FILE``.
+        base_url: Address up to ``/v1``.
+        key_name: Environment variable with the key.
+        concurrency: Calls at once; None for 8, or 1 with a model on this machine.
+        rpm, tpm: Requests and tokens a minute at most.
+        timeout: Seconds until a call is given up; None for 120, or 3600 with a model on this machine.
+        reply_tokens: Tokens of a reply at most, where the request sets no limit.
+        max_cost, max_tokens: Budget in US dollars and in tokens, for the whole journal.
+        prices: The user's price table.
+        batch: Use the Batch API, and look every ``poll`` seconds.
+        retry_failed: Ask again what was refused, could not be read or failed for good.
+        attempts: Times that a call is made whose reply cannot be used; None for what the work usually takes.
+        context: Tokens of prompt and reply together that a model on this machine has room for; None for the default.
+        threads: Processor threads of a model on this machine at most; None for 2.
+        replay: Ask nobody: the journal has to hold every reply.
         tries: Attempts of one call, the first included, while the endpoint is known to work.
-        timeout: Seconds until an attempt is given up.
         backoff: Seconds before the second attempt; doubles from then on.
         repairs: Rounds in which a reply that does not fit its type is shown its error.
-        attempts: Times that a call is made whose reply, repairs included, cannot be used or is a refusal.
-        reply_tokens: Tokens of a reply at most where the request sets no limit of its own; not part of a call's key.
-        batch: Use the Batch API.
-        poll: Seconds between looks at open batches.
-        replay: Ask nobody: a call that is not on record is an error.
     """
 
-    model: str
+    model: str = "embedded"
     base_url: str | None = None
     key_name: str = DEFAULT_KEY
-    concurrency: int = Field(default=8, ge=1)
-    rpm: float | None = Field(default=None, gt=0)
-    tpm: float | None = Field(default=None, gt=0)
-    tries: int = Field(default=6, ge=1)
-    timeout: float = Field(default=120.0, gt=0)
+    concurrency: int | None = None
+    rpm: float | None = None
+    tpm: float | None = None
+    timeout: float | None = None
+    reply_tokens: int | None = None
+    max_cost: float | None = None
+    max_tokens: int | None = None
+    prices: Path | None = None
+    batch: bool = False
+    poll: float = 30.0
+    retry_failed: bool = False
+    context: int | None = None
+    threads: int | None = None
+    attempts: int | None = None
+    replay: bool = False
+    tries: int = 6
     backoff: float = 1.0
     repairs: int = 1
-    attempts: int = Field(default=1, ge=1)
-    reply_tokens: int | None = Field(default=None, ge=1)
-    batch: bool = False
-    poll: float = Field(default=30.0, gt=0)
-    replay: bool = False
+
+    @property
+    def embedded(self) -> bool:
+        """Whether the embedded model is meant."""
+        return self.model == EMBEDDED and self.base_url is None
+
+    @property
+    def on_this_machine(self) -> bool:
+        """Whether the model is a file that is served here, not a model behind an endpoint."""
+        return self.base_url is None and names_a_file(self.model)
+
+    @property
+    def time_limit(self) -> float:
+        """Seconds until a call is given up. What a busy machine has half written is lost then: its models get more."""
+        return self.timeout or (_LOCAL_TIME_LIMIT if self.on_this_machine else _TIME_LIMIT)
+
+    @property
+    def label(self) -> str:
+        """The model's name in records and price tables; of a file, with a digest of its contents.
+
+        Raises:
+            ModelError: the file is not on this machine.
+        """
+        return label_of(self.model) if self.on_this_machine else self.model
+
+    def price(self) -> Price | None:
+        """The model's price, or None where it is not listed; a model on this machine costs nothing."""
+        if self.on_this_machine:
+            return FREE
+        return price_of(self.label, batch=self.batch, table=self.prices)
+
+    def check(self) -> None:
+        """Refuse what cannot go together, before anything is opened.
+
+        Raises:
+            UserError: a limit in dollars without a price, a batch of a model on this machine, or settings of such a
+                model for one behind an endpoint.
+            ModelError: the model's file is not on this machine.
+        """
+        if self.max_cost is not None and self.price() is None:
+            raise UserError("--max-cost needs a price", fix=how_to_add(self.label))
+        if self.on_this_machine:
+            gguf_of(self.model)
+            if self.batch:
+                raise UserError("a model on this machine has no batches", where=self.model, fix="leave --batch out")
+            return
+        for option in ("context", "threads"):
+            if getattr(self, option) is not None:
+                raise UserError(f"--{option} is for a model on this machine", where=self.model, allowed=FORMS)
+
+    def budget(self, cache: ReplyCache) -> Budget:
+        """The budget over a journal; to be shared by all clients that write to it.
+
+        Raises:
+            UserError: as ``check``.
+        """
+        self.check()
+        return Budget(cache, max_cost=self.max_cost, max_tokens=self.max_tokens)
 
 
 def bare_address(url: str) -> str:
@@ -64,7 +139,7 @@ def bare_address(url: str) -> str:
     return f"{parts.scheme}://{parts.hostname or ''}{port}{parts.path}".rstrip("/")
 
 
-def key_of(endpoint: Endpoint) -> str:
+def key_of(endpoint: Access) -> str:
     """The key from the environment; an address of one's own may need none, and a replay needs none."""
     if endpoint.base_url is not None and not endpoint.base_url.startswith(("http://", "https://")):
         raise ModelError(

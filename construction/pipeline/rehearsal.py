@@ -14,7 +14,6 @@ from construction.llm.client import Client, Reply
 from construction.llm.connection import Access
 from construction.llm.cost.budget import Budget
 from construction.llm.cost.estimates import CHARACTERS_PER_TOKEN, CallCounter, CallEstimate
-from construction.llm.endpoint import Endpoint
 from construction.llm.reply_cache import ReplyCache, StoredOutcome, request_key
 from construction.llm.step import Request
 from construction.pipeline.runner import WritingJob, recorded_replies
@@ -39,7 +38,7 @@ class RehearsalClient(Client):
     """
 
     def __init__(self, model: str, cache: ReplyCache, *, attempts: int) -> None:
-        self.endpoint = Endpoint(model=model, attempts=attempts)
+        self.endpoint = Access(model=model, attempts=attempts)
         self.budget = Budget(cache)
         self._cache, self.missing, self.answers = cache, CallCounter(), 0
 

@@ -12,8 +12,6 @@ from __future__ import annotations
 import asyncio
 import logging
 import uuid
-from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager
 from typing import Any, NamedTuple
 
 import openai
@@ -23,6 +21,7 @@ from construction.llm.cost.budget import Amount, cost_of
 from construction.llm.cost.prices import Price
 from construction.llm.reply_cache import ReplyCache, StoredOutcome
 from construction.llm.transport.batch_api import FILE_BYTES, FILE_CALLS, BatchApi, chunks, results
+from construction.llm.transport.live import Transport
 from schemas.core.errors import ModelError
 
 logger = logging.getLogger(__name__)
@@ -37,7 +36,7 @@ class _WaitingCall(NamedTuple):
     reply: asyncio.Future[StoredOutcome | CallError]
 
 
-class BatchTransport:
+class BatchTransport(Transport):
     """Sends calls in batches.
 
     Args:
@@ -75,13 +74,11 @@ class BatchTransport:
         }
         self._news = 0
         self._pump: asyncio.Task[None] | None = None
-        self.calls = 0
-        self.status = ""
+        self._counts = [0, 0]
 
-    @asynccontextmanager
-    async def slot(self) -> AsyncIterator[None]:
-        """All may wait at once."""
-        yield
+    def held_up(self) -> str:
+        """How many calls of the open batches have been answered."""
+        return f"batch: {self._counts[0]:,}/{self._counts[1]:,}" if self._counts[1] else ""
 
     @property
     def open(self) -> bool:
@@ -183,7 +180,7 @@ class BatchTransport:
                 continue
             ended = True
             await self._collect(mark, batch, seen)
-        self.status = f"batch: {counts[0]:,}/{counts[1]:,}" if counts[1] else ""
+        self._counts = counts
         return ended
 
     async def _collect(self, mark: str, batch: dict[str, Any], seen: openai.types.Batch | None) -> None:

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from contextlib import AbstractAsyncContextManager
-from typing import Any, Protocol
+from contextlib import AbstractAsyncContextManager, nullcontext
+from typing import Any
 
 import openai
 
@@ -15,13 +15,14 @@ from construction.llm.replies import outcome_of
 from construction.llm.reply_cache import StoredOutcome
 from construction.llm.transport.rate_limits import Throttle
 from construction.llm.transport.secrets import Mask
+from schemas.text.status_line import duration
 
 logger = logging.getLogger(__name__)
 
 _USUAL_REPLY = 200  # tokens expected of a reply without a limit; corrected when the endpoint has counted
 
 
-class Transport(Protocol):
+class Transport:
     """A way to send calls: live, or in batches.
 
     Attributes:
@@ -29,27 +30,30 @@ class Transport(Protocol):
         repeats: Whether a failed call waits before it goes again (a batch is slow enough by itself).
     """
 
-    calls: int
-    repeats: bool
+    calls = 0
+    repeats = True
 
     def slot(self) -> AbstractAsyncContextManager[None]:
-        """A place among the calls in flight."""
-        ...
+        """A place among the calls in flight; all may wait at once."""
+        return nullcontext()
 
     def waiting(self, key: str) -> bool:
         """Whether an earlier run has sent this call and its reply is still to be collected."""
-        ...
+        return False
+
+    def held_up(self) -> str:
+        """What its calls wait for besides replies."""
+        return ""
 
     async def send(self, key: str, body: dict[str, Any]) -> StoredOutcome | CallError:
         """Send one call and wait for what comes of it."""
-        ...
+        raise NotImplementedError
 
     async def close(self) -> None:
         """Stop whatever goes on in the background."""
-        ...
 
 
-class LiveTransport:
+class LiveTransport(Transport):
     """Sends each call at once.
 
     Args:
@@ -59,24 +63,17 @@ class LiveTransport:
         timeout: Seconds until a call is given up, however slowly bytes drip in.
     """
 
-    repeats = True
-
     def __init__(self, client: openai.AsyncOpenAI, *, throttle: Throttle, mask: Mask, timeout: float) -> None:
         self._client, self._throttle, self._mask, self._timeout = client, throttle, mask, timeout
-        self.calls = 0
 
     def slot(self) -> AbstractAsyncContextManager[None]:
         """A place among the calls in flight."""
         return self._throttle.slot
 
-    @property
-    def pause(self) -> float:
-        """Seconds for which all calls still pause because the endpoint asked for it."""
-        return self._throttle.pause
-
-    def waiting(self, key: str) -> bool:
-        """Never: a live call ends with its process."""
-        return False
+    def held_up(self) -> str:
+        """For how long all calls still pause because the endpoint asked for it."""
+        seconds = self._throttle.pause
+        return f"pauses {duration(seconds)}" if seconds >= 1 else ""
 
     async def send(self, key: str, body: dict[str, Any]) -> StoredOutcome | CallError:
         """Send one call; faults come back as values, with secrets masked."""
@@ -102,9 +99,6 @@ class LiveTransport:
         except openai.OpenAIError as error:
             return mask_outcome(classify_error(error), self._mask)
         return mask_outcome(outcome_of(text), self._mask)
-
-    async def close(self) -> None:
-        """Nothing goes on in the background."""
 
 
 def mask_outcome(outcome: StoredOutcome | CallError, mask: Mask) -> StoredOutcome | CallError:

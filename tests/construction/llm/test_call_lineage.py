@@ -6,7 +6,7 @@ import asyncio
 import json
 
 from construction.llm.call_lineage import lineage_of_call
-from construction.llm.client import Client, Endpoint
+from construction.llm.client import Access, Client
 from construction.llm.reply_cache import ReplyCache
 from curation.files.journal import Journal
 from schemas.lineage import Lineage
@@ -19,7 +19,7 @@ def test_a_line_names_model_address_and_cost_of_all_rounds_and_no_password(tmp_p
 
     async def main(url):
         with Journal(tmp_path / "j", write=True) as journal:
-            async with Client(Endpoint(model="m", base_url=url, key_name="TEST_KEY"), ReplyCache(journal)) as client:
+            async with Client(Access(model="m", base_url=url, key_name="TEST_KEY"), ReplyCache(journal)) as client:
                 reply = await client.ask(request())
                 record = {"sample": 3}
                 line = lineage_of_call("item", "scripts", reply, client, "p@2", parents=("q",), detail=record)

@@ -6,7 +6,7 @@ import time
 
 import pytest
 
-from construction.llm.client import Client, Endpoint
+from construction.llm.client import Access, Client
 from construction.llm.reply_cache import ReplyCache
 from curation.files.journal import Journal
 from schemas.core.errors import ModelError
@@ -50,7 +50,7 @@ def test_concurrency_is_limited(tmp_path, limit):
 
     async def main(url):
         with Journal(tmp_path / "j", write=True) as journal:
-            endpoint = Endpoint(model="m", base_url=url, concurrency=limit)
+            endpoint = Access(model="m", base_url=url, concurrency=limit)
             async with Client(endpoint, ReplyCache(journal)) as client:
                 await asyncio.gather(*[client.ask(request(str(i))) for i in range(12)])
 
@@ -128,13 +128,14 @@ def test_a_bad_request_is_permanent_once_the_endpoint_is_known_to_work(ask):
 LONG = Raw(400, {"error": {"message": "This model's maximum context length is 9 tokens."}})
 
 
-def test_a_bad_request_that_comes_first_is_on_record_once_another_call_is_answered(ask):
+def test_a_bad_request_is_on_record_only_where_the_endpoint_is_known_to_work(ask):
     with ScriptedServer(lambda p: LONG if "long" in p["messages"][0]["content"] else '{"n": 1}') as server:
         (single_run,) = ask(server.url, request("long"))
         assert single_run.status == "permanent" and ask.journal.read_text() == "", (
             "the endpoint may take nothing at all"
         )
-        ask(server.url, request("long"), request("a"))
+        ask(server.url, request("a"))
+        ask(server.url, request("long"))
         assert sorted(k[:4] for k, _ in Journal(ask.journal).items()) == ["form", "llm/", "llm/"]
         count = len(server.requests)
         ask(server.url, request("long 2"))
@@ -174,7 +175,7 @@ def test_calls_that_are_sent_again_are_counted(tmp_path):
 
     async def main(url):
         with Journal(tmp_path / "j", write=True) as journal:
-            endpoint = Endpoint(model="m", base_url=url, timeout=0.15, backoff=0.01, tries=4)
+            endpoint = Access(model="m", base_url=url, timeout=0.15, backoff=0.01, tries=4)
             async with Client(endpoint, ReplyCache(journal)) as client:
                 client._answered = True  # an endpoint that was heard of before gets all its tries
                 reply = await client.ask(request())

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from pydantic import BaseModel
 
 from construction.llm.calls.call_errors import CallError
-from construction.llm.client import Client, Endpoint
+from construction.llm.client import Access, Client
 from construction.llm.replies import outcome_of, read
 from construction.llm.reply_cache import ReplyCache, StoredOutcome, request_key
 from construction.llm.step import Message, PlainText, Request
@@ -94,7 +94,7 @@ def test_hostile_text_is_data(tmp_path, name):
 
     async def main(url):
         with Journal(tmp_path / "j", write=True) as journal:
-            async with Client(Endpoint(model="m", base_url=url), ReplyCache(journal)) as client:
+            async with Client(Access(model="m", base_url=url), ReplyCache(journal)) as client:
                 return await client.ask(Request((Message(role="user", content="go"),), Steps, {}))
 
     body = json.dumps(completion(json.dumps({"steps": [text]}))).encode()
@@ -122,7 +122,7 @@ def test_hostile_text_outside_the_json_is_data_too(tmp_path, name):
 
     async def main(url):
         with Journal(tmp_path / "j", write=True) as journal:
-            async with Client(Endpoint(model="m", base_url=url), ReplyCache(journal)) as client:
+            async with Client(Access(model="m", base_url=url), ReplyCache(journal)) as client:
                 ask = [Request((Message(role="user", content=w),), Steps, {}) for w in answers]
                 return [await client.ask(r) for r in ask]
 

@@ -8,7 +8,7 @@ import random
 import pytest
 from pydantic import BaseModel
 
-from construction.llm.client import Client, Endpoint
+from construction.llm.client import Access, Client
 from construction.llm.reply_cache import ReplyCache, StoredOutcome, request_key
 from curation.files.journal import Journal
 from tests.support.construction.asked_numbers import Number, request
@@ -18,7 +18,7 @@ from tests.support.scripted_server import ScriptedServer
 def test_equal_requests_at_once_are_asked_once(tmp_path):
     async def main(url):
         with Journal(tmp_path / "j", write=True) as journal:
-            async with Client(Endpoint(model="m", base_url=url), ReplyCache(journal)) as client:
+            async with Client(Access(model="m", base_url=url), ReplyCache(journal)) as client:
                 return await asyncio.gather(*[client.ask(request()) for _ in range(9)])
 
     with ScriptedServer(lambda p: '{"n": 1}', delay=0.05) as server:

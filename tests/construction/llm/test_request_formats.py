@@ -8,7 +8,7 @@ import pytest
 from pydantic import BaseModel
 
 from construction.llm.calls.call_errors import CallError
-from construction.llm.client import Client, Endpoint
+from construction.llm.client import Access, Client
 from construction.llm.reply_cache import ReplyCache
 from construction.llm.request_formats import RequestFormat, fallback
 from construction.llm.step import Message, Request
@@ -30,7 +30,7 @@ def ask(tmp_path):
     def run(url, *requests, together=False, **options):
         async def main():
             with Journal(tmp_path / "j.jsonl", write=True) as journal:
-                endpoint = Endpoint(model="m", base_url=url, key_name="TEST_KEY", tries=3, backoff=0.01, **options)
+                endpoint = Access(model="m", base_url=url, key_name="TEST_KEY", tries=3, backoff=0.01, **options)
                 async with Client(endpoint, ReplyCache(journal)) as client:
                     if together:
                         return await asyncio.gather(*[client.ask(r) for r in requests])
@@ -147,7 +147,7 @@ def test_a_server_error_stays_transient(ask):
 def test_samples_are_calls_of_their_own(tmp_path):
     async def main(url):
         with Journal(tmp_path / "s.jsonl", write=True) as journal:
-            async with Client(Endpoint(model="m", base_url=url), ReplyCache(journal)) as client:
+            async with Client(Access(model="m", base_url=url), ReplyCache(journal)) as client:
                 return await client.samples(request(), 3)
 
     with ScriptedServer(lambda p: '{"n": 1}') as server:

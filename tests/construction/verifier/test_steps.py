@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from pydantic import ValidationError
 
 from benchmarks.checks.leak_benchmark import leak_prompts
-from construction.llm.client import Client, Endpoint
+from construction.llm.client import Access, Client
 from construction.llm.prompt_text import LONGEST, fence_text, find_quote
 from construction.llm.reply_cache import ReplyCache, request_key
 from construction.verifier.steps import (
@@ -215,7 +215,7 @@ def test_a_text_cannot_leave_its_fence(text):
 
 def ask(server, work, tmp_path, **options):
     async def run():
-        endpoint = Endpoint(model="gpt-x", base_url=server.url, key_name="SCEDIT_NO_KEY", backoff=0.01, **options)
+        endpoint = Access(model="gpt-x", base_url=server.url, key_name="SCEDIT_NO_KEY", backoff=0.01, **options)
         with Journal(tmp_path / "j.jsonl", write=True) as journal:
             async with Client(endpoint, ReplyCache(journal)) as client:
                 return await work(client)
@@ -285,9 +285,7 @@ def test_a_reply_is_limited_without_a_change_of_its_key(tmp_path, message):
 
         async def run(url, request=request, task=task):
             with Journal(tmp_path / f"{task}.jsonl", write=True) as journal:
-                async with Client(
-                    Endpoint(model="m", base_url=url, reply_tokens=message), ReplyCache(journal)
-                ) as client:
+                async with Client(Access(model="m", base_url=url, reply_tokens=message), ReplyCache(journal)) as client:
                     await client.ask(request)
 
         with ScriptedServer(lambda p: '{"why": "", "next": "yes"}') as server:

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from construction.llm.client import Client, Endpoint, Reply
+from construction.llm.client import Access, Client, Reply
 from construction.llm.reply_cache import ReplyCache
 from curation.files.journal import Journal
 from evaluation.judge.judging import (
@@ -76,7 +76,7 @@ def test_a_time_out_leaves_the_rating_due(tmp_path):
     replies = iter([Raw(body=completion('{"rating": 5, "reason": ""}')), slow, slow])
 
     async def run(server):
-        endpoint = Endpoint(
+        endpoint = Access(
             model="gpt-x", base_url=server.url, key_name="SCEDIT_NO_KEY", backoff=0.01, tries=2, timeout=0.2
         )
         options = JudgeOptions(retest=0.0)

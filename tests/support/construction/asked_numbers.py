@@ -7,7 +7,7 @@ import asyncio
 import pytest
 from pydantic import BaseModel
 
-from construction.llm.client import Client, Endpoint
+from construction.llm.client import Access, Client
 from construction.llm.reply_cache import ReplyCache
 from construction.llm.step import Message, Request
 from curation.files.journal import Journal
@@ -32,7 +32,7 @@ def ask(tmp_path, monkeypatch):
         async def main():
             with Journal(tmp_path / "j.jsonl", write=True) as journal:
                 options_ = {"tries": 3, "backoff": 0.01, "key_name": "TEST_KEY", "timeout": 5.0, **options}
-                endpoint = Endpoint(model="m", base_url=url, **options_)
+                endpoint = Access(model="m", base_url=url, **options_)
                 async with Client(endpoint, ReplyCache(journal, retry_failed=retry_failed)) as client:
                     return [await client.ask(r) for r in requests]
 

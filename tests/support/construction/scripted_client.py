@@ -7,7 +7,7 @@ from functools import partial
 from typing import Any
 
 from construction.llm.client import Reply
-from construction.llm.endpoint import Endpoint
+from construction.llm.endpoint import Access
 from construction.llm.replies import read
 from construction.llm.reply_cache import StoredOutcome, request_key
 from construction.llm.step import Message, Request
@@ -22,7 +22,7 @@ class ScriptedClient:
     address = "http://scripted/v1"
 
     def __init__(self, answer: Callable[[Request], str | StoredOutcome | None], *, model: str = "m") -> None:
-        self.endpoint, self._answer, self.asked = Endpoint(model=model), answer, list[Request]()
+        self.endpoint, self._answer, self.asked = Access(model=model), answer, list[Request]()
 
     @property
     def calls(self) -> int:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 
-from construction.llm.client import Client, Endpoint, Reply
+from construction.llm.client import Access, Client, Reply
 from construction.llm.replies import read as read_outcome
 from construction.llm.reply_cache import ReplyCache, StoredOutcome
 from curation.files.journal import Journal
@@ -24,7 +24,7 @@ def ask(server, tmp_path, *, settings=None, aspect="coherence", item=ASK, **opti
     settings = settings or JudgeOptions(retest=0.0)
 
     async def run():
-        endpoint = Endpoint(
+        endpoint = Access(
             model="gpt-x", base_url=server.url, key_name="SCEDIT_NO_KEY", **{"backoff": 0.01, "tries": 2, **options}
         )
         with Journal(tmp_path / "j.jsonl", write=True) as journal:

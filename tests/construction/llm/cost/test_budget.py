@@ -11,8 +11,8 @@ from datetime import date
 import pytest
 from pydantic import BaseModel
 
-from construction.llm.client import Client, Endpoint, gather_all
-from construction.llm.connection import Access, open_client
+from construction.llm.client import Access, Client, gather_all
+from construction.llm.connection import open_client
 from construction.llm.cost.budget import Amount, Budget, BudgetReached, upper_bound
 from construction.llm.cost.prices import Price
 from construction.llm.reply_cache import ReplyCache
@@ -40,7 +40,7 @@ def ask(tmp_path):
                 cache = ReplyCache(journal)
                 budget = Budget(cache, max_cost=max_cost, max_tokens=max_tokens)
                 options_ = {"key_name": "TEST_KEY", "backoff": 0.01, "tries": 3, "timeout": 5.0, **options}
-                endpoint = Endpoint(model="m", base_url=url, **options_)
+                endpoint = Access(model="m", base_url=url, **options_)
                 async with Client(endpoint, cache, budget=budget, price=price) as client:
                     run.budget = budget
                     return await gather_all([client.ask(r) for r in requests])

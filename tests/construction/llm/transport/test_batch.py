@@ -8,7 +8,7 @@ import json
 import pytest
 from pydantic import BaseModel
 
-from construction.llm.client import Client, Endpoint, gather_all
+from construction.llm.client import Access, Client, gather_all
 from construction.llm.reply_cache import ReplyCache
 from construction.llm.step import Message, Request
 from construction.llm.transport.batch_api import chunks
@@ -50,7 +50,7 @@ def ask(tmp_path):
     def run(url, texts, *, batch=True, stop_after=None, **options):
         async def main():
             with Journal(tmp_path / "j.jsonl", write=True) as journal:
-                endpoint = Endpoint(model="m", base_url=url, key_name="TEST_KEY", batch=batch, poll=0.02, backoff=0.01)
+                endpoint = Access(model="m", base_url=url, key_name="TEST_KEY", batch=batch, poll=0.02, backoff=0.01)
                 endpoint = endpoint.model_copy(update=options)
                 async with Client(endpoint, ReplyCache(journal)) as client:
                     work = two_stages(client, texts)

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from pydantic import BaseModel
 
 from construction.llm.calls.call_errors import asked_wait, error_of_status
-from construction.llm.client import Client, Endpoint
+from construction.llm.client import Access, Client
 from construction.llm.reply_cache import ReplyCache
 from construction.llm.step import Message, Request
 from construction.llm.transport.rate_limits import Bucket, Throttle
@@ -75,7 +75,7 @@ def clients(url, tmp_path, n, **options):
     async def main():
         with Journal(tmp_path / "j", write=True) as journal:
             options_ = {"tries": 3, "backoff": 0.01, **options}
-            endpoint = Endpoint(model="m", base_url=url, key_name="TEST_KEY", **options_)
+            endpoint = Access(model="m", base_url=url, key_name="TEST_KEY", **options_)
             async with Client(endpoint, ReplyCache(journal)) as client:
                 return await asyncio.gather(*[client.ask(request(str(i))) for i in range(n)])
 
