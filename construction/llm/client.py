@@ -73,6 +73,7 @@ class Client:
         self._jitter = random.Random()
         self._silent = 0
         self._answered = False
+        self._unsure: dict[str, StoredOutcome] = {}  # failed for good before the endpoint was known to work at all
         self._stack = ExitStack()
 
     def _open_transport(self) -> LiveTransport:
@@ -217,7 +218,7 @@ class Client:
         while True:
             outcome = await self._attempt(key, request)
             if isinstance(outcome, StoredOutcome):
-                self._silent, self._answered = 0, True
+                self._note_success()
                 return outcome
             if outcome.kind != "transient":
                 return self._final_failure(key, request, outcome)
@@ -298,7 +299,7 @@ class Client:
         return outcome
 
     def _final_failure(self, key: str, request: Request, fault: CallError) -> StoredOutcome:
-        """The outcome of a call that never works; on record where the endpoint is known to work at all."""
+        """The outcome of a call that never works; on record as soon as the endpoint is known to work at all."""
         if fault.kind == "fatal":
             raise self._stop_error(fault)
         if fault.kind == "permanent":
@@ -310,7 +311,17 @@ class Client:
         )
         if self._answered or self._forms.proven(request):
             self._cache.put(key, outcome)
+        else:
+            self._unsure[key] = outcome
         return outcome
+
+    def _note_success(self) -> None:
+        """The endpoint has answered: what failed for good before that did so by itself, and goes on record."""
+        self._silent, self._answered = 0, True
+        while self._unsure:
+            key, outcome = self._unsure.popitem()
+            if self._cache.get(key) is None:
+                self._cache.put(key, outcome)
 
     def _leave_call(self, fault: CallError, tries: int) -> CallError:
         """A call that is left for another run; the work stops where several in a row stay so."""

@@ -107,26 +107,18 @@ def estimate(
         cache: The journal, where there is one: what is on record is not counted.
         dropped: What was dropped in the store, by content id.
     """
-    writers = authors or [ScriptAuthor(access, plan.profile)]
-    readers = [reader] if reader is not None else []
+    writers = [*(authors or [ScriptAuthor(access, plan.profile)]), *([reader] if reader is not None else [])]
 
     async def walk(clients: list[RehearsalClient]) -> ConstructionCounts:
         first, *others = clients
-        asked = [AuthorClient(c, who.profile) for c, who in zip(others, [*writers, *readers], strict=True)]
-        construct = Construction(
-            NoStore(),
-            first,
-            plan,
-            origin="",
-            authors=asked[: len(writers)],
-            reader=asked[-1] if readers else None,
-            dropped=dropped,
-        )
+        asked = [AuthorClient(client, who.profile) for client, who in zip(others, writers, strict=True)]
+        by = asked.pop() if reader is not None else None
+        construct = Construction(NoStore(), first, plan, origin="", authors=asked, reader=by, dropped=dropped)
         return await construct(work)
 
-    accesses = [access, *(who.access for who in (*writers, *readers))]
+    accesses = [access, *(who.access for who in writers)]
     names = ["questions", *([f"scripts, {a.access.label}" for a in authors] or ["scripts"])]
-    names += [f"verify, {who.access.label}" for who in readers]
+    names += [f"verify, {reader.access.label}"] if reader is not None else []
     clients = rehearse(accesses, walk, cache or ReplyCache(None), attempts=access.attempts or ATTEMPTS)
     stages = [
         StageEstimate(stage=name, **client.missing.estimate(asked.price())._asdict())

@@ -128,14 +128,13 @@ def test_a_bad_request_is_permanent_once_the_endpoint_is_known_to_work(ask):
 LONG = Raw(400, {"error": {"message": "This model's maximum context length is 9 tokens."}})
 
 
-def test_a_bad_request_is_on_record_only_where_the_endpoint_is_known_to_work(ask):
+def test_a_bad_request_that_comes_first_is_on_record_once_another_call_is_answered(ask):
     with ScriptedServer(lambda p: LONG if "long" in p["messages"][0]["content"] else '{"n": 1}') as server:
         (single_run,) = ask(server.url, request("long"))
         assert single_run.status == "permanent" and ask.journal.read_text() == "", (
             "the endpoint may take nothing at all"
         )
-        ask(server.url, request("a"))
-        ask(server.url, request("long"))
+        ask(server.url, request("long"), request("a"))
         assert sorted(k[:4] for k, _ in Journal(ask.journal).items()) == ["form", "llm/", "llm/"]
         count = len(server.requests)
         ask(server.url, request("long 2"))
