@@ -2,16 +2,9 @@
 
 from __future__ import annotations
 
-from typing import Any, Literal
+from typing import Annotated, Literal
 
-from pydantic import SerializerFunctionWrapHandler, model_serializer
-
-from schemas.core.records import Frozen, Key
-
-
-def _without_absent(stored: dict[str, Any], *names: str) -> dict[str, Any]:
-    """What is stored, less these fields where they are None: they came later, and nothing of them is written."""
-    return {name: value for name, value in stored.items() if value is not None or name not in names}
+from schemas.core.records import UNLESS_EMPTY, UNLESS_NONE, Frozen, Key
 
 
 class TargetScore(Frozen):
@@ -27,13 +20,8 @@ class TargetScore(Frozen):
     text: str
     logprob: float
     tokens: int
-    greedy: bool | None = None
-    matched: int | None = None
-
-    @model_serializer(mode="wrap")
-    def _as_before(self, serialize: SerializerFunctionWrapHandler) -> dict[str, Any]:
-        stored: dict[str, Any] = serialize(self)
-        return _without_absent(stored, "greedy", "matched")
+    greedy: Annotated[bool | None, UNLESS_NONE] = None
+    matched: Annotated[int | None, UNLESS_NONE] = None
 
     def value(self, normalisation: str) -> float:
         """Log-probability, ``mean`` per token (as the published code) or ``sum`` (as the paper's formula)."""
@@ -58,13 +46,8 @@ class GeneratedText(Frozen):
     tokens: int
     ended: Literal["eos", "stop", "length"]
     chat: bool = False
-    thought: str | None = None
-    unfinished: bool = False
-
-    @model_serializer(mode="wrap")
-    def _less_thought(self, serialize: SerializerFunctionWrapHandler) -> dict[str, Any]:
-        stored = _without_absent(serialize(self), "thought")
-        return stored if self.unfinished else {name: value for name, value in stored.items() if name != "unfinished"}
+    thought: Annotated[str | None, UNLESS_NONE] = None
+    unfinished: Annotated[bool, UNLESS_EMPTY] = False
 
 
 class NextTokens(Frozen):
@@ -85,11 +68,7 @@ class Answer(Frozen):
     written: GeneratedText | None = None
     truncated: bool = False
     error: str | None = None
-    next_tokens: NextTokens | None = None
-
-    @model_serializer(mode="wrap")
-    def _less_absent(self, serialize: SerializerFunctionWrapHandler) -> dict[str, Any]:
-        return _without_absent(serialize(self), "next_tokens")
+    next_tokens: Annotated[NextTokens | None, UNLESS_NONE] = None
 
 
 class ItemScore(Frozen):

@@ -9,7 +9,7 @@ from typing import ClassVar, Literal
 
 from pydantic import model_validator
 
-from schemas.core.json_text import canonical_text
+from schemas.core.ids import canonical_json
 from schemas.core.records import Frozen, Record
 from schemas.documents.document import Document, DocumentProbe
 from schemas.events.event import Event
@@ -49,7 +49,7 @@ class Case(Record):
     @cached_property
     def canonical_once(self) -> str:
         """``canonical``, kept: a case is long, and its id and its split's digest are made of the same text."""
-        return canonical_text(self)
+        return canonical_json(self.payload())
 
     def canonical(self) -> str:
         """The payload's canonical JSON text, of which the id is made."""

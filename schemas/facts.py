@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from typing import ClassVar, Literal
 
-from pydantic import field_validator, model_validator
+from pydantic import model_validator
 
 from schemas.core.errors import UserError
 from schemas.core.plain_text import plain_text
-from schemas.core.records import Frozen, Key, Language, Record, Text
+from schemas.core.records import Frozen, Key, Language, PromptText, Record, Text
 
 
 class Entity(Frozen):
@@ -77,7 +77,7 @@ class Fact(Record):
     kind: ClassVar[str] = "fact"
     subject: Entity
     relation: Relation
-    prompt: Text
+    prompt: PromptText
     old: Object
     new: Object | None = None
     paraphrases: tuple[Text, ...] = ()
@@ -86,13 +86,6 @@ class Fact(Record):
     changed_on: str | None = None
     language: Language = "en"
     source: Source
-
-    @field_validator("prompt")
-    @classmethod
-    def _one_gap(cls, prompt: str) -> str:
-        if prompt.count("{}") != 1:
-            raise ValueError(f"must hold exactly one {{}} for the subject, found {prompt.count('{}')}")
-        return prompt
 
     @model_validator(mode="after")
     def _objects(self) -> Fact:

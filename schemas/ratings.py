@@ -4,15 +4,9 @@ from __future__ import annotations
 
 from typing import Annotated, Any, ClassVar, Literal, NamedTuple
 
-from pydantic import (
-    SerializerFunctionWrapHandler,
-    StringConstraints,
-    field_validator,
-    model_serializer,
-    model_validator,
-)
+from pydantic import Field, StringConstraints, field_validator, model_validator
 
-from schemas.core.records import Record
+from schemas.core.records import UNLESS_NONE, Record
 from schemas.raters import Rater, rater_of_rating
 
 Aspect = Literal[
@@ -119,8 +113,8 @@ class Rating(Record):
     rater: Annotated[str, StringConstraints(pattern=r"^(person|judge):\S+$")]
     form: Annotated[str, StringConstraints(pattern=r"^[a-z0-9_]+@\d+$")]
     reason: str = ""
-    rubric: str = SCRIPT.name
-    before_id: str | None = None
+    rubric: Annotated[str, Field(exclude_if=lambda name: name == SCRIPT.name)] = SCRIPT.name
+    before_id: Annotated[str | None, UNLESS_NONE] = None
 
     @model_validator(mode="before")
     @classmethod
@@ -156,15 +150,6 @@ class Rating(Record):
             wants = "names both texts ('before_id')" if rubric.rates_pairs else "names one text, without 'before_id'"
             raise ValueError(f"a rating under the rubric '{rubric.name}' {wants}")
         return self
-
-    @model_serializer(mode="wrap")
-    def _as_before(self, handler: SerializerFunctionWrapHandler) -> dict[str, Any]:
-        data: dict[str, Any] = handler(self)
-        if self.rubric == SCRIPT.name:  # as such ratings were always stored
-            data.pop("rubric", None)
-        if self.before_id is None:
-            data.pop("before_id", None)
-        return data
 
     @property
     def rated_by(self) -> Rater:

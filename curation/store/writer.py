@@ -18,8 +18,7 @@ import numpy as np
 from curation.store.connection import Connection
 from curation.store.origins import MADE_FROM, origin_rows, stamp
 from schemas.core.errors import DataError
-from schemas.core.json_text import stored_text
-from schemas.core.records import Record
+from schemas.core.records import Record, stored_text
 from schemas.lineage import Lineage
 from schemas.runs import CaseResult
 from schemas.text.escaping import escape_line

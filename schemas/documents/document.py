@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import re
-from typing import Any, ClassVar, Literal
+from typing import Annotated, ClassVar, Literal
 
-from pydantic import SerializerFunctionWrapHandler, field_validator, model_serializer
+from pydantic import field_validator
 
-from schemas.core.records import Key, Language, Record, Text
+from schemas.core.records import UNLESS_EMPTY, Key, Language, Record, Text
 from schemas.documents.statement import Group, Premise, Statement
 from schemas.documents.tags import Tag
 from schemas.facts import Source
@@ -21,11 +21,6 @@ Level = Literal[1, 2, 3]
 
 _BLANK = re.compile("_{3,}")
 _NO_WORD = re.compile(r"[\W_]+")
-
-
-def _without_empty(stored: dict[str, Any], *names: str) -> dict[str, Any]:
-    """A record's fields without some that hold nothing: records keep the id that they had before the fields were."""
-    return {name: value for name, value in stored.items() if name not in names or value not in (None, (), [])}
 
 
 class Document(Record):
@@ -46,14 +41,10 @@ class Document(Record):
     language: Language = "en"
     text: Text
     entity: Text | None = None
-    further_names: tuple[Text, ...] = ()
-    statements: tuple[Statement, ...] = ()
+    further_names: Annotated[tuple[Text, ...], UNLESS_EMPTY] = ()
+    statements: Annotated[tuple[Statement, ...], UNLESS_EMPTY] = ()
     title: Text | None = None
     source: Source
-
-    @model_serializer(mode="wrap")
-    def _as_before(self, serialize: SerializerFunctionWrapHandler) -> dict[str, Any]:
-        return _without_empty(serialize(self), "further_names", "statements")
 
     @property
     def statement(self) -> str:
@@ -89,13 +80,9 @@ class DocumentProbe(Record):
     accepted: tuple[Text, ...] = ()
     level: Level | None
     tags: tuple[Tag, ...] = ()
-    group: Group | None = None
-    old_answer: Text | None = None
-    premises: tuple[Premise, ...] = ()
-
-    @model_serializer(mode="wrap")
-    def _as_before(self, serialize: SerializerFunctionWrapHandler) -> dict[str, Any]:
-        return _without_empty(serialize(self), "group", "old_answer", "premises")
+    group: Annotated[Group | None, UNLESS_EMPTY] = None
+    old_answer: Annotated[Text | None, UNLESS_EMPTY] = None
+    premises: Annotated[tuple[Premise, ...], UNLESS_EMPTY] = ()
 
     @field_validator("tags")
     @classmethod

@@ -6,7 +6,7 @@ from typing import ClassVar, NamedTuple
 
 from pydantic import field_validator
 
-from schemas.core.records import Key, Record, Text
+from schemas.core.records import Key, PromptText, Record, Text
 from schemas.documents.document import Document
 
 
@@ -26,7 +26,7 @@ class SimplifiedFact(Record):
     document: Key
     strategy: Key
     subject: Text
-    prompt: Text
+    prompt: PromptText
     target: str
 
     @field_validator("target")
@@ -35,13 +35,6 @@ class SimplifiedFact(Record):
         if target != target.strip():
             raise ValueError("must not begin or end with white space")
         return target
-
-    @field_validator("prompt")
-    @classmethod
-    def _one_gap(cls, prompt: str) -> str:
-        if prompt.count("{}") != 1:
-            raise ValueError(f"must hold exactly one {{}} for the subject, it holds {prompt.count('{}')}")
-        return prompt
 
     @property
     def filled_prompt(self) -> str:

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Annotated, Literal, get_args
 
-from pydantic import Field, field_validator
+from pydantic import Field
 
-from schemas.core.records import Frozen, Text
+from schemas.core.records import Frozen, PromptText, Text
 
 Group = Literal[
     "efficacy",
@@ -62,15 +62,8 @@ class Statement(Frozen):
     """
 
     subject: Text
-    prompt: Text
+    prompt: PromptText
     target: Text
-
-    @field_validator("prompt")
-    @classmethod
-    def _one_gap(cls, prompt: str) -> str:
-        if prompt.count("{}") != 1:
-            raise ValueError(f"must hold exactly one {{}} for the subject, it holds {prompt.count('{}')}")
-        return prompt
 
     @property
     def text(self) -> str:

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Any, ClassVar, Literal
+from typing import Annotated, ClassVar, Literal
 
-from pydantic import Field, SerializerFunctionWrapHandler, model_serializer, model_validator
+from pydantic import Field, model_validator
 
-from schemas.core.records import Frozen, Key, Record, Text
+from schemas.core.records import UNLESS_EMPTY, Frozen, Key, Record, Text
 from schemas.facts import Entity, Object, Relation
 
 Scope = Literal["in", "out"]
@@ -65,7 +65,7 @@ class FactQuestion(Record):
     scope: Scope
     background: bool = False
     path: tuple[Text, ...] = ()
-    background_questions: tuple[BackgroundQuestion, ...] = ()
+    background_questions: Annotated[tuple[BackgroundQuestion, ...], UNLESS_EMPTY] = ()
 
     @property
     def unknown(self) -> bool:
@@ -86,13 +86,6 @@ class FactQuestion(Record):
         if twice := next((t for n, t in enumerate(texts) if t.casefold() in map(str.casefold, texts[:n])), None):
             raise ValueError(f"a background question asks what is asked already ({twice!r})")
         return self
-
-    @model_serializer(mode="wrap")
-    def _without_absent_background(self, handler: SerializerFunctionWrapHandler) -> dict[str, Any]:
-        data: dict[str, Any] = handler(self)
-        if not self.background_questions:
-            data.pop("background_questions", None)
-        return data
 
 
 class TendencyQuestion(Record):

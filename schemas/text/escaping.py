@@ -68,8 +68,3 @@ class EscapingStream:
 
     def __getattr__(self, name: str) -> Any:
         return getattr(self._stream, name)
-
-
-def drawing_stream(stream: Any) -> Any:
-    """The stream behind an ``EscapingStream``, for what draws on a terminal and escapes by itself what it shows."""
-    return stream._stream if isinstance(stream, EscapingStream) else stream

@@ -12,7 +12,7 @@ from tests.support.facts import make_fact
     ("change", "message"),
     [
         ({"prompt": "The capital is"}, "exactly one"),
-        ({"prompt": "{} and {}"}, "found 2"),
+        ({"prompt": "{} and {}"}, "it holds 2"),
         ({"new": {"text": "lima"}}, "equal"),
         ({"new": None, "change": "counterfactual"}, "new object exactly when"),
         ({"subject": " Peru"}, "white space"),

@@ -5,7 +5,7 @@ from pydantic import ValidationError
 
 from schemas.core.config import validate
 from schemas.core.errors import UserError
-from schemas.core.json_text import stored_text
+from schemas.core.records import stored_text
 from schemas.ratings import CONSISTENCY, RUBRICS, TENDENCY, Rating, rubric_of
 
 

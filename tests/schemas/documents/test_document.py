@@ -4,7 +4,7 @@ import pytest
 from pydantic import ValidationError
 
 from schemas.cases import DocumentCase
-from schemas.core.json_text import stored_text
+from schemas.core.records import stored_text
 from schemas.documents.document import contains_words, holds_answer, is_literal, plain_words
 from tests.support.documents.records import make_document, make_probe
 

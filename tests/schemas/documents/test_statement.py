@@ -6,7 +6,7 @@ import pytest
 from pydantic import ValidationError
 
 from schemas.cases import DocumentCase
-from schemas.core.json_text import stored_text
+from schemas.core.records import stored_text
 from schemas.documents.statement import GROUPS, KEPT, Premise, Statement, stated_text
 from tests.support.documents.records import document_case, make_document, make_probe
 

@@ -5,7 +5,7 @@ import json
 import pytest
 from pydantic import ValidationError
 
-from schemas.core.json_text import canonical_text, stored_text
+from schemas.core.records import stored_text
 from schemas.events.questions import FactQuestion
 from tests.support.events import make_fact_question, make_tendency
 
@@ -49,7 +49,7 @@ LEAGUE = {"text": "In which league does Brenta play?", "answer": {"text": "Secon
 def test_a_question_without_background_questions_is_stored_as_before_there_were_any() -> None:
     question = make_fact_question(background=True, path=("P118",))
     assert question.id == "a15538f46af9270c70bd", "the id of the version before the field"
-    for text in (stored_text(question), canonical_text(question), json.dumps(question.payload())):
+    for text in (stored_text(question), question.canonical(), json.dumps(question.payload())):
         assert "background_questions" not in json.loads(text)
     asked = make_fact_question(background=True, path=("P118",), background_questions=[LEAGUE])
     assert asked.id != question.id and asked.background_questions[0].answer.text == "Second League"
