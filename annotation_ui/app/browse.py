@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import streamlit as st
 
@@ -11,10 +11,8 @@ from annotation_ui.app.lead.progress import apply_lead_style, lead_table
 from annotation_ui.app.page_context import PageContext
 from annotation_ui.ratings.records import CampaignItem
 from annotation_ui.tasks.forms import Form
+from schemas.core.errors import UserError
 from schemas.text.counting import counted
-
-if TYPE_CHECKING:
-    from curation.store.store import Store
 
 
 def show(context: PageContext) -> None:
@@ -71,19 +69,23 @@ def _answers_text(form: Form, answers: dict[str, object] | None) -> str:
 
 
 def _from_store(context: PageContext, item: str) -> None:
-    def read(store: Store) -> tuple[list[dict[str, Any]], list[dict[str, Any]]]:
-        verdicts = [
-            {"by": v.by, "label": v.label, "value": v.value, "reason": v.reason} for v in store.verdicts([item])
-        ]
-        lineage = [
-            {"stage": x.stage, "made (UTC)": x.made_at[:19], "model": x.model, "prompt": x.prompt}
-            for x in store.lineage(item)
-        ]
-        return verdicts, lineage
+    """Verdicts and lineage from the lead's snapshot of the store, or a line that says why there are none."""
+    from curation.store.store import Store
 
-    records = widgets.from_snapshot(
-        context, read, without="To see verdicts and lineage here, start the app with --store SNAPSHOT."
-    )
-    if records is not None:
-        _table("Verdicts", records[0], "None in this snapshot.")
-        _table("Lineage", records[1], "None in this snapshot.")
+    if context.store is None:
+        st.info("To see verdicts and lineage here, start the app with --store SNAPSHOT.")
+        return
+    try:
+        with Store.open(context.store) as store:
+            verdicts = [
+                {"by": v.by, "label": v.label, "value": v.value, "reason": v.reason} for v in store.verdicts([item])
+            ]
+            lineage = [
+                {"stage": x.stage, "made (UTC)": x.made_at[:19], "model": x.model, "prompt": x.prompt}
+                for x in store.lineage(item)
+            ]
+    except UserError as error:
+        st.warning(widgets.escape_markdown(str(error)))
+        return
+    _table("Verdicts", verdicts, "None in this snapshot.")
+    _table("Lineage", lineage, "None in this snapshot.")

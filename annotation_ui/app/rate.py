@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from contextlib import suppress
 from statistics import median
 from typing import Literal
+from urllib.parse import urlsplit
 
 import streamlit as st
 
@@ -17,7 +18,7 @@ from annotation_ui.app.rating.saving import handle_pending
 from annotation_ui.campaigns.campaign import campaign_task, closed_items, task_of, waiting_for
 from annotation_ui.ratings import raters
 from annotation_ui.ratings.database import RatingsDB
-from annotation_ui.ratings.open_items import answered_items, has_open_items, read_draft, skipped_items
+from annotation_ui.ratings.open_items import answered_items, next_item, read_draft, skipped_items
 from annotation_ui.ratings.raters import keep_preference
 from annotation_ui.ratings.records import Assignment, Campaign
 from annotation_ui.tasks.forms import Form
@@ -34,7 +35,7 @@ def show(context: PageContext) -> None:
         st.info(context.say("nothing_assigned"))
         return
     me = context.person.name
-    unfinished = [c.name for c in campaigns if has_open_items(context.db, c.name, me)]
+    unfinished = [c.name for c in campaigns if next_item(context.db, c.name, me)]
     campaign = _chosen(context, campaigns, [c for c in unfinished if not _obstacle(context, context.db.campaign(c))])
     if obstacle := _obstacle(context, campaign):
         st.warning(widgets.escape_markdown(obstacle))
@@ -181,7 +182,7 @@ def _show_end(context: PageContext, campaign: Campaign, others: list[str]) -> No
     if code:
         st.success(widgets.escape_markdown(context.say("completion", code=code)))
     if url:
-        link = context.say("completion_link", host=widgets.host_of(url))
+        link = context.say("completion_link", host=urlsplit(url).hostname)
         st.link_button(widgets.escape_markdown(link), url, type="primary")
     if not others:
         st.success(context.say("all_done"))

@@ -7,12 +7,13 @@ from __future__ import annotations
 
 import json
 import sys
-from collections.abc import Awaitable, Callable, MutableMapping
+from collections.abc import Awaitable, Callable
 from pathlib import Path
 from typing import Any
 
 from starlette.concurrency import run_in_threadpool
 from starlette.middleware import Middleware
+from starlette.middleware.base import BaseHTTPMiddleware
 from starlette.requests import Request
 from starlette.responses import PlainTextResponse, Response
 from starlette.routing import Route
@@ -27,30 +28,22 @@ from schemas.core.errors import UserError
 SESSION_PATH, DRAFT_PATH = "/scedit/session", "/scedit/draft"
 LARGEST = 64_000  # bytes of a draft
 _ENDED = "your session has ended; log in again in this tab, and what you typed comes back"
-_HEADERS = (
-    (b"x-frame-options", b"DENY"),
-    (b"content-security-policy", b"frame-ancestors 'none'"),
-    (b"x-content-type-options", b"nosniff"),
-    (b"referrer-policy", b"same-origin"),
-)
-_Scope = MutableMapping[str, Any]
+_HEADERS = {
+    "x-frame-options": "DENY",
+    "content-security-policy": "frame-ancestors 'none'",
+    "x-content-type-options": "nosniff",
+    "referrer-policy": "same-origin",
+}
 
 
-class FrameRefusal:
-    """ASGI middleware: no page of the app is shown inside another site's page."""
+async def _refuse_frames(request: Request, answer: Callable[[Request], Awaitable[Response]]) -> Response:
+    """Add headers to a response: no page of the app is shown inside another site's page."""
+    response = await answer(request)
+    response.headers.update(_HEADERS)
+    return response
 
-    def __init__(self, app: Callable[..., Awaitable[None]]) -> None:
-        self.app = app
 
-    async def __call__(self, scope: _Scope, receive: Any, send: Callable[[_Scope], Awaitable[None]]) -> None:
-        """Pass a request on and add the headers to its response."""
-
-        async def headed(message: _Scope) -> None:
-            if message["type"] == "http.response.start":
-                message["headers"] = [*message.get("headers", []), *_HEADERS]
-            await send(message)
-
-        await self.app(scope, receive, headed if scope["type"] == "http" else send)
+FRAME_REFUSAL = Middleware(BaseHTTPMiddleware, dispatch=_refuse_frames)
 
 
 def routes(ratings: Path) -> list[Route]:
@@ -167,7 +160,7 @@ def main() -> None:
     options, sys.argv = option_values(sys.argv[1:at]), [sys.argv[0], *sys.argv[at + 1 :]]
     ratings, _ = arguments(sys.argv[1:])
     page = Path(__file__).with_name("main.py")
-    App(page, routes=routes(ratings), middleware=[Middleware(FrameRefusal)]).run(config=options)
+    App(page, routes=routes(ratings), middleware=[FRAME_REFUSAL]).run(config=options)
 
 
 if __name__ == "__main__":

@@ -5,11 +5,10 @@ from __future__ import annotations
 import html
 import json
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypeVar
-from urllib.parse import urlsplit
+from typing import Any
 
 import streamlit as st
 from streamlit.delta_generator import DeltaGenerator
@@ -25,11 +24,6 @@ from annotation_ui.tasks.base import RatingTask
 from annotation_ui.tasks.forms import COMMENT, Field, Form
 from annotation_ui.tasks.spans import read_spans
 from schemas.core.errors import StoreError
-
-if TYPE_CHECKING:
-    from curation.store.store import Store
-
-_T = TypeVar("_T")
 
 _SET_COOKIE = """
 export default function (component) {
@@ -105,16 +99,6 @@ def show_guideline(form: Form) -> None:
     for f in form.fields:
         if f.kind == "many":
             show_text(f.asks, "\n".join(c.text for c in f.choices))
-
-
-def host_of(url: str) -> str:
-    """The host that an address names.
-
-    Example:
-        >>> host_of("https://app.prolific.com/submissions/complete?cc=C1")
-        'app.prolific.com'
-    """
-    return urlsplit(url).hostname or url
 
 
 def escape_markdown(body: str) -> str:
@@ -225,29 +209,6 @@ def campaign_page(context: PageContext, title: str, *, compact: bool = False) ->
             name = st.selectbox("Campaign", names, index=at, label_visibility="collapsed" if compact else "visible")
     st.session_state["lead-campaign"] = name
     return name, task_of(context.db, name)
-
-
-def from_snapshot(context: PageContext, read: Callable[[Store], _T], *, without: str = "") -> _T | None:
-    """What is read from the lead's snapshot of the store; None, with a line that says why, where it cannot be read.
-
-    Args:
-        context: With the snapshot's place, or None.
-        read: What to read.
-        without: The line to show where no snapshot was given.
-    """
-    from curation.store.store import Store
-    from schemas.core.errors import UserError
-
-    if context.store is None:
-        if without:
-            st.info(without)
-        return None
-    try:
-        with Store.open(context.store) as store:
-            return read(store)
-    except UserError as error:
-        st.warning(escape_markdown(str(error)))
-        return None
 
 
 def account_box(context: PageContext) -> None:

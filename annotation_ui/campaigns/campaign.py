@@ -19,7 +19,7 @@ from annotation_ui.campaigns.control_items import (
     wrong_fields,
 )
 from annotation_ui.ratings.database import RatingsDB
-from annotation_ui.ratings.open_items import answered_items, has_open_items, next_item, skipped_items, skips_of_campaign
+from annotation_ui.ratings.open_items import answered_items, next_item, skipped_items, skips_of_campaign
 from annotation_ui.ratings.raters import consents, list_raters, web_address
 from annotation_ui.ratings.records import Assignment, Campaign, CampaignItem, Revision
 from annotation_ui.tasks import TASKS
@@ -129,15 +129,7 @@ def as_begun(sharing: CampaignOptions, before: Campaign) -> CampaignOptions:
     )
 
 
-class SampleSize(NamedTuple):
-    """How many items: in percent of all, or a number. ``least``: from every stratum at the least."""
-
-    percent: float = 100.0
-    number: int | None = None
-    least: int = 1
-
-
-def draw_sample(items: Sequence[TaskItem], size: SampleSize, *, name: str) -> list[CampaignItem]:
+def draw_sample(items: Sequence[TaskItem], size: CampaignOptions, *, name: str) -> list[CampaignItem]:
     """A stratified sample of items with known inclusion probabilities (calibration weights by them).
 
     The same name draws the same items.
@@ -166,7 +158,7 @@ def draw_sample(items: Sequence[TaskItem], size: SampleSize, *, name: str) -> li
     ]
 
 
-def _percent(sizes: Mapping[str, int], size: SampleSize) -> float:
+def _percent(sizes: Mapping[str, int], size: CampaignOptions) -> float:
     """The percentage that comes to the wanted number, strata with their least included."""
     if size.number is None:
         if not 0 < size.percent <= 100:
@@ -268,7 +260,6 @@ def _draw_items(
     Raises:
         UserError: a sample is to have another size, or its group's first campaign draws it.
     """
-    size = SampleSize(sharing.percent, sharing.number, sharing.least)
     leader = next((c.name for c in campaigns_of_group(db, sharing.group) if c.name != name), None)
     first = next((c.name for c in campaigns_of_group(db, sharing.group)), name)
     if leader is not None and first != name:
@@ -286,14 +277,13 @@ def _draw_items(
             )
         return [CampaignItem(there[i], probability=p.probability) for i, p in chosen.items() if i not in placed]
     if before is None:
-        return draw_sample(items, size, name=sharing.group or name)
-    former = SampleSize(before.settings["percent"], before.settings["number"], before.settings["least"])
-    if size != former:
+        return draw_sample(items, sharing, name=sharing.group or name)
+    if any(getattr(sharing, name) != before.settings[name] for name in ("percent", "number", "least")):
         raise UserError(
             f"the items of '{name}' are drawn: a sample neither grows nor shrinks",
             fix="draw a second one, in a campaign with another name",
         )
-    if size.percent < 100 or size.number is not None:
+    if sharing.percent < 100 or sharing.number is not None:
         return []
     return [CampaignItem(i, probability=1.0) for i in items if i.id not in placed]
 
@@ -449,7 +439,7 @@ def earlier_campaigns(db: RatingsDB, campaign: Campaign) -> list[Campaign]:
 def waiting_for(db: RatingsDB, campaign: Campaign, person: str) -> str | None:
     """The campaign that a person has to finish first; None where nothing stands before this one."""
     for earlier in earlier_campaigns(db, campaign):
-        if has_open_items(db, earlier.name, person):
+        if next_item(db, earlier.name, person) is not None:
             return earlier.name
     return None
 

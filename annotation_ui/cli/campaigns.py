@@ -281,16 +281,14 @@ def links(names: tuple[str, ...], db_path: Path, url: str, out: Path) -> None:
     import csv
 
     from annotation_ui.ratings.database import RatingsDB
-    from annotation_ui.ratings.raters import check_invitations, invitation_link, invite
+    from annotation_ui.ratings.raters import invitation_link, invite
     from curation.files.atomic import atomic_file
 
     invitation_link(url, "")
-    with RatingsDB(db_path, create=True) as db:
-        check_invitations(db, names)
-        with atomic_file(out) as file:
-            rows = csv.writer(file)
-            rows.writerow(["person", "link"])
-            rows.writerows([name, invitation_link(url, invite(db, name))] for name in dict.fromkeys(names))
+    with RatingsDB(db_path, create=True) as db, db.write_transaction(), atomic_file(out) as file:
+        rows = csv.writer(file)
+        rows.writerow(["person", "link"])
+        rows.writerows([name, invitation_link(url, invite(db, name))] for name in dict.fromkeys(names))
     out.chmod(0o600)
     click.echo(f"{counted(len(set(names)), 'link')} written to {out}; whoever holds a link can rate under its name.")
 

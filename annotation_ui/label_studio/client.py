@@ -39,15 +39,8 @@ PAGE = 200
 BROKEN_TASK = "an annotation in it breaks Label Studio; delete the task there, or the annotation by its API"
 
 
-class ReadTasks(NamedTuple):
-    """The tasks that could be read, and the numbers of those that break the server."""
-
-    tasks: list[dict[str, Any]]
-    unreadable: list[str]
-
-
-def read_tasks(client: Any, project: int, pushed: Mapping[str, str]) -> ReadTasks:
-    """All tasks of a project with their annotations.
+def read_tasks(client: Any, project: int, pushed: Mapping[str, str]) -> tuple[list[dict[str, Any]], list[str]]:
+    """All tasks of a project with their annotations, and the numbers of those that break the server.
 
     Label Studio takes an annotation with half a character (a lone surrogate) and from then on answers every list that
     it would be in with an error of its own. Such a project is read a task at a time, so that one annotation keeps
@@ -62,7 +55,7 @@ def read_tasks(client: Any, project: int, pushed: Mapping[str, str]) -> ReadTask
         ApiError: the project cannot be read at all.
     """
     try:
-        return ReadTasks(list(task_pages(client, project)), [])
+        return list(task_pages(client, project)), []
     except ApiError as error:
         if (error.status_code or 0) < 500 or not pushed:
             raise
@@ -77,7 +70,7 @@ def read_tasks(client: Any, project: int, pushed: Mapping[str, str]) -> ReadTask
             unreadable.append(number)
     if not tasks:
         raise broken
-    return ReadTasks(tasks, unreadable)
+    return tasks, unreadable
 
 
 def task_pages(client: Any, project: int) -> Iterator[dict[str, Any]]:

@@ -111,7 +111,7 @@ def validate_annotations(
                 ignored.append(_fault(good[key][0], "a later one of the same person on the same item counts"))
             good[key] = (a, form.clean(answers))
     new = taken = 0
-    pulled, latest = pulled_annotations(db, name), db.latest_revisions(name)
+    pulled, latest = pulled_annotations(db, name), {(r.person, r.item): r for r in db.history(name)}
     for a, answers in good.values():
         try:
             new += _save(db, name, form, a, answers, pulled, latest)
@@ -176,7 +176,7 @@ def deleted_annotations(db: RatingsDB, name: str, items: Mapping[str, set[str]],
         items: Items whose tasks could be read, by owner of the project.
         present: Names of the annotations that are there.
     """
-    latest, out = db.latest_revisions(name), []
+    latest, out = {(r.person, r.item): r for r in db.history(name)}, []
     for unique, (person, item) in pulled_annotations(db, name).items():
         last = latest.get((person, item))
         counts = last is not None and (last.token or "").startswith(f"{_PREFIX}{unique}/")

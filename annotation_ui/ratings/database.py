@@ -362,15 +362,6 @@ class RatingsDB:
         row = self.connection.execute("SELECT * FROM revisions WHERE token = ?", [token]).fetchone()
         return None if row is None else _revision(row)
 
-    def latest_revisions(self, campaign: str) -> dict[tuple[str, str], Revision]:
-        """The latest revision by person and item, withdrawals included."""
-        rows = self.connection.execute(
-            "SELECT * FROM revisions WHERE id IN (SELECT max(id) FROM revisions WHERE campaign = ? GROUP BY person, "
-            "item)",
-            [campaign],
-        ).fetchall()
-        return {(r["person"], r["item"]): _revision(r) for r in rows}
-
     def current_answers(self, campaign: str, *, person: str | None = None) -> list[Revision]:
         """The latest revision of every person and item, withdrawn ones left out, in order of saving."""
         sql = "SELECT max(id) AS id FROM revisions WHERE campaign = ?"

@@ -6,41 +6,29 @@ import json
 from collections.abc import Mapping
 from typing import Any
 
-from annotation_ui.ratings.database import RatingsDB, usable_seconds
+from annotation_ui.ratings.database import RatingsDB
 from annotation_ui.ratings.records import Assignment
 from annotation_ui.tasks.forms import COMMENT_LENGTH, Form
 from schemas.core.clock import now
 from schemas.core.errors import UserError
 
-_OPEN = (
-    "FROM assignments a WHERE a.campaign = ?1 AND a.person = ?2 "
+_NEXT = (
+    "SELECT a.* FROM assignments a WHERE a.campaign = ?1 AND a.person = ?2 "
     "AND NOT EXISTS (SELECT 1 FROM skips s WHERE (s.campaign, s.person, s.item) = (?1, ?2, a.item)) "
     "AND coalesce((SELECT r.answers IS NULL FROM revisions r WHERE (r.campaign, r.person, r.item) = (?1, ?2, a.item) "
-    "ORDER BY r.id DESC LIMIT 1), 1)"
+    "ORDER BY r.id DESC LIMIT 1), 1) ORDER BY a.batch, a.position LIMIT 1"
 )
 
 
 def next_item(db: RatingsDB, campaign: str, person: str) -> Assignment | None:
     """The first item in a person's order that is neither answered nor skipped; None where all is done."""
-    row = db.connection.execute(
-        f"SELECT a.* {_OPEN} ORDER BY a.batch, a.position LIMIT 1", [campaign, person]
-    ).fetchone()
+    row = db.connection.execute(_NEXT, [campaign, person]).fetchone()
     return Assignment(row["person"], row["item"], row["batch"], row["position"]) if row else None
-
-
-def has_open_items(db: RatingsDB, campaign: str, person: str) -> bool:
-    """Whether a person has anything left to do."""
-    return db.connection.execute(f"SELECT 1 {_OPEN} LIMIT 1", [campaign, person]).fetchone() is not None
 
 
 def answered_items(db: RatingsDB, campaign: str, person: str) -> dict[str, float | None]:
     """The items that a person has answered, in order of saving, with the seconds taken (None where they cannot be)."""
-    rows = db.connection.execute(
-        "SELECT item, seconds FROM revisions WHERE id IN (SELECT max(id) FROM revisions WHERE campaign = ? "
-        "AND person = ? GROUP BY item) AND answers IS NOT NULL ORDER BY id",
-        [campaign, person],
-    )
-    return {r["item"]: usable_seconds(r["seconds"]) for r in rows.fetchall()}
+    return {r.item: r.seconds for r in db.current_answers(campaign, person=person)}
 
 
 REASONS = ("broken", "language", "knowledge", "question", "distressing", "other")
@@ -84,10 +72,7 @@ def skip_item(
 
 def skipped_items(db: RatingsDB, campaign: str, person: str) -> dict[str, str]:
     """What a person skipped, with the reason, in order of time."""
-    rows = db.connection.execute(
-        "SELECT item, reason FROM skips WHERE campaign = ? AND person = ? ORDER BY saved_at, rowid", [campaign, person]
-    )
-    return {r["item"]: r["reason"] for r in rows.fetchall()}
+    return {item: reason for (who, item), reason in skips_of_campaign(db, campaign).items() if who == person}
 
 
 def skips_of_campaign(db: RatingsDB, campaign: str) -> dict[tuple[str, str], str]:

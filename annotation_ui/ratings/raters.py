@@ -6,7 +6,7 @@ import hashlib
 import re
 import secrets
 import sqlite3
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from contextlib import suppress
 from datetime import timedelta
 from typing import Literal, NamedTuple
@@ -204,21 +204,6 @@ def delete_rater(db: RatingsDB, name: str) -> int:
         db.connection.execute("DELETE FROM people WHERE name = ?", [name])
     db.connection.execute("PRAGMA wal_checkpoint(TRUNCATE)")
     return int(count)
-
-
-def check_invitations(db: RatingsDB, names: Sequence[str]) -> None:
-    """Refuse names that could not all be invited as raters, before the first one is.
-
-    Raises:
-        UserError: a name cannot stand in a verdict, is a program's, or belongs to a lead.
-    """
-    for name in names:
-        check_name(name)
-        if Rater.person(name).is_program:
-            raise UserError(f"'{name}' is a program", allowed=f"names that do not begin with '{PROGRAM_PREFIX}'")
-        known = _row(db, name)
-        if known is not None and known["role"] != "rater":
-            raise UserError(f"'{name}' is a {known['role']} already", where=str(db.path), fix="take another name")
 
 
 def _row(db: RatingsDB, name: str) -> sqlite3.Row | None:

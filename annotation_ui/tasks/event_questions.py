@@ -53,20 +53,26 @@ def tendencies_of(store: Store, event: Event) -> list[TendencyQuestion]:
     return list(store.of_parents(TendencyQuestion, [event.key]))
 
 
+class EventTask(RatingTask):
+    """A task about events; agreement is reported apart for questions in scope and out of scope."""
+
+    source_hint = SOURCE_HINT
+
+    def part(self, item: TaskItem) -> str:
+        """``in scope`` or ``out of scope``: nearly always one label in one of them says little of the other."""
+        scope = item.stratum.partition(" ")[0]
+        return f"{scope} of scope" if scope == "out" else "in scope" if scope == "in" else ""
+
+
 NUMBERS = {"a": 1.0, "b": 2.0, "c": 3.0, "none": 0.0}
 
 
-class AnswerTendency(RatingTask):
+class AnswerTendency(EventTask):
     """Which option is likeliest? A campaign of its own, in one group with ``judge_tendency``, which comes after it."""
 
     about = "Answer tendency questions oneself, before judge_tendency shows the proposed answers"
     same_people = True
-    source_hint = SOURCE_HINT
     form = read_form("answer_tendency")
-
-    def part(self, item: TaskItem) -> str:
-        """``in scope`` or ``out of scope``."""
-        return scope_part(item)
 
     def items(self, store: Store) -> Iterator[TaskItem]:
         """Every tendency question of the events that no check has dropped."""
@@ -87,12 +93,6 @@ class AnswerTendency(RatingTask):
         return [self.person_verdict(item.id, person, "own", value=value, unit="option", reason=comment)]
 
 
-def scope_part(item: TaskItem) -> str:
-    """The part of an item by its scope, for agreement; control items have none."""
-    scope = item.stratum.partition(" ")[0]
-    return f"{scope} of scope" if scope == "out" else "in scope" if scope == "in" else ""
-
-
 RIGHT, WRONG, UNSURE = "right", "wrong", "unsure"
 IMPOSSIBLE = "impossible_event"
 """The reason that holds for all questions of an event."""
@@ -100,19 +100,14 @@ LABELS: dict[str, Label] = {RIGHT: "keep", WRONG: "drop", UNSURE: "unsure"}
 """What an answer says of the question."""
 
 
-class JudgeTendency(RatingTask):
+class JudgeTendency(EventTask):
     """Is the proposed answer more likely than not? The event's other questions are shown, so that repeats are seen."""
 
     about = "Judge tendency questions with their proposed answers: right, wrong or unsure"
     after = ("answer_tendency",)
     same_people = True
-    source_hint = SOURCE_HINT
     form = read_form("judge_tendency")
     numbers: ClassVar[Numbers] = {"label": {RIGHT: 1.0, WRONG: 0.0, UNSURE: 2.0}}
-
-    def part(self, item: TaskItem) -> str:
-        """``in scope`` or ``out of scope``: nearly always one label in one of them says little of the other."""
-        return scope_part(item)
 
     def items(self, store: Store) -> Iterator[TaskItem]:
         """Every tendency question of the events that no check has dropped, with the proposed answer."""
@@ -187,20 +182,15 @@ def triplet_of(event: Event, question: FactQuestion) -> ScopeTriplet:
     )  # fmt: skip
 
 
-class ReviewScope(RatingTask):
+class ReviewScope(EventTask):
     """Does the relation change for certain? One event stands for its template; nobody is told what the template says.
 
     The verdict is on every factual question of the triplet.
     """
 
     about = "Review what events of a template change, and what they leave alone"
-    source_hint = SOURCE_HINT
     form = read_form("review_scope")
     numbers: ClassVar[Numbers] = {"change": {"certain": 1.0, "possible": 0.5, "none": 0.0}}
-
-    def part(self, item: TaskItem) -> str:
-        """``in scope`` or ``out of scope``."""
-        return scope_part(item)
 
     def judged(self, item: TaskItem) -> tuple[str, ...]:
         """Every factual question of the triplet."""

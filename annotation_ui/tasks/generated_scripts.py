@@ -72,26 +72,18 @@ class ScriptRating(ScaleTask):
     script_alone: ClassVar[bool] = False
 
     def items(self, store: Store) -> Iterator[TaskItem]:
-        """Every generated script that is not a refusal."""
-        yield from generated_items(store, blind_to_fact=self.script_alone)
+        """Every generated script that is not a refusal, with what may be seen.
 
-
-def generated_items(store: Store, *, blind_to_fact: bool) -> Iterator[TaskItem]:
-    """Every generated script that is not a refusal, with what may be seen.
-
-    Neither method nor model nor the pre/post tag is shown. All scripts of a case stand beside the same new fact, which
-    Coherence asks for (Figure 9); only the object that Completeness takes as true (Figure 11) depends on the script.
-
-    Args:
-        store: Where the scripts are.
-        blind_to_fact: Show the script and nothing else.
-    """
-    for generated in store.all(GeneratedScript):
-        if generated.refused or not generated.text.strip():
-            continue
-        script = raw_text(generated.text)
-        texts = {"script": script} if blind_to_fact else {**script_context(store, generated), "script": script}
-        yield TaskItem(id=generated.id, case=generated.case, stratum=method_of(generated), shown=texts)
+        Neither method nor model nor the pre/post tag is shown. All scripts of a case stand beside the same new fact,
+        which Coherence asks for (Figure 9); only the object that Completeness takes as true (Figure 11) depends on the
+        script.
+        """
+        for generated in store.all(GeneratedScript):
+            if generated.refused or not generated.text.strip():
+                continue
+            around = {} if self.script_alone else script_context(store, generated)
+            texts = {**around, "script": raw_text(generated.text)}
+            yield TaskItem(id=generated.id, case=generated.case, stratum=method_of(generated), shown=texts)
 
 
 def script_context(store: Store, script: GeneratedScript) -> dict[str, str]:
@@ -139,33 +131,6 @@ def method_of(text: GeneratedScript | OpenAnswer) -> str:
     return f"{text.model} {text.editor}"
 
 
-def pair_items(store: Store, *, blind_to_fact: bool) -> Iterator[TaskItem]:
-    """Every two scripts of one question, case and sample number that two methods wrote, refusals left out.
-
-    Which one is A is drawn by a seed of the two, the same in every campaign, and recorded: ``related`` holds A and B.
-    """
-    groups: dict[tuple[str, str, int], list[GeneratedScript]] = defaultdict(list)
-    for script in store.all(GeneratedScript):
-        if not script.refused and script.text.strip():
-            groups[script.case, script.question, script.sample].append(script)
-    for scripts in groups.values():
-        ordered = sorted(scripts, key=lambda s: (method_of(s), s.id))
-        for one, other in combinations(ordered, 2):
-            if method_of(one) == method_of(other):
-                continue
-            turned = seed("compare", *sorted((one.id, other.id))) % 2
-            a, b = (other, one) if turned else (one, other)
-            around = {} if blind_to_fact else script_context(store, one)
-            texts = {k: v for k, v in around.items() if k != "counts"}
-            yield TaskItem(
-                id=content_id("pair", [a.id, b.id]),
-                case=one.case,
-                stratum=f"{method_of(one)} | {method_of(other)}",
-                shown={**texts, FIRST: raw_text(a.text), SECOND: raw_text(b.text)},
-                related=(a.id, b.id),
-            )
-
-
 class ComparisonTask(RatingTask):
     """A task whose items are pairs. Its records are measurements on one script in relation to the other.
 
@@ -177,8 +142,31 @@ class ComparisonTask(RatingTask):
     script_alone: ClassVar[bool] = False
 
     def items(self, store: Store) -> Iterator[TaskItem]:
-        """Every pair, as the models wrote them."""
-        yield from pair_items(store, blind_to_fact=self.script_alone)
+        """Every two scripts of one question, case and sample number that two methods wrote, refusals left out.
+
+        Which one is A is drawn by a seed of the two, the same in every campaign, and recorded: ``related`` holds A and
+        B.
+        """
+        groups: dict[tuple[str, str, int], list[GeneratedScript]] = defaultdict(list)
+        for script in store.all(GeneratedScript):
+            if not script.refused and script.text.strip():
+                groups[script.case, script.question, script.sample].append(script)
+        for scripts in groups.values():
+            ordered = sorted(scripts, key=lambda s: (method_of(s), s.id))
+            for one, other in combinations(ordered, 2):
+                if method_of(one) == method_of(other):
+                    continue
+                turned = seed("compare", *sorted((one.id, other.id))) % 2
+                a, b = (other, one) if turned else (one, other)
+                around = {} if self.script_alone else script_context(store, one)
+                texts = {k: v for k, v in around.items() if k != "counts"}
+                yield TaskItem(
+                    id=content_id("pair", [a.id, b.id]),
+                    case=one.case,
+                    stratum=f"{method_of(one)} | {method_of(other)}",
+                    shown={**texts, FIRST: raw_text(a.text), SECOND: raw_text(b.text)},
+                    related=(a.id, b.id),
+                )
 
     def judged(self, item: TaskItem) -> tuple[str, ...]:
         """A and B, in the order in which they were shown."""

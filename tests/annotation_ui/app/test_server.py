@@ -25,10 +25,9 @@ ENTRY = tuple[Any, str, dict[str, Any]]
 @pytest.fixture
 def client(db: RatingsDB) -> Any:
     from starlette.applications import Starlette
-    from starlette.middleware import Middleware
     from starlette.testclient import TestClient
 
-    app = Starlette(routes=server.routes(db.path), middleware=[Middleware(server.FrameRefusal)])
+    app = Starlette(routes=server.routes(db.path), middleware=[server.FRAME_REFUSAL])
     with TestClient(app, base_url="http://127.0.0.1") as http_client:
         yield http_client
 

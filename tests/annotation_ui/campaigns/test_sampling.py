@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from annotation_ui.campaigns.campaign import SampleSize, draw_sample
+from annotation_ui.campaigns.campaign import CampaignOptions, draw_sample
 from annotation_ui.tasks.base import TaskItem
 from schemas.core.errors import UserError
 
@@ -24,7 +24,7 @@ def units(*sizes: int, first: int = 0) -> list[TaskItem]:
 
 def test_a_sample_is_stratified_seeded_and_knows_its_probabilities() -> None:
     all_items = units(25, 25, 25, 25)
-    tenth = SampleSize(percent=10)
+    tenth = CampaignOptions(percent=10)
     draw = draw_sample(all_items, tenth, name="x")
     assert len(draw) == 10
     assert {d.probability for d in draw} == {0.1}
@@ -32,7 +32,7 @@ def test_a_sample_is_stratified_seeded_and_knows_its_probabilities() -> None:
     assert draw != draw_sample(all_items, tenth, name="y")
     for percent in (0.0, -1.0):
         with pytest.raises(UserError, match="more than 0, at most 100"):
-            draw_sample(all_items, SampleSize(percent=percent), name="x")
+            draw_sample(all_items, CampaignOptions(percent=percent), name="x")
 
 
 @settings(max_examples=60, deadline=None)
@@ -42,7 +42,7 @@ def test_a_number_is_that_number_and_probabilities_add_up_to_it(
 ) -> None:
     lowest = max(1, sum(min(least, n) for n in sizes))
     number = data.draw(st.integers(lowest, sum(sizes)))
-    draw = draw_sample(units(*sizes), SampleSize(number=number, least=least), name="x")
+    draw = draw_sample(units(*sizes), CampaignOptions(number=number, least=least), name="x")
     assert len(draw) == number
     of_stratum = {d.item.stratum: d.probability for d in draw}
     assert all(p is not None and 0 < p <= 1 for p in of_stratum.values())
@@ -55,6 +55,6 @@ def test_a_number_is_that_number_and_probabilities_add_up_to_it(
 
 def test_numbers_that_cannot_be_drawn_are_refused_with_what_can() -> None:
     with pytest.raises(UserError, match="allowed: 3 to 30"):
-        draw_sample(units(10, 10, 10), SampleSize(number=2), name="x")
+        draw_sample(units(10, 10, 10), CampaignOptions(number=2), name="x")
     with pytest.raises(UserError, match="allowed: 1 to 30"):
-        draw_sample(units(10, 10, 10), SampleSize(number=31, least=0), name="x")
+        draw_sample(units(10, 10, 10), CampaignOptions(number=31, least=0), name="x")

@@ -8,9 +8,9 @@ from typing import Any
 import pytest
 
 from annotation_ui.campaigns.campaign import make_task
-from annotation_ui.tasks.base import TaskItem
+from annotation_ui.tasks.base import RatingTask, TaskItem
 from annotation_ui.tasks.forms import Field
-from annotation_ui.tasks.generated_scripts import RateScript, generated_items
+from annotation_ui.tasks.generated_scripts import RateExecutability, RateScript
 from curation.shipped import mini_split
 from curation.store.store import Store
 from schemas.core.errors import UserError
@@ -30,13 +30,13 @@ def test_ratings_show_neither_method_nor_model_nor_tag(store: Store) -> None:
 
 
 @pytest.mark.parametrize("change", [{"refused": True}, {"text": " \n", "steps": ()}])
-@pytest.mark.parametrize("blind", [True, False])
-def test_refusals_and_empty_scripts_are_not_rated(store: Store, change: dict[str, Any], blind: bool) -> None:
+@pytest.mark.parametrize("task", [RateExecutability, RateScript])
+def test_refusals_and_empty_scripts_are_not_rated(store: Store, change: dict[str, Any], task: type[RatingTask]) -> None:
     script = next(iter(store.all(GeneratedScript)))
-    before = [i.id for i in generated_items(store, blind_to_fact=blind)]
+    before = [i.id for i in task().items(store)]
     odd = script.model_copy(update={"key": "generated/odd", **change})
     store.put([odd])
-    assert [i.id for i in generated_items(store, blind_to_fact=blind)] == before
+    assert [i.id for i in task().items(store)] == before
     assert odd.id not in before
 
 
@@ -52,7 +52,7 @@ def test_raters_see_what_the_model_wrote_and_earlier_forms_its_parsed_steps(stor
 
 
 def test_strata_are_models_and_editors(store: Store) -> None:
-    assert {i.stratum for i in generated_items(store, blind_to_fact=True)} == {"tiny none", "tiny rome"}
+    assert {i.stratum for i in RateExecutability().items(store)} == {"tiny none", "tiny rome"}
 
 
 def test_a_script_of_a_fact_that_is_not_edited_or_of_no_question_is_refused_by_name(store: Store) -> None:
@@ -60,13 +60,13 @@ def test_a_script_of_a_fact_that_is_not_edited_or_of_no_question_is_refused_by_n
     variant = script.model_copy(update={"key": "generated/crossed", "question": script.fact})
     store.put([variant])
     with pytest.raises(UserError, match="generated/crossed' belongs to no question"):
-        list(generated_items(store, blind_to_fact=False))
-    assert variant.id in {i.id for i in generated_items(store, blind_to_fact=True)}, "Executability needs neither"
+        list(RateScript().items(store))
+    assert variant.id in {i.id for i in RateExecutability().items(store)}, "Executability needs neither"
     store.put([variant.model_copy(update={"question": script.question})])
     fact = next(c.fact for c in mini_split().cases if c.fact.key == script.fact)
     store.put([fact.model_copy(update={"new": None, "change": "none"})])
     with pytest.raises(UserError, match="is of a fact that is not edited") as error:
-        list(generated_items(store, blind_to_fact=False))
+        list(RateScript().items(store))
     assert error.value.where == script.fact
 
 
