@@ -1,8 +1,7 @@
 """What is known about the open split: the figures of ``results/open-split.md``.
 
-``python -m benchmarks.open_split FOLDER --page results/open-split.md`` puts the split into ``FOLDER/open.duckdb``, lets
-the checks judge what has no verdict yet (it resumes), and writes the tables between the page's
-markers. ``--as-it-stands`` runs no check: the tables then say how many items were judged. ``--larger`` also asks the
+``python -m benchmarks.open_split FOLDER --page results/open-split.md`` puts the split into a store of its version in
+FOLDER, lets the checks judge what has no verdict yet (it resumes), and writes the tables between the page's markers. ``--as-it-stands`` runs no check: the tables then say how many items were judged. ``--larger`` also asks the
 larger model of ``scedit model fetch`` what it knows, in bfloat16. ``--unedited RUN`` is the run of ``none`` on the
 split that log-odds by relation are read from.
 """
@@ -309,7 +308,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument("--larger", action="store_true", help="also ask the larger model what it knows")
     parser.add_argument("--unedited", type=Path, metavar="RUN", help="the run of 'none' on the whole split")
     options = parser.parse_args(arguments)
-    split, path = shipped_split("open"), options.folder / "open.duckdb"
+    split = shipped_split("open")
+    path = options.folder / f"open-{split.version}.duckdb"
     fill_store(path, split)
     if not options.as_it_stands:
         with Store.open(path, write=True) as store:
