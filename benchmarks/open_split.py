@@ -1,9 +1,10 @@
 """What is known about the open split: the figures of ``results/open-split.md``.
 
 ``python -m benchmarks.open_split FOLDER --page results/open-split.md`` puts the split into a store of its version in
-FOLDER, lets the checks judge what has no verdict yet (it resumes), and writes the tables between the page's markers. ``--as-it-stands`` runs no check: the tables then say how many items were judged. ``--larger`` also asks the
-larger model of ``scedit model fetch`` what it knows, in bfloat16. ``--unedited RUN`` is the run of ``none`` on the
-split that log-odds by relation are read from.
+FOLDER, lets the checks judge what has no verdict yet (it resumes), and writes the tables between the page's markers.
+``--as-it-stands`` runs no check: the tables then say how many items were judged. ``--larger`` also asks the larger
+model of ``scedit model fetch`` what it knows, in bfloat16. ``--unedited RUN`` is the run of ``none`` on the split that
+log-odds by relation are read from.
 """
 
 from __future__ import annotations
