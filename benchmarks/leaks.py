@@ -11,10 +11,13 @@ from __future__ import annotations
 
 import argparse
 import json
+import tempfile
+from pathlib import Path
 from typing import Any
 
 from benchmarks.checks.leak_benchmark import HalfScore, scores_of_check, study
-from benchmarks.support.check_options import add_check_options, chosen_check
+from curation.checks.store_checks import make_checks
+from schemas.core.config import override
 
 
 def shown(half: HalfScore) -> dict[str, Any]:
@@ -36,11 +39,14 @@ def main() -> None:
     """Print the scores as JSON."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("check", help="A check on prompts, see: scedit store check --list")
-    add_check_options(parser)
+    parser.add_argument("--model", action="append", default=[])
+    parser.add_argument("--set", action="append", default=[], metavar="CHECK.NAME=VALUE")
+    parser.add_argument("--folder", type=Path, help="Keep store and journal here, to go on or to look at.")
     parser.add_argument("--threshold", type=float, help="Set it by hand instead of on the dev half.")
     options = parser.parse_args()
-    with chosen_check(options) as (check, folder):
-        values = scores_of_check(check, folder)
+    (check,) = make_checks([options.check], models=options.model, options=override({}, options.set))
+    with tempfile.TemporaryDirectory() as temporary:
+        values = scores_of_check(check, options.folder or Path(temporary))
     score = study(check.by, values, threshold=options.threshold)
     row = {"check": check.by, "model": check.model, "threshold": score.threshold}
     print(json.dumps({**row, "dev": shown(score.dev), "test": shown(score.test)}, indent=2, ensure_ascii=False))

@@ -3,6 +3,7 @@
     python -m benchmarks.size                     every package, tests and benchmarks, against the targets
     python -m benchmarks.size --depth 2           folders inside the packages too
     python -m benchmarks.size --since main~20     what an earlier commit held, beside what the files hold now
+    python -m benchmarks.size --kinds             how many statements import, describe, define or declare, and the rest
 
 Statements are counted, not lines: putting more on one line changes nothing.
 """
@@ -14,7 +15,7 @@ import ast
 import io
 import subprocess
 import tarfile
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Iterator
 from pathlib import Path, PurePosixPath
 
@@ -40,6 +41,31 @@ def count_statements(source: str) -> int:
         2
     """
     return sum(isinstance(node, ast.stmt) for node in ast.walk(ast.parse(source)))
+
+
+def kind_of(node: ast.stmt) -> str:
+    """What a statement does: ``import``, ``docstring``, ``definition``, ``field`` (a declared name), or ``other``."""
+    if isinstance(node, ast.Import | ast.ImportFrom):
+        return "import"
+    if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef):
+        return "definition"
+    if isinstance(node, ast.AnnAssign):
+        return "field"
+    text = isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant) and isinstance(node.value.value, str)
+    return "docstring" if text else "other"
+
+
+def print_kinds() -> None:
+    """The statements of every folder by what they do."""
+    counts: dict[str, Counter[str]] = defaultdict(Counter)
+    for path, text in current_files():
+        if path.suffix == ".py" and path.parts[0] in TARGETS and path.parts[0] != "docs":
+            nodes = (node for node in ast.walk(ast.parse(text)) if isinstance(node, ast.stmt))
+            counts[path.parts[0]].update(map(kind_of, nodes))
+    kinds = ("import", "docstring", "definition", "field", "other")
+    print(f"{'folder':20}" + "".join(f"{kind:>12}" for kind in kinds))
+    for folder, found in sorted(counts.items()):
+        print(f"{folder:20}" + "".join(f"{found[kind]:>12,}" for kind in kinds))
 
 
 def current_files() -> Iterator[tuple[PurePosixPath, str]]:
@@ -79,7 +105,11 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
     parser.add_argument("--depth", type=int, default=1, help="levels of folders to list")
     parser.add_argument("--since", metavar="COMMIT", help="compare with this commit")
+    parser.add_argument("--kinds", action="store_true", help="count statements by what they do")
     options = parser.parse_args()
+    if options.kinds:
+        print_kinds()
+        return
     now = measure(current_files(), depth=options.depth)
     then = measure(files_of_commit(options.since), depth=options.depth) if options.since else Counter[str]()
     print(f"{'folder':40}{'before' if options.since else '':>9}{'now':>9}{'target':>9}")

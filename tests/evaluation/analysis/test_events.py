@@ -6,7 +6,6 @@ from typing import Any
 
 import pytest
 
-from benchmarks.support.routing_counts import routings_by
 from evaluation.analysis.events import (
     ROUTING,
     UNKNOWN,
@@ -29,6 +28,7 @@ from schemas.ratings import Rating
 from tests.support.evaluation.event_answers import prefers, said, wrote
 from tests.support.evaluation.event_runs import event_run
 from tests.support.evaluation.open_answers import RIGHT, SAME, WRONG, open_run, rated, tendency_case
+from tests.support.evaluation.routing_counts import routings_by
 from tests.support.events import MOVE, event_case, make_event, make_fact_question, make_tendency
 
 MERGER = event_case()

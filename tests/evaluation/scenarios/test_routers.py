@@ -8,7 +8,6 @@ from typing import Any
 
 import pytest
 
-from benchmarks.support.routing_counts import routings_by
 from curation.case_sources.support import Support
 from curation.files.artifact_cache import Cache
 from curation.loaders import load
@@ -24,6 +23,7 @@ from schemas.cases import EventCase
 from schemas.core.errors import ModelError
 from tests.support.arithmetic import make_config
 from tests.support.evaluation.routed_events import TOWNS, HashedVectors, town_cases
+from tests.support.evaluation.routing_counts import routings_by
 from tests.support.evaluation.runner_of import runner_of
 from tests.support.tiny import make
 
