@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from statistics import median
 from typing import TYPE_CHECKING, NamedTuple
 
+from curation.files.local_models import LOCAL, LOCAL_LABEL
 from curation.files.model_packages import EMBEDDED, EMBEDDED_LABEL
 from evaluation.analysis.breakdown import asks_what_follows
 from evaluation.analysis.comparison import Comparison
@@ -65,8 +66,13 @@ class Opening(NamedTuple):
 
 
 def model_name(name: str) -> str:
-    """A model as it is shown: ``embedded`` by what it is."""
-    return EMBEDDED_LABEL if name == EMBEDDED else name
+    """A model as it is shown: those of this program by what they are.
+
+    Example:
+        >>> model_name("local"), model_name("openai-community/gpt2-xl")
+        ('Qwen2.5-Coder-1.5B-Instruct (local, Q4_K_M)', 'openai-community/gpt2-xl')
+    """
+    return {EMBEDDED: EMBEDDED_LABEL, LOCAL: LOCAL_LABEL}.get(name, name)
 
 
 def opening(part: ReportSection, answers: Sequence[AnsweredQuestion]) -> Opening:
