@@ -14,7 +14,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from typing import Literal, NamedTuple
 
-from construction.authoring.standing import overall_label
+from construction.authoring.outcome import overall_label
 from construction.checks import CheckInputs, judge
 from construction.checks.prompts import complaint
 from construction.scripts.script_step import Draft, script_of

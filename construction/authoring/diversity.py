@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from construction.authoring.outcome import QuestionOutcome
-from construction.authoring.standing import overall_label
+from construction.authoring.outcome import QuestionOutcome, overall_label
 from curation.similarity.texts import rouge1_f
 from schemas.scripts import ScriptQuestion
 from schemas.verdicts import Verdict, verdict_key

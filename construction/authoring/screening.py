@@ -6,8 +6,8 @@ from collections import defaultdict
 from collections.abc import Iterable, Sequence
 
 from construction.authoring.diversity import CHECK as CHOSEN
+from construction.authoring.outcome import MARK
 from construction.authoring.replacement import CHECK as REPLACED
-from construction.authoring.standing import MARK
 from construction.checks import CHECKS
 from construction.verifier.prompt_verifier import READ
 from construction.verifier.steps import STEPS

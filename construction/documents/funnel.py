@@ -7,7 +7,7 @@ from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import ClassVar
 
-from construction.authoring.standing import overall_label
+from construction.authoring.outcome import overall_label
 from construction.documents.people import PAPER_DROPPED, ProbeCuration, first_version, probe_curation
 from construction.report.store_funnel import JudgedItems, MadeItems
 from construction.tally import CountedLoss, Tally, closing_lines, percent_of

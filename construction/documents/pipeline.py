@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from functools import partial
 from typing import NamedTuple
 
-from construction.authoring.standing import overall_label
+from construction.authoring.outcome import overall_label
 from construction.documents.checks import ProbeInputs, judge_probe
 from construction.documents.defaults import FEWEST, MOST
 from construction.documents.funnel import ProbeCounts, ProbeTally, count_document

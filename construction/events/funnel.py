@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import ClassVar
 
-from construction.authoring.standing import overall_label
+from construction.authoring.outcome import overall_label
 from construction.report.store_funnel import JudgedItems, MadeItems
 from construction.tally import CountedLoss, Tally, closing_lines, percent_of
 from curation.store.store import Store

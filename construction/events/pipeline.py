@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from functools import partial
 from typing import NamedTuple
 
-from construction.authoring.standing import overall_label
+from construction.authoring.outcome import overall_label
 from construction.events.checks import EventInputs, judge_event
 from construction.events.defaults import EVENTS_PER_TOPIC, INSIDE, OUTSIDE, THRESHOLD
 from construction.events.draw import FilledTemplate
-from construction.events.duplicates import duplicate_verdicts
 from construction.events.funnel import EventCounts, EventTally
 from construction.events.questions import AskedFacts
 from construction.events.steps import EventPrompt, ParaphraseStep, TendencyAsk, TendencyStep, TopicAsk, TopicStep
@@ -18,6 +18,7 @@ from construction.llm.call_lineage import lineage_of_call
 from construction.llm.client import Client, gather_all
 from construction.pipeline.rehearsal import NoStore
 from construction.pipeline.runner import Outcome, run_in_batches, store_outcomes
+from curation.similarity.pairs import EPSILON, encode, similar_pairs
 from curation.store.store import Store
 from schemas.core.clock import now
 from schemas.core.config import Options
@@ -25,7 +26,7 @@ from schemas.events.event import TEMPLATE_TEXT, Event
 from schemas.events.questions import TendencyQuestion
 from schemas.facts import Source
 from schemas.lineage import Lineage
-from schemas.verdicts import Verdict
+from schemas.verdicts import Verdict, verdict_key
 
 EVENTS_A_CALL = 10
 """Events of a topic asked for in one call (ELKEN Table 9)."""
@@ -212,3 +213,47 @@ class EventConstruction:
             )
         losses = (*outcome.losses, *(("tendencies", reason) for reason in tendencies.refused))
         return outcome._replace(written=tuple(written), lineage=tuple(lineage), losses=losses)
+
+
+BY = "event_duplicate@1"
+
+
+def duplicate_verdicts(events: Sequence[Event], *, threshold: float = THRESHOLD) -> list[Verdict]:
+    """One verdict an event: ``drop`` where an earlier event that stays is more alike than the threshold.
+
+    An event is compared with those that stay, in the given order; one that goes makes no other go.
+
+    Args:
+        events: In the order in which they were written.
+        threshold: Two events whose ROUGE-1 F is above it are one.
+
+    Raises:
+        UserError: no threshold.
+    """
+    alike: dict[int, list[tuple[float, int]]] = defaultdict(list)
+    for pairs in similar_pairs(encode(event.text for event in events), threshold=threshold) if events else ():
+        for first, second, value in zip(pairs.first, pairs.second, pairs.value, strict=True):
+            if value > threshold + EPSILON:
+                alike[int(second)].append((float(value), int(first)))
+    stays: set[int] = set()
+    verdicts = []
+    for place, event in enumerate(events):
+        before = [(value, other) for value, other in alike[place] if other in stays]
+        value, nearest = max(before, default=(0.0, -1))
+        if not before:
+            stays.add(place)
+        verdicts.append(_verdict(event, value, events[nearest] if before else None))
+    return verdicts
+
+
+def _verdict(event: Event, value: float, nearest: Event | None) -> Verdict:
+    return Verdict(
+        key=verdict_key(item_id=event.id, by=BY),
+        item_id=event.id,
+        by=BY,
+        label="drop" if nearest else "keep",
+        reason=f"too much like '{nearest.key}'" if nearest else "",
+        value=round(value, 6) if nearest else None,
+        unit="rouge1_f" if nearest else None,
+        related=(nearest.id,) if nearest else (),
+    )

@@ -11,7 +11,7 @@ from pydantic import BeforeValidator, Field
 from construction.checks import CheckInputs, judge
 from construction.llm.prompt_text import tidy
 from construction.neighbours.same_object import norm
-from construction.scripts.cleaning import clean_steps
+from construction.scripts.script_step import clean_steps
 from construction.scripts.truncation import cut_script
 from curation.loaders.base import InvalidRecord, check_record, without_invisible_ends
 from curation.loaders.importer import UNNAMED, Identity, check_prefix

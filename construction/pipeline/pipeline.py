@@ -12,9 +12,8 @@ from typing import NamedTuple
 from construction.authoring.author import Author, QuestionQuota, ScriptWriter
 from construction.authoring.diversity import BY as CHOSEN
 from construction.authoring.diversity import chosen_verdict
-from construction.authoring.outcome import FactOutcome
+from construction.authoring.outcome import MARK, FactOutcome, asked_as_edit, overall_label
 from construction.authoring.replacement import Choice, generation_verdicts
-from construction.authoring.standing import MARK, asked_as_edit, overall_label
 from construction.authoring.tally import ConstructionCounts, ConstructionTally
 from construction.checks import CheckInputs, judge
 from construction.llm.client import Client

@@ -17,8 +17,7 @@ from statistics import mean
 from typing import NamedTuple
 
 from construction.authoring.diversity import CHECK as SURPLUS
-from construction.authoring.outcome import better, worse
-from construction.authoring.standing import MARK, Standing
+from construction.authoring.outcome import MARK, Standing, better, worse
 from construction.report.cost import sum_spending
 from construction.report.records import PAPER_TABLE, AuthorLine, CheckFindings, Length, Stage, StoreYield, Table1
 from curation.checks.store_checks import STORE_CHECKS

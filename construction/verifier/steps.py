@@ -20,10 +20,9 @@ from pydantic import BaseModel, ConfigDict, Field
 
 from construction.checks.prompts import blank_step_labels
 from construction.llm.call_lineage import lineage_of_call
-from construction.llm.prompt_file import PromptFile, read_prompt
+from construction.llm.prompt_file import PromptFile, read_prompt, text_quality
 from construction.llm.prompt_text import LONGEST, fence_text, find_quote, tidy
 from construction.llm.step import Message, PromptStep, Request
-from construction.llm.text_quality import text_quality
 from schemas.facts import Entity, Fact
 from schemas.lineage import Lineage
 from schemas.scripts import ScriptPrompt, ScriptQuestion

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from construction.authoring.rejection import reason_for_author
+from construction.authoring.author import reason_for_author
 from construction.checks import CheckInputs, judge
 from construction.scripts.script_step import Draft, script_of
 from construction.scripts.truncation import cut_script

@@ -6,7 +6,7 @@ import itertools
 
 import pytest
 
-from construction.authoring.standing import asked_as_edit, overall_label
+from construction.authoring.outcome import asked_as_edit, overall_label
 from schemas.verdicts import Verdict, verdict_key
 from tests.support.facts import make_fact
 

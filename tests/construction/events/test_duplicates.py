@@ -1,6 +1,6 @@
 from __future__ import annotations
 
-from construction.events.duplicates import duplicate_verdicts
+from construction.events.pipeline import duplicate_verdicts
 from curation.similarity.texts import rouge1_f
 from tests.support.events import make_event
 

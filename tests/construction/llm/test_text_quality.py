@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import pytest
 
-from construction.llm.text_quality import SMALL_PROFILES, text_quality
+from construction.llm.prompt_file import SMALL_PROFILES, text_quality
 from construction.prompts.prompt_file import FILES
 from curation.files.local_models import LOCAL_LABEL
 from curation.files.model_packages import EMBEDDED_LABEL

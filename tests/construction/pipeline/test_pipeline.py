@@ -7,7 +7,7 @@ import json
 
 import pytest
 
-from construction.authoring.standing import MARK
+from construction.authoring.outcome import MARK
 from construction.pipeline.pipeline import AuthorClient, Construction, ConstructionPlan, plan_work
 from curation.store.store import Store
 from schemas.facts import Fact, Neighbour

@@ -10,7 +10,7 @@ import json
 
 import pytest
 
-from construction.authoring.standing import overall_label
+from construction.authoring.outcome import overall_label
 from construction.checks import CheckInputs, judge
 from construction.prompts.prompt_file import FILES
 from construction.scripts.object_last import ObjectLast

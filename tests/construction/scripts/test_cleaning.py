@@ -6,8 +6,7 @@ from hypothesis import strategies as st
 
 from construction.llm.prompt_text import tidy
 from construction.prompts.prompt_file import FILES
-from construction.scripts.cleaning import clean_steps
-from construction.scripts.script_step import ScriptAsk, ScriptList, ScriptStep
+from construction.scripts.script_step import ScriptAsk, ScriptList, ScriptStep, clean_steps
 from schemas.facts import Object
 from schemas.scripts import ScriptQuestion, words
 

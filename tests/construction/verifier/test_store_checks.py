@@ -9,7 +9,7 @@ import pytest
 from click.testing import CliRunner
 
 from benchmarks.checks.leak_benchmark import leak_prompts
-from construction.authoring.standing import asked_as_edit
+from construction.authoring.outcome import asked_as_edit
 from construction.verifier.prompt_verifier import read_verdict
 from curation.checks.store_checks import STORE_CHECKS, CheckContext, run_check
 from curation.cli.check import check as check_command

@@ -7,7 +7,7 @@ import json
 import pytest
 from click.testing import CliRunner
 
-from construction.authoring.standing import asked_as_edit
+from construction.authoring.outcome import asked_as_edit
 from construction.cli.construct import construct
 from curation.store.store import Store
 from schemas.facts import Neighbour
