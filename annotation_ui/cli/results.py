@@ -226,7 +226,7 @@ def strengths(name: str, db_path: Path, store_path: Path, raters: tuple[str, ...
     with RatingsDB(db_path) as db, Store.open(store_path) as store:
         by_aspect = method_strengths(db, store, name, raters=raters)
     if as_json:
-        rows = {k: one if isinstance(one, str) else plain(one) for k, one in by_aspect.items()}
+        rows = {k: one if isinstance(one, str) else strengths_as_json(one) for k, one in by_aspect.items()}
         click.echo(json.dumps(rows))
         return
     for aspect, one in by_aspect.items():
@@ -239,7 +239,18 @@ def strengths(name: str, db_path: Path, store_path: Path, raters: tuple[str, ...
             click.echo(f"  {method:32} {e.text()}   ({counted(e.n, 'comparison')})")
 
 
-def plain(report: TaskReport | MethodMeans | Strengths) -> dict[str, Any]:
+def strengths_as_json(model: Strengths) -> dict[str, Any]:
+    """Strengths as JSON values."""
+    return {
+        "methods": {m: e._asdict() for m, e in model.methods.items()},
+        "tie": model.tie._asdict(),
+        "comparisons": model.comparisons,
+        "ties": model.ties,
+        "cases": model.cases,
+    }
+
+
+def plain(report: TaskReport | MethodMeans) -> dict[str, Any]:
     """A report as JSON values."""
 
     def value(x: Any) -> Any:

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from annotation_ui.agreement.judgements import Judgement, judgement_table
-from annotation_ui.agreement.report import agreement_report, disagreements, projected_widths
+from annotation_ui.agreement.report import agreement_report, disagreements, jaccard, projected_widths, set_of
 from annotation_ui.tasks.generated_scripts import RateScript
 from annotation_ui.tasks.script_questions import FilterQuestion
 from curation.stats.agreement import alpha
@@ -144,3 +144,36 @@ def test_equal_answers_are_said_of_the_items_that_they_are_of() -> None:
     (aspect,) = agreement_report(judgements, FilterQuestion(), resampling=FEW).aspects
     assert "items with two raters" in aspect.agreement.alpha.text()
     assert "all answers of ann to the 7 items in common are equal" in aspect.pairs[0].spearman.text()
+
+
+def tagged(item: str, person: str, tags: str, case: str = "") -> Judgement:
+    return Judgement(item, case or item, Rater.person(person), "tags", tags)
+
+
+def test_the_mean_over_cases_of_the_mean_over_items_and_pairs() -> None:
+    judgements = [
+        tagged("a", "ann", "time, place"),
+        tagged("a", "bo", "time"),
+        tagged("a", "cem", ""),
+        tagged("b", "ann", "cause", case="a"),
+        tagged("b", "bo", "cause", case="a"),
+        tagged("c", "ann", "cause"),
+        tagged("c", "bo", "place"),
+    ]
+    estimate = jaccard(judgements)
+    assert estimate.value == pytest.approx((((0.5 + 0 + 0) / 3 + 1) / 2 + 0) / 2)
+    assert (estimate.n, estimate.cases) == (3, 2)
+
+
+def test_items_where_nobody_chose_anything_say_nothing() -> None:
+    empty = [tagged("a", "ann", ""), tagged("a", "bo", "")]
+    assert jaccard(empty).value is None and jaccard([]).value is None
+    assert jaccard([tagged("a", "ann", "time")]).value is None, "one person agrees with nobody"
+    assert jaccard([*empty, tagged("b", "ann", "time"), tagged("b", "bo", "place")]).value == 0.0
+
+
+def test_one_document_has_no_interval() -> None:
+    same = [tagged(item, who, "time", case="d") for item in "ab" for who in ("ann", "bo")]
+    estimate = jaccard(same)
+    assert (estimate.value, estimate.low, estimate.cases) == (1.0, None, 1)
+    assert set_of("time, place") == {"time", "place"}

@@ -2,13 +2,21 @@
 
 from __future__ import annotations
 
+import sys
+from pathlib import Path
 from typing import Any
 
 import pytest
 
+from annotation_ui.app.item import EditedObjects, edited_objects, item_html, marked_html
+from annotation_ui.app.page_context import PageContext
 from annotation_ui.campaigns.campaign import make_task
+from annotation_ui.ratings import raters as people
+from annotation_ui.ratings.database import RatingsDB
 from annotation_ui.tasks import TASKS
 from annotation_ui.tasks.forms import Field, FieldOption
+from curation.store.store import Store
+from tests.annotation_ui.app.conftest import Open, button, pilot, texts
 
 widgets: Any = pytest.importorskip("annotation_ui.app.widgets", reason="streamlit is not installed")
 AppTest: Any = pytest.importorskip("streamlit.testing.v1").AppTest
@@ -141,3 +149,171 @@ def test_answers_are_shown_in_the_words_that_raters_saw() -> None:
         "Why not? The same as another question + Broken, unclear or ungrammatical text"
     )
     assert widgets.answers_in_words(form, {}) == ""
+
+
+@pytest.mark.parametrize(
+    ("body", "old", "new", "marks"),
+    [
+        ("York, not New York", "York", "New York", ["York", "New York"]),  # one name within the other
+        ("Limassol and LIMA's sea", "Lima", "Oslo", ["LIMA"]),
+        ("<b>Lima</b> & Oslo", "Lima", "Oslo", ["Lima", "Oslo"]),
+        ("Oslo Oslo", "", "Oslo", ["Oslo", "Oslo"]),
+        ("nothing", "", "", []),
+        ("", "Lima", "Oslo", []),
+    ],
+)
+def test_mentions_are_marked_and_the_rest_is_escaped(body: str, old: str, new: str, marks: list[str]) -> None:
+    import html
+    import re
+
+    text = marked_html(body, EditedObjects(old, new))
+    assert re.findall(r"<mark class=\"se-\w+\">(.*?)</mark>", text) == marks
+    assert html.unescape(re.sub(r"</?mark[^>]*>", "", text)) == body
+    assert "<b>" not in text
+
+
+@pytest.mark.parametrize(
+    ("text", "objects"),
+    [
+        ({"edit": "The motto: of X is: a → b → c"}, ("a → b", "c")),
+        ({"edit": "no arrow"}, ("", "")),
+        ({"old": "Lima", "new": "", "edit": "x: y → z"}, ("Lima", "")),
+        ({}, ("", "")),
+    ],
+)
+def test_the_objects_of_an_item(text: dict[str, str], objects: tuple[str, str]) -> None:
+    assert edited_objects(text) == objects
+
+
+def test_highlighting_can_be_switched_off_and_texts_that_are_absent_leave_no_row() -> None:
+    form = make_task("rate_script").form
+    texts = {"fact": "The capital is Oslo", "new": "Oslo", "old": "Lima", "script": "Go to Lima"}
+    assert item_html(form, texts, highlight=True).count("<mark") == 4
+    plain = item_html(form, texts, highlight=False)
+    assert "<mark" not in plain and plain.count("se-title") == 4
+    assert plain.index("The capital") < plain.index("Go to Lima")
+
+
+def headings(page: object) -> list[str]:
+    return [s.value for s in page.subheader]  # type: ignore[attr-defined]
+
+
+def test_people_read_their_own_tasks_and_the_lead_reads_all(db: RatingsDB, store: Store, open_page: Open) -> None:
+    pilot(db, store, "ann", task="rate_script")
+    people.invite(db, "bob")
+    for name in ("questions", "questions-2"):
+        pilot(db, store, "ann", "bob", task="filter_question", name=name)
+    people.invite(db, "cho")
+    one, two = (f"{make_task(t).form.title} ({make_task(t).form.label})" for t in ("rate_script", "filter_question"))
+    assert headings(open_page("guidelines.show", "ann")) == [one, two], "two campaigns of a task have one guideline"
+    assert headings(open_page("guidelines.show", "bob")) == [two]
+    assert headings(open_page("guidelines.show", "lea")) == [one, two]
+    nobody = open_page("guidelines.show", "cho")
+    assert headings(nobody) == [] and "Nothing is assigned" in texts(nobody)
+
+
+def test_every_question_hint_anchor_and_reason_is_there(db: RatingsDB, store: Store, open_page: Open) -> None:
+    for n, task in enumerate(("rate_script", "filter_question", "quality")):
+        pilot(db, store, "ann", task=task, name=f"c{n}")
+    text = texts(open_page("guidelines.show", "ann"))
+    for task in ("rate_script", "filter_question", "quality"):
+        form = make_task(task).form
+        for f in form.fields:
+            if f.kind == "text":
+                continue
+            assert f.asks in text
+            assert f.hint in text
+            assert all(c.text in text for c in f.choices)
+            if f.kind == "scale":
+                assert f"{f.low} = {f.low_text}" in text and f"{f.high} = {f.high_text}" in text
+
+
+def _main() -> None:
+    from annotation_ui.app.main import main
+
+    main()
+
+
+@pytest.fixture
+def contexts(monkeypatch: pytest.MonkeyPatch) -> list[PageContext]:
+    """The contexts that the first pages of raters and leads were shown with."""
+    results: list[PageContext] = []
+    for page in ("rate", "lead.progress"):
+        pytest.importorskip("streamlit", reason="streamlit is not installed")
+        monkeypatch.setattr(f"annotation_ui.app.{page}.show", results.append)
+    return results
+
+
+def app(monkeypatch: pytest.MonkeyPatch, db: RatingsDB, token: str | None, *words: str) -> Any:
+    from streamlit.testing.v1 import AppTest
+
+    monkeypatch.setattr(sys, "argv", ["main.py", "--ratings", str(db.path), *words])
+    page = AppTest.from_function(_main, default_timeout=60)
+    if token is not None:
+        page.session_state["token"] = token
+    return page.run()
+
+
+def test_a_session_gives_its_own_person_the_file_and_the_snapshot(
+    db: RatingsDB, contexts: list[PageContext], monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    token = people.log_in(db, people.invite(db, "ann")) or ""
+    lead = people.log_in(db, people.invite(db, "lea", role="lead")) or ""
+    app(monkeypatch, db, token)
+    app(monkeypatch, db, lead, "--store", str(tmp_path / "snapshot.duckdb"))
+    ann, lea = contexts
+    assert (ann.person, ann.token, ann.store) == (people.get_rater(db, "ann"), token, None)
+    assert (lea.person, lea.token, lea.store) == (people.get_rater(db, "lea"), lead, tmp_path / "snapshot.duckdb")
+    assert ann.db.path == db.path
+
+
+@pytest.mark.parametrize("token", [None, "", "guess"])
+def test_without_a_session_no_page_is_given_anything(
+    db: RatingsDB, contexts: list[PageContext], monkeypatch: pytest.MonkeyPatch, token: str | None
+) -> None:
+    people.invite(db, "ann")
+    page = app(monkeypatch, db, token)
+    assert contexts == [] and [t.label for t in page.text_input] == ["Secret"]
+
+
+def test_a_session_that_ends_meanwhile_ends_the_page(
+    db: RatingsDB, contexts: list[PageContext], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    token = people.log_in(db, people.invite(db, "ann"))
+    page = app(monkeypatch, db, token)
+    people.invite(db, "ann")  # a new secret ends the old one's sessions
+    page.run()
+    assert len(contexts) == 1 and page.text_input[0].label == "Secret"
+
+
+def test_somebody_who_was_deleted_is_out_at_the_next_click(
+    db: RatingsDB, contexts: list[PageContext], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    token = people.log_in(db, people.invite(db, "ann"))
+    page = app(monkeypatch, db, token)
+    people.delete_rater(db, "ann")
+    page.run()
+    assert len(contexts) == 1 and page.text_input[0].label == "Secret"
+
+
+def test_logging_out_ends_the_session_on_the_server(
+    db: RatingsDB, store: Store, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    pytest.importorskip("streamlit", reason="streamlit is not installed")
+    pilot(db, store, "ann")
+    token = people.log_in(db, people.invite(db, "ann"))
+    page = app(monkeypatch, db, token)
+    assert "Logged in as ann" in "".join(c.value for c in page.sidebar.caption)
+    button(page, "Log out").click().run()
+    assert people.authenticate(db, token) is None
+    assert "token" not in page.session_state and page.text_input[0].label == "Secret"
+    assert "ann" not in texts(page)
+
+
+def test_a_ratings_file_that_is_gone_is_told_in_one_sentence(
+    db: RatingsDB, contexts: list[PageContext], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    db.close()
+    db.path.unlink()
+    page = app(monkeypatch, db, "x")
+    assert "no such ratings file" in page.error[0].value.replace("\\", "") and not page.exception and contexts == []

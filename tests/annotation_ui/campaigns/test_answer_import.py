@@ -2,23 +2,33 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Any
 
 import pytest
 
 from annotation_ui.agreement.judgements import live_judgements
-from annotation_ui.agreement.report import agreement_report
-from annotation_ui.campaigns.answer_import import RaterAnswer, import_answers, import_campaign
+from annotation_ui.agreement.report import agreement_report, disagreements
+from annotation_ui.campaigns.answer_import import (
+    RaterAnswer,
+    gold_items,
+    import_answers,
+    import_campaign,
+    write_gold_set,
+)
 from annotation_ui.campaigns.campaign import CampaignOptions, assign_items, create_campaign, make_task
+from annotation_ui.campaigns.control_items import read_control_items
 from annotation_ui.ratings import raters as people
 from annotation_ui.ratings.database import RatingsDB
+from annotation_ui.tasks.generated_scripts import import_scripts, read_scripts
 from curation.rules.explain import explain
 from curation.rules.rule import SplitRule
 from curation.store.store import Store
-from schemas.core.errors import UserError
+from schemas.core.errors import DataError, UserError
+from schemas.generated_scripts import GeneratedScript
 from schemas.ratings import Rating
 from schemas.verdicts import Verdict
-from tests.annotation_ui.conftest import TASK, answer, work
+from tests.annotation_ui.conftest import TASK, answer, fill, scripts, work
 
 YES = {"meaningful": "yes", "depends": "yes", "changes": "yes", "guides": "yes"}
 NO = {**YES, "guides": "no", "reasons": ["target_not_forced"]}
@@ -180,3 +190,132 @@ def test_a_decision_on_an_item_that_the_store_lost_is_left_out(db: RatingsDB, st
         assert (import_result.answers, import_result.new) == (0, 0)
         assert [r.why for r in import_result.rejected] == ["the store has no such item"] * 2
         assert list(empty.all(Rating)) == []
+
+
+RATE = {"coherence": 7, "consistency": 7, "completeness": 4}
+
+
+@pytest.mark.parametrize(
+    ("task", "same", "other"),
+    [
+        ("rate_script", RATE, {**RATE, "coherence": 2}),
+        ("filter_question", YES, {**YES, "guides": "no", "reasons": ["duplicate"]}),
+    ],
+)
+def test_decisions_stand_beside_what_people_said(
+    db: RatingsDB, store: Store, tmp_path: Path, task: str, same: dict[str, object], other: dict[str, object]
+) -> None:
+    for name in ("ann", "bob"):
+        people.invite(db, name)
+    people.invite(db, "lea", role="lead")
+    kind = make_task(task)
+    create_campaign(db, store, "c", kind, CampaignOptions(overlap=2))
+    assign_items(db, "c")
+    items = [a.item for a in db.assignments("c", "ann")][:3]
+    for n, item in enumerate(items):
+        db.save("c", "ann", item, same, form=kind.form.label)
+        db.save("c", "bob", item, other if n == 0 else same, form=kind.form.label)
+    disagreement_rows = disagreements(live_judgements(db, "c"), kind)
+    assert [d.item for d in disagreement_rows] == [items[0]]
+    db.adjudicate("c", items[0], "lea", other)
+    db.adjudicate("c", items[0], "lea", same)
+    assert db.adjudications("c")[items[0]].answers == same
+    import_campaign(db, store, "c")
+    record = {"Rating": lambda r: r.form, "Verdict": lambda v: v.by}
+    adjudications = [
+        r
+        for cls in (Rating, Verdict)
+        for r in store.all(cls)
+        if "adjudicated@" in record[cls.__name__](r) or "_adjudicated_" in record[cls.__name__](r)
+    ]
+    assert adjudications and all(r.item_id == items[0] for r in adjudications)
+    assert {g.item: g.settled for g in gold_items(db, "c")} == {
+        items[0]: "adjudicated", items[1]: "unanimous", items[2]: "unanimous",
+    }  # fmt: skip
+    assert write_gold_set(db, "c", tmp_path / "gold.jsonl") == 3
+    control_items = read_control_items(tmp_path / "gold.jsonl", kind)
+    assert {k.purpose for k in control_items} == {"training"}
+    assert len(control_items) == 3
+
+
+@pytest.fixture
+def bare(tmp_path: Path) -> Path:
+    """A store with facts and questions of six cases, and their twelve scripts."""
+    path = tmp_path / "bare.duckdb"
+    with Store.open(path, create=True) as store:
+        fill(store)
+    return path
+
+
+def written(path: Path, rows: list[GeneratedScript]) -> Path:
+    path.write_text("".join(r.model_dump_json() + "\n" for r in rows), encoding="utf-8")
+    return path
+
+
+def other(script: GeneratedScript, **change: object) -> GeneratedScript:
+    return script.model_copy(update={"key": f"{script.key}/other", "editor": "ft", **change})
+
+
+def count(path: Path) -> int:
+    with Store.open(path) as store:
+        return sum(1 for _ in store.all(GeneratedScript))
+
+
+def test_new_ones_are_kept_with_where_they_came_from(bare: Path, tmp_path: Path) -> None:
+    known_values = scripts(6)
+    script = other(known_values[0])
+    path = written(tmp_path / "made.jsonl", [known_values[0], script])
+    assert import_scripts(path, bare) == (2, 1)
+    assert import_scripts(path, bare) == (2, 0)
+    with Store.open(bare) as store:
+        assert store.get(script.key) == script
+        line = store.lineage(script.id)[0]
+        assert (line.stage, line.detail) == ("import", {"from": "made.jsonl"})
+
+
+def test_text_of_models_comes_through_as_it_is(bare: Path, tmp_path: Path) -> None:
+    odd = other(scripts(1)[0], text="\u2028 \x00 <b> \U0001f600", steps=())
+    import_scripts(written(tmp_path / "f", [odd]), bare)
+    with Store.open(bare) as store:
+        result = store.get(odd.key)
+        assert isinstance(result, GeneratedScript) and result.text == odd.text
+
+
+@pytest.mark.parametrize("change", [{"fact": "mini/none"}, {"question": "mini/cf-001/q99"}])
+def test_a_script_of_an_unknown_fact_or_question_keeps_all_out(
+    bare: Path, tmp_path: Path, change: dict[str, object]
+) -> None:
+    first = scripts(6)[0]
+    path = written(tmp_path / "f", [other(first), other(first, key="generated/odd", **change)])
+    with pytest.raises(UserError):
+        import_scripts(path, bare)
+    assert count(bare) == 12
+
+
+@pytest.mark.parametrize(("field", "key"), [("fact", "mini/cf-001/q1"), ("question", "mini/cf-001")])
+def test_a_key_of_something_else_is_refused_here_and_not_when_a_campaign_is_made(
+    bare: Path, tmp_path: Path, field: str, key: str
+) -> None:
+    odd = other(scripts(6)[0], **{field: key})
+    with pytest.raises(DataError, match=f"'{key}' is no {field}") as error:
+        import_scripts(written(tmp_path / "f", [odd]), bare)
+    assert odd.key in str(error.value)
+    assert count(bare) == 12
+
+
+def test_a_faulty_line_is_named_and_nothing_is_kept(bare: Path, tmp_path: Path) -> None:
+    path = written(tmp_path / "f", [other(scripts(6)[0])])
+    with path.open("a") as file:
+        file.write('{"key": "x"}\n')
+    with pytest.raises(DataError, match="line 2"):
+        import_scripts(path, bare)
+    assert count(bare) == 12
+
+
+def test_a_file_or_store_that_is_not_there_is_told(bare: Path, tmp_path: Path) -> None:
+    with pytest.raises(UserError, match="no such file"):
+        read_scripts(tmp_path / "none")
+    path = written(tmp_path / "f", scripts(1))
+    with pytest.raises(UserError):
+        import_scripts(path, tmp_path / "none.duckdb")
+    assert not (tmp_path / "none.duckdb").exists()

@@ -3,22 +3,40 @@
 from __future__ import annotations
 
 import json
+from collections import Counter
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 from annotation_ui.agreement.judgements import live_judgements
 from annotation_ui.campaigns.answer_import import import_campaign
-from annotation_ui.campaigns.campaign import CampaignOptions, assign_items, create_campaign, make_task, rater_progress
-from annotation_ui.campaigns.control_items import read_control_items, wrong_fields
+from annotation_ui.campaigns.campaign import (
+    CampaignOptions,
+    assign_items,
+    campaign_options,
+    campaign_task,
+    campaigns_of_group,
+    closed_items,
+    create_campaign,
+    draw_sample,
+    make_task,
+    rater_progress,
+    waiting_for,
+)
+from annotation_ui.campaigns.control_items import RaterControlItem, read_control_items, wrong_fields
 from annotation_ui.ratings import raters as people
 from annotation_ui.ratings.database import RatingsDB
-from annotation_ui.ratings.open_items import next_item
+from annotation_ui.ratings.open_items import next_item, skip_item
+from annotation_ui.tasks.base import TaskItem
 from curation.store.store import Store
 from schemas.core.errors import DataError, UserError
 from schemas.ratings import Rating
 from schemas.scripts import ScriptPrompt
+from tests.annotation_ui.cli.conftest import call
 from tests.annotation_ui.conftest import TASK, work
 
 
@@ -200,3 +218,190 @@ def test_answers_to_a_text_that_changed_are_told_and_do_not_count_for_the_new_on
     assert [v for v in store.verdicts([first.id]) if v.judged_by is not None], "the answer is kept for the old one"
     assert {r.why for r in got.rejected} == {"the texts shown with it have changed since: ask again"}
     assert others[0] in {r.item for r in got.rejected}
+
+
+def test_a_campaign_keeps_what_is_not_given_again(db: RatingsDB, store: Store) -> None:
+    task = make_task("filter_question")
+    first = {"overlap": 3, "batch": 7, "consent": "I agree", "number": 5, "percent": None, "spans": True, "group": ""}
+    create_campaign(db, store, "pilot", task, campaign_options(db, "pilot", first))
+    defaults = dict.fromkeys(first) | {"spans": False, "group": "", "percent": 50.0}
+    options = campaign_options(db, "pilot", defaults)
+    assert (options.overlap, options.batch, options.consent, options.spans) == (3, 7, "I agree", True)
+    assert (options.percent, options.number) == (50.0, None), "one size replaces the other"
+    with pytest.raises(UserError, match="neither grows nor shrinks"):
+        create_campaign(db, store, "pilot", task, options)
+    create_campaign(db, store, "pilot", task, options.model_copy(update={"percent": 100.0, "number": 5}))
+    assert [f.kind for f in campaign_task(db, "pilot").form.fields].count("spans") == 1
+    assert campaign_options(db, "other", {}) == CampaignOptions()
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        (" \n\t", "the consent text is empty"),
+        ("W\x00e\x00", "no plain text; save it as UTF-8"),
+        ("We keep \ufffd", "no plain text"),
+        ("\ud800", "no plain text"),
+        ("x" * 100_001, "has 100001 characters; allowed: at most 100000"),
+    ],
+)
+def test_a_consent_text_that_nobody_could_read_is_refused(db: RatingsDB, text: str, message: str) -> None:
+    with pytest.raises(UserError, match=message) as caught:
+        campaign_options(db, "pilot", {"consent": text})
+    assert len(str(caught.value)) < 300 and str(caught.value).encode()
+
+
+@pytest.mark.parametrize("content", [b"", b"\n", b"\xef\xbb\xbf", "Wir".encode("utf-16"), "Wir für".encode("latin-1"),
+                                     "We".encode("utf-16-le")])  # fmt: skip
+def test_a_file_without_a_consent_text_asks_nobody_for_nothing(
+    db: RatingsDB, store: Store, tmp_path: Path, content: bytes
+) -> None:
+    """An empty file was taken for no option: people rated without having been asked."""
+    path = tmp_path / "consent.txt"
+    path.write_bytes(content)
+    store.close()
+    with pytest.raises(UserError, match="consent text is"):
+        call("new", "pilot", "--task", "rate_script", "-s", store.path, "-r", db.path, "--consent", path)
+    assert db.campaigns() == []
+
+
+def test_marks_cannot_be_asked_for_later(db: RatingsDB, store: Store) -> None:
+    task = make_task("filter_question")
+    create_campaign(db, store, "pilot", task, CampaignOptions())
+    with pytest.raises(UserError, match="made without marked words"):
+        create_campaign(db, store, "pilot", task, CampaignOptions(spans=True))
+
+
+def units(*sizes: int, first: int = 0) -> list[TaskItem]:
+    """Items of strata of these sizes."""
+    return [
+        TaskItem(id=f"s{s}-{n:04}", case=f"c{n}", stratum=f"s{s}", shown={})
+        for s, size in enumerate(sizes)
+        for n in range(first, first + size)
+    ]
+
+
+def test_a_sample_is_stratified_seeded_and_knows_its_probabilities() -> None:
+    all_items = units(25, 25, 25, 25)
+    tenth = CampaignOptions(percent=10)
+    draw = draw_sample(all_items, tenth, name="x")
+    assert len(draw) == 10
+    assert {d.probability for d in draw} == {0.1}
+    assert draw == draw_sample(list(reversed(all_items)), tenth, name="x")
+    assert draw != draw_sample(all_items, tenth, name="y")
+    for percent in (0.0, -1.0):
+        with pytest.raises(UserError, match="more than 0, at most 100"):
+            draw_sample(all_items, CampaignOptions(percent=percent), name="x")
+
+
+@settings(max_examples=60, deadline=None)
+@given(st.lists(st.integers(1, 40), min_size=1, max_size=8), st.integers(0, 3), st.data())
+def test_a_number_is_that_number_and_probabilities_add_up_to_it(
+    sizes: list[int], least: int, data: st.DataObject
+) -> None:
+    lowest = max(1, sum(min(least, n) for n in sizes))
+    number = data.draw(st.integers(lowest, sum(sizes)))
+    draw = draw_sample(units(*sizes), CampaignOptions(number=number, least=least), name="x")
+    assert len(draw) == number
+    of_stratum = {d.item.stratum: d.probability for d in draw}
+    assert all(p is not None and 0 < p <= 1 for p in of_stratum.values())
+    counts = Counter(d.item.stratum for d in draw)
+    if least:  # every stratum is there, so that the probabilities of all items are known
+        expected = sum(n * (of_stratum[f"s{s}"] or 0) for s, n in enumerate(sizes))
+        assert expected == pytest.approx(number)
+    assert all(counts[f"s{s}"] >= min(least, n) for s, n in enumerate(sizes))
+
+
+def test_numbers_that_cannot_be_drawn_are_refused_with_what_can() -> None:
+    with pytest.raises(UserError, match="allowed: 3 to 30"):
+        draw_sample(units(10, 10, 10), CampaignOptions(number=2), name="x")
+    with pytest.raises(UserError, match="allowed: 1 to 30"):
+        draw_sample(units(10, 10, 10), CampaignOptions(number=31, least=0), name="x")
+
+
+Make = Callable[..., Any]
+FIRST, THEN = "rate_executability", "rate_script"
+
+
+@pytest.fixture
+def make(db: RatingsDB, store: Store) -> Make:
+    people.invite(db, "ann")
+
+    def made(name: str, task: str, **more: Any) -> dict[str, float | None]:
+        known_facts = more.pop("known", ())
+        options = CampaignOptions(**{"overlap": 1, "group": "paper", **more})
+        create_campaign(db, store, name, make_task(task), options, known=known_facts)
+        return {i: p.probability for i, p in db.items(name).items() if p.purpose == "real"}
+
+    return made
+
+
+def answer_all(db: RatingsDB, name: str) -> None:
+    for a in db.assignments(name, "ann"):
+        db.save(name, "ann", a.item, {"executability": 3}, form="rate_executability@3")
+
+
+def test_all_aspects_are_asked_of_the_same_scripts(make: Make) -> None:
+    first = make("exec", FIRST, number=5, least=0)
+    assert len(first) == 5 and make("rest", THEN) == first
+    with pytest.raises(UserError, match="leave out --percent and --number"):
+        make("more", THEN, number=6)
+
+
+def test_a_sample_neither_grows_nor_shrinks(make: Make) -> None:
+    before = make("exec", FIRST, number=5, least=0)
+    for size in ({"number": 8}, {"number": 3}, {"percent": 50.0}):
+        with pytest.raises(UserError, match="neither grows nor shrinks; draw a second one"):
+            make("exec", FIRST, least=0, **size)
+    assert make("exec", FIRST, number=5, least=0) == before
+
+
+def test_another_group_and_no_group_draw_on_their_own(db: RatingsDB, make: Make) -> None:
+    makes = [make("exec", FIRST, number=5, least=0), make("b", FIRST, number=5, least=0, group="second")]
+    makes.append(make("c", FIRST, number=5, least=0, group=""))
+    assert len({tuple(sorted(d)) for d in makes}) == 3
+    assert campaigns_of_group(db, "") == []
+
+
+def test_executability_comes_first_and_is_closed_afterwards(db: RatingsDB, make: Make) -> None:
+    make("exec", FIRST, number=5, least=0)
+    make("rest", THEN)
+    with pytest.raises(UserError, match="'exec' comes before 'rest' and is not assigned"):
+        assign_items(db, "rest")
+    assign_items(db, "exec")
+    assign_items(db, "rest")
+    assert waiting_for(db, db.campaign("rest"), "ann") == "exec"
+    assert waiting_for(db, db.campaign("exec"), "ann") is None
+    assert waiting_for(db, db.campaign("rest"), "bob") is None, "nothing of the first is bob's"
+    answer_all(db, "exec")
+    assert waiting_for(db, db.campaign("rest"), "ann") is None
+    order = [a.item for a in db.assignments("rest", "ann")]
+    assert closed_items(db, db.campaign("exec"), "ann") == {order[0]}, "it may be on the screen already"
+    work(db, "rest", "ann", 2)
+    skip_item(db, "rest", "ann", order[2], "language")
+    assert closed_items(db, db.campaign("exec"), "ann") == set(order[:4])
+    assert closed_items(db, db.campaign("rest"), "ann") == set()
+
+
+def test_executability_cannot_be_asked_afterwards(db: RatingsDB, make: Make) -> None:
+    make("rest", THEN)
+    assign_items(db, "rest")
+    work(db, "rest", "ann", 1)
+    with pytest.raises(UserError, match="'rate_executability' comes before 'rate_script'"):
+        make("exec", FIRST)
+
+
+def test_a_script_with_a_known_answer_is_not_rated(db: RatingsDB, make: Make) -> None:
+    value = dict(next(iter(make_items(db, make).values())))
+    items = [RaterControlItem(purpose="training", id="t", shown=value, expected={"executability": 7})]
+    draw = make("exec", FIRST, known=items, group="other")
+    assert len(draw) == 11
+    assert value not in [dict(p.item.shown) for p in db.items("exec").values() if p.purpose == "real"]
+    gold = RaterControlItem(purpose="training", id=f"gold-{next(iter(draw))}", shown={"script": "x"}, expected={})
+    with pytest.raises(UserError, match="is rated in this campaign"):
+        make("exec", FIRST, known=[gold], group="other")
+
+
+def make_items(db: RatingsDB, make: Make) -> dict[str, Any]:
+    make("look", FIRST, group="")
+    return {i: p.item.shown for i, p in db.items("look").items()}

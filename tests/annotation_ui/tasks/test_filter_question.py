@@ -2,11 +2,18 @@
 
 from __future__ import annotations
 
-from annotation_ui.tasks.script_questions import FilterQuestion
+from pathlib import Path
+
+from annotation_ui.campaigns.answer_import import import_campaign
+from annotation_ui.campaigns.campaign import CampaignOptions, assign_items, create_campaign, make_task
+from annotation_ui.ratings import raters as people
+from annotation_ui.ratings.database import RatingsDB
+from annotation_ui.tasks.script_questions import FilterQuestion, VerifyLeakFlag, edited_prompts, question_of
 from curation.shipped import mini_split
 from curation.store.store import Store
 from schemas.core.records import Record
-from schemas.verdicts import Label, Verdict
+from schemas.scripts import Script, ScriptQuestion
+from schemas.verdicts import Label, Span, Verdict, verdict_key
 
 TASK = FilterQuestion()
 
@@ -42,3 +49,126 @@ def test_a_fact_without_an_edit_has_nothing_to_filter(store: Store) -> None:
     plain: list[Record] = [case.fact.model_copy(update={"new": None, "change": "none"})]
     store.put(plain)
     assert len(list(TASK.items(store))) == before - len(case.prompts)
+
+
+TASK_VERIFY_LEAK = VerifyLeakFlag()
+
+
+def flag(item: str, words: str, *, by: str = "related_knowledge@1", label: Label = "unsure", why: str = "w") -> Verdict:
+    spans = (Span(start=0, end=len(words), text=words),) if words else ()
+    key = verdict_key(item_id=item, by=by)
+    return Verdict(key=key, item_id=item, by=by, label=label, reason=why, spans=spans)
+
+
+def prompt_ids(store: Store) -> list[str]:
+    return [i.id for i in make_task("filter_question").items(store)]
+
+
+def test_leak_flags_carry_the_quote(store: Store) -> None:
+    prompt = next(iter(make_task("filter_question").items(store)))
+    text = prompt.shown["cut"].split()[0]
+    by = "related_knowledge@1"
+    flag = Verdict(
+        key=verdict_key(item_id=prompt.id, by=by), item_id=prompt.id, by=by, label="unsure", reason="it says so",
+        spans=(Span(start=0, end=len(text), text=text),),
+    )  # fmt: skip
+    store.put([flag])
+    (item,) = make_task("verify_leak").items(store)
+    assert item.id == prompt.id
+    assert item.shown["flagged"] == text
+
+
+def test_words_and_reasons_of_several_checks_are_shown_once_each(store: Store) -> None:
+    item = prompt_ids(store)[0]
+    store.put(
+        [
+            flag(item, "Lima", by="leak_in_prompt@1", why="it is named"),
+            flag(item, "Peru", by="related_knowledge@1", why="it is near", label="drop"),
+            flag(item, "Lima", by="other_check@1", why="it is named"),
+        ]
+    )
+    (task,) = TASK_VERIFY_LEAK.items(store)
+    assert sorted(task.shown["flagged"].split(" … ")) == ["Lima", "Peru"]
+    assert sorted(task.shown["why"].split("; ")) == ["it is named", "it is near"]
+
+
+def test_a_flag_without_words_a_kept_item_and_a_person_s_verdict_are_no_work(store: Store) -> None:
+    first, second, third = prompt_ids(store)[:3]
+    person = "person:ann/filter_question@2"
+    store.put([flag(first, ""), flag(second, "x", label="keep"), flag(third, "x", by=person, label="drop")])
+    assert list(TASK_VERIFY_LEAK.items(store)) == []
+
+
+def test_other_words_need_naming(store: Store) -> None:
+    answers = {"leak": "leaks", "reasons": ["other_words"]}
+    assert TASK_VERIFY_LEAK.form.faults(answers) == ["the reason 'other_words' needs a comment"]
+    item = next(iter(make_task("filter_question").items(store)))
+    verdict = TASK_VERIFY_LEAK.records(item, {**answers, "comment": "'the Incas'"}, person="ann")[0]
+    assert isinstance(verdict, Verdict) and verdict.label == "drop"
+    assert "'the Incas'" in verdict.reason
+
+
+def test_every_prompt_comes_with_its_own_fact_though_keys_do_not_sort_by_fact(tmp_path: Path) -> None:
+    """Keys in which two facts take turns: each prompt still meets its own fact."""
+    cases = list(mini_split().cases)[:2]
+    records: list[Record] = []
+    for n, case in enumerate(cases):
+        records.append(case.fact)
+        records += [p.model_copy(update={"key": f"p/{k}/{n}"}) for k, p in enumerate(case.prompts)]
+    with Store.open(tmp_path / "s.duckdb", create=True) as store:
+        store.put(records)
+        pairs = [(fact.key, prompt.fact) for fact, prompt in edited_prompts(store)]
+    assert len(pairs) == sum(len(c.prompts) for c in cases)
+    assert all(row == pair for row, pair in pairs)
+    assert {row for row, _ in pairs} == {c.fact.key for c in cases}
+
+
+def test_prompts_of_facts_that_are_not_edited_are_left_out(tmp_path: Path) -> None:
+    first, second = list(mini_split().cases)[:2]
+    plain = first.fact.model_copy(update={"new": None, "change": "none"})
+    with Store.open(tmp_path / "s.duckdb", create=True) as store:
+        store.put([plain, second.fact, *first.prompts, *second.prompts])
+        assert {fact.key for fact, _ in edited_prompts(store)} == {second.fact.key}
+
+
+def test_the_question_is_the_published_one_else_the_first_line(store: Store) -> None:
+    case = next(iter(mini_split().cases))
+    prompt = next(p for p in case.prompts if p.question)
+    assert question_of(store, prompt) == next(q.text for q in case.questions if q.key == prompt.question)
+    bare = prompt.model_copy(update={"question": None, "text": "How?\nStep 1: Go to"})
+    assert question_of(store, bare) == "How?"
+    misnamed = bare.model_copy(update={"question": case.fact.key})
+    assert question_of(store, misnamed) == "How?", "a key of something else is no question"
+
+
+def test_a_round_over_questions_of_a_store_without_scripts(db: RatingsDB, tmp_path: Path) -> None:
+    with Store.open(tmp_path / "q.duckdb", create=True) as store:
+        cases = list(mini_split().cases)[:3]
+        for case in cases:
+            store.put(
+                [
+                    case.fact,
+                    case.fact.model_copy(update={"key": f"{case.fact.key}/same", "new": None, "change": "none"}),
+                ]
+            )
+            store.put([ScriptQuestion(key=f"q/{case.key}/{n}", fact=case.fact.key, text=f"How {n}?") for n in range(4)])
+            store.put([ScriptQuestion(key=f"q/{case.key}/x", fact=f"{case.fact.key}/same", text="How not?")])
+        first, second = [q for q in store.all(ScriptQuestion) if q.text != "How not?"][:2]
+        key = verdict_key(item_id=first.id, by="question_form@1")
+        store.put([Verdict(key=key, item_id=first.id, by="question_form@1", label="drop", reason="no question")])
+        store.put([Script(key="s/1", question=second.key, steps=("Go there now",))])
+        task = make_task("screen_question")
+        items = list(task.items(store))
+        assert len(items) == 12 - 2, "not what a check dropped, not what has a script, not of facts without an edit"
+        assert all(set(i.shown) == {"edit", "question"} for i in items)
+        people.invite(db, "ann")
+        create_campaign(db, store, "screen", task, CampaignOptions(overlap=1))
+        assign_items(db, "screen")
+        for a in db.assignments("screen", "ann"):
+            record = {"meaningful": "yes", "depends": "yes", "changes": "no", "reasons": ["duplicate"]}
+            db.save("screen", "ann", a.item, record, form="screen_question@2")
+        assert import_campaign(db, store, "screen").rejected == ()
+        verdicts = [v for v in store.all(Verdict) if v.check == "screen_question"]
+        assert {(v.item_id, v.label, v.reason) for v in verdicts} == {
+            (i.id, "drop", "changes, duplicate") for i in items
+        }

@@ -13,7 +13,7 @@ from annotation_ui.tasks.forms import Field
 from annotation_ui.tasks.generated_scripts import RateExecutability, RateScript
 from curation.shipped import mini_split
 from curation.store.store import Store
-from schemas.core.errors import UserError
+from schemas.core.errors import DataError, UserError
 from schemas.generated_scripts import GeneratedScript
 from schemas.ratings import Rating
 from tests.annotation_ui.conftest import TASK
@@ -85,3 +85,49 @@ def test_one_rating_an_aspect_each_with_the_comment() -> None:
 def test_a_field_goes_from_one_to_seven(value: int, passes: bool) -> None:
     field = Field(name="beauty", kind="scale", asks="Is it?", hint="Look.", low_text="no", high_text="yes")
     assert (field.fault(value) == "") is passes
+
+
+def test_executability_sees_the_script_and_nothing_else(store: Store) -> None:
+    assert {tuple(i.shown) for i in make_task("rate_executability").items(store)} == {("script",)}
+
+
+def test_it_needs_no_fact_and_no_question_in_the_store(tmp_path_factory: pytest.TempPathFactory, store: Store) -> None:
+    with Store.open(tmp_path_factory.mktemp("x") / "s.duckdb", create=True) as other:
+        other.put(list(store.all(GeneratedScript)))
+        assert len(list(RateExecutability().items(other))) == 12
+
+
+def test_an_answer_is_one_rating_and_another_aspect_is_refused(store: Store) -> None:
+    task = RateExecutability()
+    item = next(iter(task.items(store)))
+    (rating,) = task.records(item, {"executability": 2, "comment": " one word "}, person="ann")
+    assert isinstance(rating, Rating)
+    assert (rating.aspect, rating.value, rating.reason) == ("executability", 2, "one word")
+    assert (rating.form, rating.rater, rating.item_id) == ("rate_executability@3", "person:ann", item.id)
+    with pytest.raises(DataError, match="unknown field 'coherence'"):
+        task.records(item, {"executability": 2, "coherence": 2}, person="ann")
+
+
+RATE_SCRIPT = RateScript()
+
+
+def test_the_scripts_of_a_case_stand_beside_the_same_fact_and_differ_in_what_counts(store: Store) -> None:
+    generated = {g.id: g for g in store.all(GeneratedScript)}
+    facts = {c.fact.key: c.fact for c in mini_split().cases}
+    views: dict[str, set[str]] = {}
+    for item in RATE_SCRIPT.items(store):
+        script = generated[item.id]
+        fact = facts[script.fact]
+        assert fact.new is not None
+        assert item.shown["counts"] == (fact.new.text if script.edited else fact.old.text)
+        assert item.case == script.case
+        same = {k: v for k, v in item.shown.items() if k in ("fact", "new", "old", "question")}
+        views.setdefault(item.case, set()).add(json.dumps(same))
+    assert len(views) == 6 and all(len(texts) == 1 for texts in views.values())
+
+
+def test_a_rating_of_one_aspect_alone_is_refused(store: Store) -> None:
+    item = next(iter(RATE_SCRIPT.items(store)))
+    with pytest.raises(DataError) as error:
+        RATE_SCRIPT.records(item, {"coherence": 5}, person="ann")
+    assert error.value.what == "'consistency' has no answer (and 1 more faults)"

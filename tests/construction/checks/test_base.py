@@ -6,6 +6,7 @@ import pytest
 
 from benchmarks.checks.leak_benchmark import leak_prompts, study
 from construction.checks import CHECKS, CheckInputs, Stage, judge
+from construction.checks.base import _LOOKUPS
 from construction.pipeline.adopt import adopt
 from construction.scripts.script_step import Draft, script_of
 from construction.scripts.truncation import cut_script
@@ -138,3 +139,12 @@ def test_the_cuts_of_mini_are_those_of_its_frozen_split():
     frozen = [p for c in split.cases for p in (*c.prompts, *(p for n in c.neighbours for p in n.prompts))]
     assert len(frozen) == 232 + 174
     assert all(records[p.key] == p for p in frozen)
+
+
+def test_no_reply_is_unscored_never_dropped(fact):
+    (verdict,) = judge("reply", CheckInputs(fact=fact, failure="refused: no"))
+    assert (verdict.label, verdict.item_id, verdict.reason) == ("unscored", fact.id, "refused: no")
+
+
+def test_a_stage_that_has_stored_items_has_a_lookup_and_no_other():
+    assert set(_LOOKUPS) == set(get_args(Stage)) - {"reply", "draft"}

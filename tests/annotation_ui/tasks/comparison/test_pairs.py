@@ -125,3 +125,19 @@ def test_a_pair_whose_scripts_are_not_in_the_store_is_reported(db: RatingsDB, st
     with Store.open(tmp_path / "other.duckdb", create=True) as other:
         rejection = import_campaign(db, other, "pairs").rejected
     assert len(rejection) == 6 and {r.why for r in rejection} == {"the store has no such item"}
+
+
+@pytest.mark.parametrize(
+    ("name", "aspects"),
+    [("compare_executability", ["executability"]), ("compare_scripts", ["coherence", "consistency", "completeness"])],
+)
+def test_what_it_asks_is_answered_by_one_of_four(name: str, aspects: list[str]) -> None:
+    task = make_task(name)
+    assert [f.name for f in task.form.asked_fields()] == aspects
+    for field in task.form.asked_fields():
+        assert field.allowed == ("first", "second", "tie", "cannot_judge") == field.categories
+    assert task.blind and task.level == "nominal" and task.about
+
+
+def test_executability_is_asked_first_where_both_are_of_one_group() -> None:
+    assert "compare_executability" in make_task("compare_scripts").after

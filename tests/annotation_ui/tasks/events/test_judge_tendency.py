@@ -77,3 +77,33 @@ def test_what_cannot_be_kept_is_refused(events: Store, answers: dict[str, Any], 
     with pytest.raises(DataError) as error:
         TASK.records(first(events), answers, person="ann")
     assert fault in str(error.value)
+
+
+TASK_ANSWER_TENDENCY = make_task("answer_tendency")
+
+
+def test_nothing_that_is_shown_tells_the_proposed_answer(events: Store) -> None:
+    items = list(TASK_ANSWER_TENDENCY.items(events))
+    assert len(items) == 2
+    for item in items:
+        assert set(item.shown) == {"event", "question", "option_a", "option_b", "option_c"}
+        assert [item.shown[f"option_{o}"] for o in "abc"] == ["They rise", "They fall", "They stay as they are"]
+    assert {TASK_ANSWER_TENDENCY.part(i) for i in items} == {"in scope", "out of scope"}
+
+
+@pytest.mark.parametrize(("choice", "value"), [("a", 1.0), ("c", 3.0), ("none", 0.0)])
+def test_an_answer_is_a_measurement_and_decides_nothing(events: Store, choice: str, value: float) -> None:
+    item = next(iter(TASK_ANSWER_TENDENCY.items(events)))
+    (records,) = TASK_ANSWER_TENDENCY.records(item, {"own": choice}, person="ann")
+    assert isinstance(records, Verdict)
+    assert (records.label, records.value, records.unit, records.by) == (
+        None,
+        value,
+        "option",
+        "person:ann/answer_tendency_own@2",
+    )
+
+
+def test_it_comes_before_judging() -> None:
+    assert make_task("judge_tendency").after == ("answer_tendency",)
+    assert TASK_ANSWER_TENDENCY.same_people and make_task("judge_tendency").same_people
