@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping, Sequence
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -81,8 +82,12 @@ def check(
             if dry_run:
                 _tell_due(one, around, again=again, limit=limit, as_json=as_json)
                 continue
-            with _progress(one) as tell:
-                done = run_check(store, one, around=around, again=again, limit=limit, on_progress=tell)
+            status = StatusLine(every=None)
+            show = partial(_show_progress, status, one.name)
+            try:
+                done = run_check(store, one, around=around, again=again, limit=limit, on_progress=show)
+            finally:
+                status.end()
             _print_results(done, as_json=as_json)
 
 
@@ -97,20 +102,9 @@ def _tell_choice(checks: Sequence[StoreCheck]) -> None:
         click.echo(f"Not running {', '.join(left)}: name a model, such as --model {left[-1]}=MODEL.", err=True)
 
 
-class _progress:  # noqa: N801 - used as a function
-    """A line on standard error that is rewritten, where a person looks at it."""
-
-    def __init__(self, check: StoreCheck) -> None:
-        self.name, self.line = check.name, StatusLine(every=None)
-
-    def __enter__(self) -> _progress:
-        return self
-
-    def __call__(self, done: int, due: int) -> None:
-        self.line.show(f"{self.name}: {done} of {due}")
-
-    def __exit__(self, *_: object) -> None:
-        self.line.end()
+def _show_progress(line: StatusLine, name: str, done: int, due: int) -> None:
+    """Rewrite a line on standard error, where a person looks at it."""
+    line.show(f"{name}: {done} of {due}")
 
 
 def _list(*, as_json: bool) -> None:

@@ -122,7 +122,6 @@ def formats(as_json: bool) -> None:
 @click.argument("paths", nargs=-1, required=True, type=click.Path(path_type=Path))
 @shared_option("--format", "format_name", also="One of scedit data formats; detected when left out.")
 @click.option("--examples", type=click.IntRange(min=0), default=1, show_default=True, help="Examples of each kind.")
-@click.option("--strict", is_flag=True, help="End with code 1 where a record cannot be used.")
 @click.option(
     "--propose-errata",
     "errata_path",
@@ -131,13 +130,10 @@ def formats(as_json: bool) -> None:
 )
 @writes("errata_path")
 @json_options
-@click.pass_context
 def audit(
-    context: click.Context,
     paths: tuple[Path, ...],
     format_name: str | None,
     examples: int,
-    strict: bool,
     errata_path: Path | None,
     as_json: bool,
 ) -> None:
@@ -148,7 +144,7 @@ def audit(
 
     Example: scedit data audit data/counterfact --examples 2
     """
-    lost, across = 0, AcrossFiles()
+    across = AcrossFiles()
     named: list[Problem] = []
     for path in _files(paths):
         try:
@@ -159,7 +155,6 @@ def audit(
                 raise
             click.echo(json.dumps({"file": str(path), "error": str(error)}) if as_json else f"{path}: {error.what}")
             continue
-        lost += sum(p.lost for p in problems)
         named += [p for p in problems if p.item is not None]
         if as_json:
             for problem in problems:
@@ -171,8 +166,6 @@ def audit(
     if errata_path is not None:
         write_errata(proposed_errata(named), errata_path)
         click.echo(f"{errata_path}: {counted(len(named), 'erratum', 'errata')}", err=as_json)
-    if strict and lost:
-        context.exit(1)
 
 
 def _count_edits(loaded: LoadResult) -> str:
@@ -202,7 +195,6 @@ def _print_problems(problems: Sequence[Problem], path: Path, *, examples: int) -
 @click.argument("source", type=click.Path(path_type=Path))
 @click.argument("target", type=click.Path(path_type=Path))
 @_reading_options
-@click.option("--facts-only", is_flag=True, help="Leave out questions, prompts, neighbours and extras.")
 @writes("target")
 def convert(
     source: Path,
@@ -211,7 +203,6 @@ def convert(
     columns: tuple[str, ...],
     mapping: Path | None,
     skip_bad: bool,
-    facts_only: bool,
 ) -> None:
     """Write the facts of the file SOURCE, and what else it holds, to TARGET as our JSONL.
 
@@ -222,5 +213,5 @@ def convert(
     for problem in loaded.problems if skip_bad else [p for p in loaded.problems if not p.lost]:
         click.echo(f"{problem.where}: {problem.kind}: {problem.what}", err=True)
     edits = [*loaded.require(skip_bad=skip_bad), *loaded.events, *loaded.documents]
-    count = write_records([*edits, *(() if facts_only else loaded.records)], target)
+    count = write_records([*edits, *loaded.records], target)
     click.echo(f"{target}: {counted(count, 'record')} ({_count_edits(loaded)} read as {loaded.format})")

@@ -13,10 +13,10 @@ from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import ClassVar, NamedTuple
 
+from curation.files.json_files import text_lines
 from curation.loaders.base import LocatedRecord
 from curation.similarity.pairs import encode, similar_pairs
 from schemas.cases import AnyCase, Case, EventCase
-from schemas.core.decoding import why_not_utf8
 from schemas.core.errors import DataError, UserError
 from schemas.core.ids import content_id
 from schemas.core.plain_text import plain_text
@@ -238,13 +238,7 @@ def open_collection(source: Path | str) -> TextCollection:
     if path.suffix in (".duckdb", ".db"):
         return _of_store(path)
     if path.suffix == ".txt":
-        try:
-            with open(path, encoding="utf-8") as file:
-                return TextCollection.from_texts(name, file)
-        except UnicodeDecodeError as error:
-            raise UserError(why_not_utf8(error), where=str(path)) from None
-        except OSError as error:
-            raise UserError(f"cannot be read: {error.strerror}", where=str(path)) from None
+        return TextCollection.from_texts(name, text_lines(path))
     if path.suffix == ".jsonl" and path.is_file():
         with open(path, encoding="utf-8", errors="replace") as file:
             if '"digest"' in file.readline(100_000):

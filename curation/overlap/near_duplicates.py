@@ -19,12 +19,12 @@ from curation.similarity.pairs import (
     Ints,
     SimilarPairs,
     check_threshold,
-    components,
     cosine_pairs,
     encode,
     similar_pairs,
 )
 from curation.similarity.texts import TEXT_KINDS, TextItem, case_records, group_of, record_text, text_items
+from curation.stats.estimates import components
 from schemas.core.errors import UserError
 from schemas.core.plain_text import plain_text
 from schemas.core.registry import check_choice
@@ -63,15 +63,10 @@ def default_threshold(method: str, kind: str) -> float:
 
 
 class Cluster(NamedTuple):
-    """Items connected by near-duplicates, the preferred one first, and the greatest similarity inside."""
+    """Items connected by near-duplicates, the one that stays first, and the greatest similarity inside."""
 
     members: tuple[TextItem, ...]
     greatest: float
-
-    @property
-    def representative(self) -> TextItem:
-        """The item that stays."""
-        return self.members[0]
 
 
 class Duplicates(NamedTuple):
@@ -169,7 +164,7 @@ def near_duplicates(
     Example:
         >>> items = [TextItem("1", "a", "How can I visit Peru?"), TextItem("2", "b", "How do I visit Peru?")]
         >>> found = near_duplicates(items)
-        >>> found.duplicates, next(found.clusters()).representative.key
+        >>> found.duplicates, next(found.clusters()).members[0].key
         (1, 'a')
     """
     check_choice(method, METHODS, "method")

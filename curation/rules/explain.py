@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator
 from typing import Any, NamedTuple
 
 from curation.rules.rule import Decision, SplitRule, Threshold, matches, read_rule
-from curation.rules.selection import Loss, Ruling, block_of
+from curation.rules.selection import Loss, Ruling, ancestors, block_of
 from curation.splits.versions import Errata
 from curation.splits.visible_texts import case_records
 from curation.store.reader import KeyRange
@@ -28,9 +28,8 @@ _PARTS: dict[str, tuple[type[Record], ...]] = {
     "document": (Document, DocumentProbe),
 }
 """What rules about each kind of edit decide."""
-_ABOVE: dict[str, type[Record]] = {"edit": Fact, "question": ScriptQuestion, "script": Script}
-_ABOVE |= {"fact": Fact, "event": Event, "document": Document}
-"""What a record depends on, by the field with its key."""
+_EDITS: dict[str, type[Record]] = {"edit": Fact, "fact": Fact, "event": Event, "document": Document}
+"""Kinds of edits, by the fields with their keys."""
 
 
 class ExplanationStep(NamedTuple):
@@ -174,7 +173,8 @@ class _Trace:
         self._store, self._rule, self._ruling, self._record = store, ruling.rule, ruling, record
         path = [record]
         for one in path:  # the list grows while it is gone through
-            path += [above for above in self._above(one) if above not in path]
+            above = [found for kind, key in ancestors(one) for found in store.by_keys(kind, [key])]
+            path += [found for found in above if found not in path]
         edits = {r.key for r in path if isinstance(r, Fact | Event | Document)}
         if isinstance(record, Neighbour):
             edits = {record.edit}
@@ -188,14 +188,6 @@ class _Trace:
             block = block_of(store, self._ruling, KeyRange(key, f"{key}\x01", ""))
             self._cases += block.cases()
             self._losses = block.losses | self._losses
-
-    def _above(self, record: Record) -> list[Record]:
-        """What a record depends on directly, as far as it is in the store."""
-        found: list[Record] = []
-        for name, kind in _ABOVE.items():
-            if hasattr(record, name):
-                found += self._store.by_keys(kind, [getattr(record, name)])
-        return found
 
     def explain(self) -> Explanation:
         record = self._record
@@ -255,9 +247,9 @@ class _Trace:
         """Why the edit in a field of a record has no case; ``beside``: why it is no neighbour."""
         if (key := getattr(record, name, None)) is None:
             return
-        edits = self._store.by_keys(_ABOVE[name], [key])
+        edits = self._store.by_keys(_EDITS[name], [key])
         if not edits:
-            yield "out", f"its {_ABOVE[name].kind} '{key}' is not in the store"
+            yield "out", f"its {_EDITS[name].kind} '{key}' is not in the store"
         for edit in edits:
             if loss := self._losses.get(f"beside {edit.id}" if beside else edit.id):
                 yield self._told(loss)

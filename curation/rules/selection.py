@@ -26,9 +26,10 @@ from curation.rules.rule import (
     matches,
     worst,
 )
-from curation.similarity.pairs import components as connected
 from curation.splits.versions import Errata
-from curation.store.reader import KeyRange
+from curation.stats.estimates import connected_groups
+from curation.store.origins import MADE_FROM
+from curation.store.reader import KINDS, KeyRange
 from curation.store.store import Store
 from curation.store.writer import chunks
 from schemas.cases import AnyCase, Case, CaseNeighbour, DocumentCase, EventCase
@@ -487,7 +488,7 @@ class _ClusterBlock:
         self._above: dict[tuple[str, str], Record] = {}
         for kind in made[1:]:
             below = (*self._members, *self._above.values())
-            wanted = {key for record in below for above, key in _ancestors(record) if above is kind}
+            wanted = {key for record in below for above, key in ancestors(record) if above is kind}
             self._above |= {(r.kind, r.key): r for r in store.by_keys(kind, wanted)}
         judged = [*self._members, *self._above.values()]
         self.ruling = ruling.over([*ids, *(r.id for r in judged)])
@@ -506,21 +507,14 @@ class _ClusterBlock:
             return True
         if isinstance(record, Fact):
             return bool(self.ruling.out_of_scope(record)) and record.key not in self._beside
-        return any(self._is_out(self._above.get((kind.kind, key))) for kind, key in _ancestors(record))
+        return any(self._is_out(self._above.get((kind.kind, key))) for kind, key in ancestors(record))
 
 
-def _ancestors(record: Record) -> Iterator[tuple[type[Record], str]]:
-    """Kind and key of what a record depends on."""
-    if isinstance(record, ScriptQuestion):
-        yield Fact, record.fact
-    elif isinstance(record, Script):
-        yield ScriptQuestion, record.question
-    elif isinstance(record, ScriptPrompt):
-        yield Fact, record.fact
-        if record.question is not None:
-            yield ScriptQuestion, record.question
-        if record.script is not None:
-            yield Script, record.script
+def ancestors(record: Record) -> Iterator[tuple[type[Record], str]]:
+    """Kind and key of what a record depends on, the nearest first."""
+    for kind, field in reversed(MADE_FROM.get(record.kind, ())):
+        if key := getattr(record, field):
+            yield KINDS[kind], key
 
 
 def components(edges: Mapping[str, Iterable[str]]) -> list[list[str]]:
@@ -530,11 +524,8 @@ def components(edges: Mapping[str, Iterable[str]]) -> list[list[str]]:
         >>> components({"c": ["b"], "b": ["a"], "x": ["y"]})
         [['a', 'b', 'c'], ['x', 'y']]
     """
-    names = sorted({i for item, others in edges.items() for i in (item, *others)})
-    number = {name: n for n, name in enumerate(names)}
-    pairs = [(number[item], number[other]) for item, others in edges.items() for other in others]
-    first, second = zip(*pairs, strict=True) if pairs else ((), ())
-    groups: dict[int, list[str]] = defaultdict(list)
-    for name, head in zip(names, connected(len(names), first, second).tolist(), strict=True):
-        groups[head].append(name)
-    return list(groups.values())
+    values: defaultdict[str, list[str]] = defaultdict(list)
+    for item, others in edges.items():
+        for name in (item, *others):
+            values[name].append(item)
+    return connected_groups(values)

@@ -38,7 +38,7 @@ class _Wording(NamedTuple):
     lost: bool = True
 
 
-def events_from_facts(facts: Iterable[Fact], wordings: Mapping[str, Any] | None = None) -> tuple[EventCase, ...]:
+def events_from_facts(facts: Iterable[Fact]) -> tuple[EventCase, ...]:
     """Temporal facts whose relation has a wording, two thirds of them as events with questions.
 
     In scope: two questions about the subject, one about the new object, one about the old one (its answer becomes
@@ -48,10 +48,8 @@ def events_from_facts(facts: Iterable[Fact], wordings: Mapping[str, Any] | None 
 
     Args:
         facts: Any facts; those that are not temporal only answer questions about subjects of the others.
-        wordings: By relation, and under ``beside`` the questions about what an event leaves alone; ours where they are
-            not given.
     """
-    wordings = read_toml(EVENT_WORDINGS) if wordings is None else wordings
+    wordings = read_toml(EVENT_WORDINGS)
     facts = sorted(facts, key=lambda f: f.key)
     changed: dict[str, list[Fact]] = defaultdict(list)
     known: dict[str, list[Fact]] = defaultdict(list)
@@ -198,6 +196,10 @@ class RelationQuestions(NamedTuple):
         return self.which.format(object=_object(fact)).replace("the the ", "the ")
 
 
+def _relation_questions() -> dict[str, RelationQuestions]:
+    return {relation: RelationQuestions(**table) for relation, table in read_toml(WORDINGS).items()}
+
+
 def with_article(fact: Fact) -> str:
     """The subject as it stands in a sentence: with its article, where the fact prompt has one ("the United States")."""
     return f"the {fact.subject.text}" if "the {}" in fact.prompt.casefold() else fact.subject.text
@@ -208,7 +210,7 @@ def _object(fact: Fact) -> str:
     return f"the {fact.new_object.text}" if fact.prompt.endswith(" the") else fact.new_object.text
 
 
-def documents_from_facts(facts: Iterable[Fact], wordings: Mapping[str, Any] | None = None) -> tuple[DocumentCase, ...]:
+def documents_from_facts(facts: Iterable[Fact]) -> tuple[DocumentCase, ...]:
     """Documents of two facts each, with probes of three levels; every fact stands in one document at most.
 
     Facts about one subject come together, the rest two by two, and an odd one is left out; two facts of one relation
@@ -217,10 +219,8 @@ def documents_from_facts(facts: Iterable[Fact], wordings: Mapping[str, Any] | No
 
     Args:
         facts: Those with a new object whose relation has a wording are used.
-        wordings: By relation; ours where they are not given.
     """
-    tables = read_toml(WORDINGS) if wordings is None else wordings
-    questions = {relation: RelationQuestions(**table) for relation, table in tables.items()}
+    questions = _relation_questions()
     usable = {f.key: f for f in facts if f.new is not None and f.relation.id in questions}
     order = sorted(usable.values(), key=lambda f: (seed("fact-documents", f.key), f.key))
     by_subject: dict[str, list[Fact]] = defaultdict(list)
@@ -309,7 +309,7 @@ class PoolQuestion(NamedTuple):
     answers: tuple[str, ...]
 
 
-def pool_from_facts(facts: Iterable[Fact], wordings: Mapping[str, Any] | None = None) -> tuple[PoolQuestion, ...]:
+def pool_from_facts(facts: Iterable[Fact]) -> tuple[PoolQuestion, ...]:
     """Each fact with its old object as a cloze, and as a question where its relation has a wording.
 
     Where facts about one subject and relation have several old objects (a change in time), only the first is taken, so
@@ -317,10 +317,8 @@ def pool_from_facts(facts: Iterable[Fact], wordings: Mapping[str, Any] | None = 
 
     Args:
         facts: Any facts.
-        wordings: Questions by relation; ours where they are not given.
     """
-    tables = read_toml(WORDINGS) if wordings is None else wordings
-    questions = {relation: RelationQuestions(**table) for relation, table in tables.items()}
+    questions = _relation_questions()
     by_query: dict[str, PoolQuestion] = {}
     for fact in facts:
         queries = {"cloze": f"{fact.fact_prompt} {BLANK}."}

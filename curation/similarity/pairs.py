@@ -8,13 +8,14 @@ from __future__ import annotations
 
 import math
 from array import array
+from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
+from itertools import repeat
 from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse  # type: ignore[import-untyped, unused-ignore]
-from scipy.sparse.csgraph import connected_components  # type: ignore[import-untyped, unused-ignore]
 
 from curation.similarity.texts import words
 from schemas.core.errors import UserError
@@ -27,10 +28,10 @@ CELLS = 4_000_000  # pairs whose shared words are counted at a time
 
 
 class TokenRows(NamedTuple):
-    """Texts as rows of a sparse 0/1 matrix, columns from the rarest word occurrence to the most frequent one.
+    """Texts as rows of a sparse 0/1 matrix with a column for each occurrence of a word.
 
     Attributes:
-        matrix: scipy CSR matrix (texts x columns), int8, each row's columns sorted.
+        matrix: scipy CSR matrix (texts x columns), int8.
         size: Words a text, shape (texts,).
     """
 
@@ -47,30 +48,17 @@ class SimilarPairs(NamedTuple):
 
 
 def encode(texts: Iterable[str], *, groups: Iterable[str] | None = None) -> TokenRows:
-    """Texts as rows; texts of different groups share no column, so they are never alike.
-
-    The columns depend on the texts only and not on their order: rare words first, equally frequent ones by name.
-    """
-    known, columns, size = dict[str, int](), array("i"), array("q")
-    inside = iter(groups) if groups is not None else None
-    for text in texts:
-        prefix = f"{next(inside)}\x02" if inside is not None else ""
-        seen: dict[str, int] = {}
-        text_words = words(text)
-        for word in text_words:
-            n = seen[word] = seen.get(word, 0) + 1
-            columns.append(known.setdefault(prefix + word if n == 1 else f"{prefix}{word}\x01{n}", len(known)))
-        size.append(len(text_words))
-    counts, numbers = np.asarray(size, dtype=np.int64), np.asarray(columns, dtype=np.int32)
-    frequency = np.bincount(numbers, minlength=len(known)).tolist()
-    rank = np.empty(len(known), dtype=np.int32)
-    by_rarity = sorted(known.items(), key=lambda item: (frequency[item[1]], item[0]))
-    rank[[number for _, number in by_rarity]] = np.arange(len(known), dtype=np.int32)
-    starts = np.concatenate([np.zeros(1, dtype=np.int64), np.cumsum(counts)])
-    entries = np.ones(len(numbers), dtype=np.int8), rank[numbers], starts
-    matrix = sparse.csr_matrix(entries, shape=(len(counts), max(len(known), 1)))
-    matrix.sort_indices()
-    return TokenRows(matrix, counts)
+    """Texts as rows; texts of different groups share no column, so they are never alike."""
+    known, columns, starts = dict[tuple[str, str, int], int](), array("q"), array("q", [0])
+    for text, group in zip(texts, repeat("") if groups is None else groups, strict=False):
+        seen: Counter[str] = Counter()
+        for word in words(text):
+            seen[word] += 1
+            columns.append(known.setdefault((group, word, seen[word]), len(known)))
+        starts.append(len(columns))
+    entries = np.ones(len(columns), dtype=np.int8), np.asarray(columns), np.asarray(starts)
+    matrix = sparse.csr_matrix(entries, shape=(len(starts) - 1, max(len(known), 1)))
+    return TokenRows(matrix, np.diff(starts))
 
 
 def similar_pairs(
@@ -146,17 +134,3 @@ def cosine_pairs(
         if len(first):
             cosines = np.minimum(value[first, second].astype(np.float64), 1.0 + EPSILON)
             yield SimilarPairs(first + start, second + start, np.clip(cosines, 0.0, 1.0))
-
-
-def components(size: int, first: Sequence[int] | Ints, second: Sequence[int] | Ints) -> Ints:
-    """For each of so many items the smallest number that it is connected with by the pairs, directly or through others.
-
-    Example:
-        >>> components(4, [1, 2], [3, 1]).tolist()
-        [0, 1, 1, 1]
-    """
-    graph = sparse.coo_matrix((np.ones(len(first), dtype=np.int8), (first, second)), shape=(size, size))
-    label = connected_components(graph, directed=False)[1]
-    head: Ints = np.full(size, size, dtype=np.int64)
-    np.minimum.at(head, label, np.arange(size))
-    return np.asarray(head[label])

@@ -12,7 +12,7 @@ from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Literal, NamedTuple
 
-from curation.similarity.pairs import components
+from curation.stats.estimates import connected_groups
 from schemas.cases import AnyCase, Case, DocumentCase, EventCase
 from schemas.core.errors import UserError
 from schemas.core.ids import seed as draw
@@ -59,7 +59,7 @@ def relation_groups(facts: Iterable[Fact]) -> dict[str, str]:
     for fact in facts:
         old = sorted(fact.old.compared_names)
         pairs[fact.relation.id] |= {(subject, name) for subject in fact.subject.compared_names for name in old}
-    return connected_groups(pairs) if any(is_wording(relation) for relation in pairs) else {}
+    return _group_names(pairs) if any(is_wording(relation) for relation in pairs) else {}
 
 
 def is_wording(relation: str) -> bool:
@@ -158,7 +158,7 @@ def separate(
     cases = cases if isinstance(cases, Sequence) else list(cases)
     of_relation = bool({"relation", "fact"} & set(by))
     relations = relation_groups(f for c in cases for f in _facts(c, neighbours=neighbours)) if of_relation else {}
-    group = connected_groups(_values(cases, by, neighbours=neighbours, relations=relations))
+    group = _group_names(_values(cases, by, neighbours=neighbours, relations=relations))
     sizes = Counter(group.values())
     placed = (_by_hash if strategy == "hash" else _balanced)(sizes, parts, seed)
     part = {key: placed[group[key]] for key in sorted(group)}
@@ -199,18 +199,9 @@ def _check_sizes(
             log.warning("part %s holds %.1f %% of the cases, not %.1f %%", name, 100 * held, 100 * share)
 
 
-def connected_groups(values: Mapping[str, Iterable[tuple[str, ...]]]) -> dict[str, str]:
-    """The group of every key: keys that share a value, directly or through others; named by its smallest key.
-
-    Example:
-        >>> connected_groups({"a": [("x",)], "b": [("x",), ("y",)], "c": [("y",)], "d": []})
-        {'a': 'a', 'b': 'a', 'c': 'a', 'd': 'd'}
-    """
-    keys, first = sorted(values), dict[tuple[str, ...], int]()
-    pairs = [(n, first.setdefault(value, n)) for n, key in enumerate(keys) for value in values[key]]
-    heads = components(len(keys), [n for n, _ in pairs], [n for _, n in pairs]).tolist()
-    smallest = {key: keys[head] for key, head in zip(keys, heads, strict=True)}
-    return {key: smallest[key] for key in values}
+def _group_names(values: Mapping[str, Iterable[tuple[str, ...]]]) -> dict[str, str]:
+    """The group of every key, named by its smallest key."""
+    return {key: group[0] for group in connected_groups(values) for key in group}
 
 
 def _facts(case: AnyCase | Fact, *, neighbours: bool) -> Iterator[Fact]:

@@ -14,11 +14,9 @@ from typing import NamedTuple
 
 import numpy as np
 from scipy.optimize import linprog, minimize  # type: ignore[import-untyped, unused-ignore]
-from scipy.sparse import coo_array  # type: ignore[import-untyped, unused-ignore]
-from scipy.sparse.csgraph import connected_components  # type: ignore[import-untyped, unused-ignore]
 from scipy.stats import t as student  # type: ignore[import-untyped, unused-ignore]
 
-from curation.stats.estimates import Estimate, Floats
+from curation.stats.estimates import Estimate, Floats, connected_groups
 from schemas.core.errors import UserError
 from schemas.text.counting import counted
 
@@ -186,14 +184,11 @@ def _refuse_unconnected(names: Sequence[str], comparisons: Sequence[PairedCompar
     Raises:
         UserError: there are several such groups.
     """
-    at = {n: k for k, n in enumerate(names)}
-    rows, columns = [at[c.first] for c in comparisons], [at[c.second] for c in comparisons]
-    graph = coo_array((np.ones(len(rows)), (rows, columns)), shape=(len(names), len(names)))
-    parts, part = connected_components(graph, directed=False)
-    if parts > 1:
-        groups = [", ".join(n for k, n in enumerate(names) if part[k] == p) for p in range(parts)]
+    parts = connected_groups({n: [k for k, c in enumerate(comparisons) if n in (c.first, c.second)] for n in names})
+    if len(parts) > 1:
+        groups = "; ".join(", ".join(part) for part in parts)
         raise UserError(
-            f"the comparisons fall into {parts} groups that were never compared with each other: {'; '.join(groups)}",
+            f"the comparisons fall into {len(parts)} groups that were never compared with each other: {groups}",
             fix="compare a method of one group with one of another",
         )
 

@@ -257,13 +257,7 @@ def mean_correlation(values: Floats) -> float:
         >>> round(mean_correlation(np.array([[1.0, 1.0], [2.0, 3.0], [3.0, 2.0]])), 2)
         0.5
     """
-    correlations = []
-    for a, b in itertools.combinations(range(values.shape[1]), 2):
-        both = ~np.isnan(values[:, a]) & ~np.isnan(values[:, b])
-        x, y = values[both, a], values[both, b]
-        if len(x) >= 3 and x.std() > 0 and y.std() > 0:
-            correlations.append(float(np.corrcoef(x, y)[0, 1]))
-    return float(np.mean(correlations)) if correlations else math.nan
+    return float(_resampled_correlations(values, np.ones((1, len(values))))[0])
 
 
 def spearman_brown(r: float, k: float) -> float:

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections import defaultdict
+from collections.abc import Hashable, Iterable, Mapping, Sequence
 from typing import NamedTuple
 
 import numpy as np
@@ -99,3 +100,36 @@ def harmonic_mean(values: Sequence[float]) -> float:
         (0.6, 0.0)
     """
     return len(values) / sum(1 / v for v in values) if values and min(values) > 0 else 0.0
+
+
+def components(size: int, first: Sequence[int] | Ints, second: Sequence[int] | Ints) -> Ints:
+    """For each of so many items the smallest number that it is connected with by the pairs, directly or through others.
+
+    Example:
+        >>> components(4, [1, 2], [3, 1]).tolist()
+        [0, 1, 1, 1]
+    """
+    from scipy import sparse  # type: ignore[import-untyped, unused-ignore]
+    from scipy.sparse.csgraph import connected_components  # type: ignore[import-untyped, unused-ignore]
+
+    graph = sparse.coo_matrix((np.ones(len(first), dtype=np.int8), (first, second)), shape=(size, size))
+    label = connected_components(graph, directed=False)[1]
+    head: Ints = np.full(size, size, dtype=np.int64)
+    np.minimum.at(head, label, np.arange(size))
+    return np.asarray(head[label])
+
+
+def connected_groups(values: Mapping[str, Iterable[Hashable]]) -> list[list[str]]:
+    """Groups of keys that share a value, directly or through others; groups and keys in the order of their names.
+
+    Example:
+        >>> connected_groups({"d": [], "a": ["x"], "b": ["x", "y"], "c": ["y"]})
+        [['a', 'b', 'c'], ['d']]
+    """
+    keys, first = sorted(values), dict[Hashable, int]()
+    pairs = [(n, first.setdefault(value, n)) for n, key in enumerate(keys) for value in values[key]]
+    heads = components(len(keys), [n for n, _ in pairs], [n for _, n in pairs])
+    groups: defaultdict[int, list[str]] = defaultdict(list)
+    for key, head in zip(keys, heads.tolist(), strict=True):
+        groups[head].append(key)
+    return list(groups.values())

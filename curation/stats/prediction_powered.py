@@ -168,13 +168,12 @@ def difference(
     return _within(estimate._replace(p=_p_value(merged)), _gap_scale(scale))
 
 
-def contributions(units: Sequence[Unit], *, fixed: float | None = None, cross: bool = True) -> Contributions:
+def contributions(units: Sequence[Unit], *, fixed: float | None = None) -> Contributions:
     """What every case adds to the prediction-powered estimate.
 
     Args:
         units: All scripts of a method and aspect, some with a human rating.
-        fixed: A weight of the judge that is given; None to choose the best one.
-        cross: Learn the weight of a case from other cases only.
+        fixed: A weight of the judge that is given; None to choose the best one, of a case from other cases only.
 
     Raises:
         ValueError: nobody was rated by people.
@@ -186,12 +185,10 @@ def contributions(units: Sequence[Unit], *, fixed: float | None = None, cross: b
     mass, human, judged = _weigh_sample(units, cases.of, n, center)
     if not mass.any():
         raise ValueError("no unit has a human rating")
-    if fixed is not None:
-        weights = np.full(n, fixed)
-    elif cross:
+    if fixed is None:
         weights = _cross_fitted(cases.names, mass, human, judged, judge - center)
     else:
-        weights = np.full(n, best_weight(mass, human, judged, judge - center))
+        weights = np.full(n, fixed)
     rest = human - weights * judged
     from_all, from_sample = weights * (judge - center), rest / mass.mean()
     beyond = float(rest.sum() / mass.sum())
@@ -284,7 +281,7 @@ def _estimate(name: str, contributions: Contributions, confidence: float) -> Est
 def _judge_alone(units: Sequence[Unit], confidence: float, scale: Scale | None) -> Estimate:
     """The mean of the judge's case means, with the interval that tables of ratings print for it."""
     everything = [Unit(u.case, u.judge, u.judge, 1.0) for u in units]  # the judge in the place of people
-    plain = contributions(everything, cross=False, fixed=0.0)
+    plain = contributions(everything, fixed=0.0)
     estimate = _estimate("judge alone", plain, confidence)
     if scale is None or confidence != 0.95 or agree(plain):
         return _within(estimate, scale)

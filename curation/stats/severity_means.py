@@ -12,10 +12,9 @@ from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
 import numpy as np
-from scipy.sparse.csgraph import connected_components  # type: ignore[import-untyped]
 from scipy.stats import t as student  # type: ignore[import-untyped]
 
-from curation.stats.estimates import Estimate, Floats
+from curation.stats.estimates import Estimate, Floats, connected_groups
 from schemas.core.errors import UserError
 
 MODEL = "additive severity, jackknife over cases, 95 %"
@@ -198,7 +197,7 @@ def refuse_inestimable(ratings: Sequence[ScaleRating]) -> None:
         raise UserError("a spread over cases takes three cases or more", fix="have items of other cases rated")
     for aspect in sorted({r.aspect for r in ratings}):
         mine = [r for r in ratings if r.aspect == aspect]
-        groups = _linked(mine)
+        groups = connected_groups({p: [r.item for r in mine if r.person == p] for p in {r.person for r in mine}})
         if len(groups) > 1:
             apart = "; ".join(", ".join(g) for g in groups)
             raise UserError(
@@ -213,16 +212,3 @@ def refuse_inestimable(ratings: Sequence[ScaleRating]) -> None:
         for method in sorted({r.method for r in ratings}):
             if len({r.case for r in mine if r.method == method}) < 2:
                 raise UserError(f"'{aspect}' has ratings of {method} in fewer than two cases", fix="rate more of them")
-
-
-def _linked(ratings: Sequence[ScaleRating]) -> list[list[str]]:
-    """Persons in groups, within which items that two rated lead from everybody to everybody."""
-    names = sorted({r.person for r in ratings})
-    together = np.zeros((len(names), len(names)))
-    by_item: defaultdict[str, list[int]] = defaultdict(list)
-    for r in ratings:
-        by_item[r.item].append(names.index(r.person))
-    for who in by_item.values():
-        together[np.ix_(who, who)] = 1
-    number, group = connected_components(together, directed=False)
-    return [[name for name, one in zip(names, group, strict=True) if one == k] for k in range(number)]

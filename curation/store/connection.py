@@ -24,9 +24,6 @@ MEMORY = "384MB"
 FETCH = 2000
 """Rows that a stream holds at a time."""
 _OF_THE_STATEMENT = (duckdb.ProgrammingError, duckdb.DataError, duckdb.IntegrityError, duckdb.PermissionException)
-_NO_SPACE = re.compile(
-    r"No space left|File too large|Could not write|out of memory|disk is full|max_temp_directory", re.I
-)
 
 
 class Connection:
@@ -101,26 +98,37 @@ class Connection:
         self._db.close()
 
 
+_ERRORS = (
+    ("Could not set lock", "the store is in use by another process", "wait until it ends"),
+    ("Permission denied|Read-only", "the file may not be written or read", "check its permissions"),
+    ("already closed", "the store is closed", "read it while it is open, inside its 'with'"),
+    (
+        "No space left|File too large|Could not write|out of memory|disk is full|max_temp_directory",
+        "there is no space for this step: {}",
+        "nothing of this step was stored; free some space, or set SCEDIT_STORE_MEMORY",
+    ),
+    (
+        "not a valid",
+        "the file is not a DuckDB file, or its header is damaged",
+        "name another file, or restore a backup: scedit store restore",
+    ),
+    (
+        "",
+        "the store cannot be read or written: {}",
+        "restore a backup with 'scedit store restore', or rebuild the store from a dump with 'scedit store rebuild'",
+    ),
+)
+"""What DuckDB says (the first that fits counts), what is wrong, and the next step."""
+
+
 def store_error(error: duckdb.Error, path: Path) -> StoreError:
     """The one sentence for an error of DuckDB: what is wrong with the store, and the next step."""
-    text, where = " ".join(str(error).split()), str(path)
+    text = " ".join(str(error).split())
     if holder := re.search(r"Conflicting lock is held in (.*?) \(PID (\d+)\)", text):
         what = f"the store is in use by process {holder[2]} ({Path(holder[1]).name})"
-        return StoreError(what, where=where, fix="wait until it ends, or stop that process; nothing was changed")
-    if "Could not set lock" in text:
-        return StoreError("the store is in use by another process", where=where, fix="wait until it ends")
-    if "Permission denied" in text or "Read-only" in text:
-        return StoreError("the file may not be written or read", where=where, fix="check its permissions")
-    if "already closed" in text:
-        return StoreError("the store is closed", where=where, fix="read it while it is open, inside its 'with'")
-    if _NO_SPACE.search(text):
-        fix = "nothing of this step was stored; free some space, or set SCEDIT_STORE_MEMORY"
-        return StoreError(f"there is no space for this step: {text[:160]}", where=where, fix=fix)
-    if "not a valid" in text:
-        what = "the file is not a DuckDB file, or its header is damaged"
-        return StoreError(what, where=where, fix="name another file, or restore a backup: scedit store restore")
-    fix = "restore a backup with 'scedit store restore', or rebuild the store from a dump with 'scedit store rebuild'"
-    return StoreError(f"the store cannot be read or written: {text[:160]}", where=where, fix=fix)
+        return StoreError(what, where=str(path), fix="wait until it ends, or stop that process; nothing was changed")
+    what, fix = next((what, fix) for said, what, fix in _ERRORS if re.search(said, text, re.IGNORECASE))
+    return StoreError(what.format(text[:160]), where=str(path), fix=fix)
 
 
 def limits(path: Path) -> dict[str, Any]:

@@ -76,20 +76,13 @@ class SourceUpdate(NamedTuple):
 class ConflictError(StoreError):
     """Keys that another source uses for other content; ``conflicts`` are the first of them."""
 
-    def __init__(
-        self, source: ImportSource, conflicts: tuple[KeyConflict, ...], number: int, where: str, *, part: bool
-    ) -> None:
-        """``part``: the file holds only a part of what the other source brought; by its name the rest would be lost."""
+    def __init__(self, source: ImportSource, conflicts: tuple[KeyConflict, ...], number: int, where: str) -> None:
         self.conflicts, self.number = conflicts, number
         first = conflicts[0]
         holder = first.holder if first.holder in (EARLIER, MADE_HERE) else f"'{first.holder}'"
-        if part:
-            fix = "say --replace to correct these records alone, or --as NAME to keep both"
-        elif first.holder in (EARLIER, MADE_HERE):
-            fix = "say --replace to replace these, or --as NAME to keep both"
-        else:
-            whole = f"{source.option} '{first.holder}' where it corrects that whole file"
-            fix = f"say {whole}, --replace to replace these, or --as NAME to keep both"
+        fix = "say --replace to replace these records alone, or --as NAME to keep both"
+        if first.holder not in (EARLIER, MADE_HERE):
+            fix += f"; {source.option} '{first.holder}' where the file corrects all that this source brought"
         super().__init__(
             f"{counted(number, 'record')} of '{source.name}' would take the place of others with the same key and "
             f"other content (first: {first.kind} {first.key}, held by {holder}); "
@@ -169,8 +162,7 @@ def finish_import(
     put = rows.done()
     conflicts = _find_conflicts(db, source.name)
     if conflicts and not replace:
-        listed = _list_conflicts(db)
-        raise ConflictError(source, listed, conflicts, where, part=_is_part(db, listed[0].holder))
+        raise ConflictError(source, _list_conflicts(db), conflicts, where)
     aside = _set_aside(db) if conflicts else 0
     db.execute(
         "DELETE FROM source_items i USING conflict c WHERE i.source <> $1 AND i.kind = c.kind AND i.key = c.key",
@@ -228,14 +220,6 @@ def _find_conflicts(db: Connection, name: str) -> int:
     )
     db.execute("CREATE OR REPLACE TEMP TABLE retired (kind VARCHAR, key VARCHAR)")
     return db.count("SELECT count(*) FROM conflict")
-
-
-def _is_part(db: Connection, holder: str) -> bool:
-    """Whether more than a tenth of what another source brought is not in what came now."""
-    of_holder = "FROM source_items i WHERE i.source = ?"
-    missing = f"{of_holder} AND NOT EXISTS (SELECT 1 FROM arrived a WHERE a.kind = i.kind AND a.key = i.key)"
-    held, lost = (db.count(f"SELECT count(DISTINCT (kind, key)) {rows}", [holder]) for rows in (of_holder, missing))
-    return lost > held * _GONE
 
 
 def _list_conflicts(db: Connection) -> tuple[KeyConflict, ...]:

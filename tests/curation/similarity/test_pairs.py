@@ -17,7 +17,7 @@ from curation.similarity.texts import TextItem, case_records, group_of, record_t
 from schemas.cases import Case
 from schemas.core.errors import ModelError, UserError
 from tests.support.arithmetic import make_case
-from tests.support.curation.near_texts import made, slow_pairs
+from tests.support.curation.near_texts import slow_pairs
 from tests.support.curation.rule_records import EDIT, LINK, P0, Q0, S0
 
 FOLLOWING = "How can I {} the {} of {} by {} with {} and {} before {} comes"
@@ -57,12 +57,6 @@ def test_equal_texts_and_a_threshold_of_one() -> None:
 def test_what_is_no_threshold(threshold: float) -> None:
     with pytest.raises(UserError, match="out of range"):
         list(similar_pairs(encode(["a"]), threshold=threshold))
-
-
-def test_columns_do_not_depend_on_the_order_of_texts() -> None:
-    texts = made(50)
-    one, two = encode(texts), encode(texts[::-1])
-    assert (one.matrix != two.matrix[::-1]).nnz == 0
 
 
 def test_each_kind_is_compared_by_its_own_text() -> None:

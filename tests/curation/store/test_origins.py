@@ -275,7 +275,7 @@ def test_one_added_alias_costs_a_case_nothing(file: Path) -> None:
     with Store.open(file, create=True) as store:
         bring(store, "a", [EDIT, OTHER, LINK, *CHAINS[0], *BESIDE])
         before = {kind: n["current"] for kind, n in store.stats()["records"].items()}
-        with pytest.raises(ConflictError, match="say --replace to correct these records alone, or --as NAME"):
+        with pytest.raises(ConflictError, match="say --replace to replace these records alone, or --as NAME"):
             bring(store, "b", [alias])
         update = bring(store, "b", [alias], replace=True)
         assert (update.changed, update.gone, update.set_aside) == (1, 0, 0) and store.get("f/peru") == alias
