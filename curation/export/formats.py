@@ -18,7 +18,6 @@ from curation.export.fact_formats import (
 )
 from curation.export.parquet import write_parquet
 from curation.splits.split_file import Split, write_split
-from schemas.cases import FACT
 from schemas.core.errors import UserError
 from schemas.core.registry import Registry
 
@@ -38,7 +37,6 @@ class Exporter:
         only: The one kind of case that it can hold, or None for all.
         gaps: What readers of the format look for and our cases may not say, a sentence each.
         edits: Types of splits that it can hold.
-        about_events: ``about`` for splits of events, where it is another.
         write_with_store: As ``write``, where the format says what the split's store knows.
     """
 
@@ -49,12 +47,7 @@ class Exporter:
     only: Literal["counterfactual", "temporal"] | None = None
     gaps: tuple[str, ...] = ()
     edits: tuple[str, ...] = ("fact",)
-    about_events: str = ""
     write_with_store: Callable[[Split, Path, Store | None], int] | None = None
-
-    def about_split(self, split: Split) -> str:
-        """What it is, of a split of this type."""
-        return self.about_events if split.type != FACT and self.about_events else self.about
 
     def holds(self, split: Split) -> bool:
         """Whether the format can hold any case of the split."""
@@ -164,9 +157,8 @@ KNOWEDIT = replace(
 PARQUET = Exporter(
     write_parquet,
     "data",
-    "flat tables in Parquet: cases, questions, prompts, neighbours; extras of the sources where there are any",
+    "flat tables in Parquet, as listed under Columns; extras of the sources where there are any",
     edits=("fact", "event"),
-    about_events="flat tables in Parquet: events, fact_questions, tendency_questions; extras where there are any",
 )
 
 EXPORTERS = Registry(

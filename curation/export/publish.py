@@ -72,7 +72,7 @@ def publish(
         for name, exporter in chosen.items():
             place = exporter.file.format(name=split.name.replace("/", "-"))
             cases[name] = exporter(split, partial / place)
-            parts.append(ReleasePart(place, exporter.about_split(split), exporter.losses, cases[name]))
+            parts.append(ReleasePart(place, exporter.about, exporter.losses, cases[name]))
         files = _list_data_files(partial)
         text = card(split, summary, parts, tables="parquet" in chosen)
         with atomic_file(partial / _CARD) as file:

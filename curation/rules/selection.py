@@ -50,23 +50,11 @@ BLOCK = 2000
 _VERBS = {"drop": ("dropped", "drops"), "hold": ("held", "holds")}
 
 
-class Selection(NamedTuple):
-    """The cases, and how many items were left out for which reason."""
-
-    cases: list[AnyCase]
-    counts: dict[str, int]
-
-
-def choose(store: Store, rule: SplitRule, *, errata: Errata | None = None) -> Selection:
-    """Cases that the rule makes of the store's current records, in order of their keys."""
-    choice = SelectionStream(store, rule, errata=errata)
-    return Selection(list(choice), choice.counts)
-
-
 class SelectionStream:
-    """The same, one case at a time and once; ``counts`` are complete when all cases have come.
+    """The cases that a rule makes of the store's current records, in order of their keys: one at a time, and once.
 
     Attributes:
+        counts: What was left out, by reason; complete when all cases have come.
         unprompted: Questions that no check drops and that have no prompt, by reason; no part of a split's header.
         prompts: Script prompts that were looked at.
     """

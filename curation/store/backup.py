@@ -17,7 +17,7 @@ from curation.files.atomic import atomic_file, atomic_path
 from curation.files.json_files import json_lines
 from curation.store.connection import Connection, connect, examine, transaction
 from curation.store.import_sources import make_tables
-from curation.store.origins import fill_origins, is_judgement
+from curation.store.origins import JUDGEMENTS, fill_origins
 from curation.store.reader import TABLES
 from curation.store.store import KINDS, Store
 from curation.store.writer import chunks
@@ -298,7 +298,7 @@ class _StoreMerge:
         rows = self._db.execute("SELECT kind, key FROM conflict ORDER BY kind, key")
         more = (f"two versions: ... and {len(rows) - SHOWN:,} more",) if len(rows) > SHOWN else ()
         lines = (*(f"two versions: {kind} {key}" for kind, key in rows[:SHOWN]), *more)
-        if prefer is None and (made := [row for row in rows if not is_judgement(row[0])]):
+        if prefer is None and (made := [row for row in rows if row[0] not in JUDGEMENTS]):
             error = StoreError(
                 f"{counted(len(made), 'key')} have other content there, changed in both stores "
                 f"(first: {made[0][0]} {made[0][1]}); nothing was merged",

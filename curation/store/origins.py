@@ -37,19 +37,19 @@ _LEVELS = (
     ("prompt",),
 )
 ROOTS = ("fact", "event", "document")
-_JUDGEMENTS = ("verdict", "rating")
+JUDGEMENTS = ("verdict", "rating")
 BROUGHT = ("load", "import", "adopt")
 """Stages of the lineage of what a person brought; other records were made here and can be made again."""
 
 _STALE = f"""
   WITH former AS (SELECT r.id, r.kind, r.key, EXISTS (
       SELECT 1 FROM records n WHERE n.kind = r.kind AND n.key = r.key AND n.current) AS replaced
-    FROM records r WHERE NOT r.current AND r.kind NOT IN {_JUDGEMENTS}),
+    FROM records r WHERE NOT r.current AND r.kind NOT IN {JUDGEMENTS}),
   hit AS (SELECT o.item, string_agg(DISTINCT f.key, ' ' ORDER BY f.key) AS origins,
       bool_or(f.kind IN {ROOTS} AND NOT f.replaced) AS gone
     FROM origins o JOIN former f ON f.id = o.origin GROUP BY o.item)
   SELECT r.kind, r.key, r.id, h.origins FROM records r JOIN hit h ON h.item = r.id
-  WHERE r.current AND NOT h.gone AND (r.kind NOT IN {_JUDGEMENTS} OR EXISTS (
+  WHERE r.current AND NOT h.gone AND (r.kind NOT IN {JUDGEMENTS} OR EXISTS (
     SELECT 1 FROM records p WHERE p.id = r.parent AND p.current))"""
 
 
@@ -72,7 +72,7 @@ class StaleError(StoreError):
 
     def __init__(self, items: Sequence[StaleItem], where: str) -> None:
         self.lines = tuple(list_stale(items))
-        judgements = all(item.kind in _JUDGEMENTS for item in items)
+        judgements = all(item.kind in JUDGEMENTS for item in items)
         again = "judge them again: scedit store check" if judgements else "make them again: scedit construct"
         origin = items[0].origins.split()[0]
         super().__init__(
@@ -170,16 +170,11 @@ def retire_remade(db: Any, keys: Sequence[str]) -> None:
         return
     db.execute(
         f"""UPDATE records SET current = false WHERE id IN (SELECT s.id FROM ({_STALE}) s
-              WHERE s.kind NOT IN {_JUDGEMENTS} AND s.id IN (SELECT o.item FROM origins o JOIN records f
+              WHERE s.kind NOT IN {JUDGEMENTS} AND s.id IN (SELECT o.item FROM origins o JOIN records f
                 ON f.id = o.origin WHERE f.kind IN {ROOTS} AND f.key IN (SELECT unnest(?::VARCHAR[])))
               AND s.id NOT IN (SELECT item_id FROM lineage WHERE stage IN {BROUGHT}))""",
         [list(keys)],
     )
-
-
-def is_judgement(kind: str) -> bool:
-    """Whether records of a kind say something of others: verdicts and ratings."""
-    return kind in _JUDGEMENTS
 
 
 def has_origins(db: Any) -> bool:
@@ -189,7 +184,7 @@ def has_origins(db: Any) -> bool:
 
 
 def _has_former(db: Any) -> bool:
-    sql = f"SELECT 1 FROM records WHERE NOT current AND kind NOT IN {_JUDGEMENTS} LIMIT 1"
+    sql = f"SELECT 1 FROM records WHERE NOT current AND kind NOT IN {JUDGEMENTS} LIMIT 1"
     return bool(db.execute(sql))
 
 

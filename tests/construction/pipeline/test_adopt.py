@@ -8,7 +8,7 @@ from click.testing import CliRunner, Result
 
 from construction.cli.construct import import_scripts
 from construction.pipeline.adopt import adopt, keep
-from curation.rules.selection import SplitRule, choose
+from curation.rules.rule import SplitRule
 from curation.shipped import SHIPPED, mini_split
 from curation.splits.split_file import make_split
 from curation.store.import_sources import ConflictError
@@ -17,6 +17,7 @@ from schemas.core.errors import DataError
 from schemas.facts import Fact, Source
 from schemas.lineage import Lineage
 from schemas.scripts import ScriptPrompt
+from tests.support.curation.rule_outcomes import choose
 
 SOURCE = Source(name="ScEdit Toolkit mini", licence="CC0-1.0")
 CASE = {

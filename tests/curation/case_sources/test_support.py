@@ -196,12 +196,6 @@ def test_open_dev_is_for_learning_beside_test_only() -> None:
             open_support(SupportChoice(name="open:dev"), split)
 
 
-def test_mini_is_no_support_beside_the_open_split() -> None:
-    for name in ("open", "open:test"):
-        with pytest.raises(UserError, match="the support's case 'case/mini/.*' shares the subject"):
-            open_support(SupportChoice(name="mini"), shipped_split(name))
-
-
 def test_the_shipped_network_is_refused_on_it(tmp_path: Path) -> None:
     with pytest.raises(UserError, match="editors.mend: it learnt from .*, which shares the subject '.*' with"):
         size(make_config(tmp_path / "run", split="open:test", model="embedded", editors=["none", "mend"]))

@@ -49,6 +49,7 @@ def test_formats_without_a_case_are_passed_over_or_refused(tmp_path: Path) -> No
     assert not (tmp_path / "x").exists()
 
 
+@pytest.mark.parametrize("name", ["cases", "questions", "prompts", "neighbours"])
 def test_datasets_loads_the_folder_offline(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: str) -> None:
     monkeypatch.setenv("HF_HUB_OFFLINE", "1")
     datasets = pytest.importorskip("datasets", reason="the package datasets is not installed")

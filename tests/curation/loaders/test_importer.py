@@ -41,19 +41,6 @@ def test_short_jsonl(tmp_path: Path) -> None:
     assert import_result.facts[0].source.licence == "not stated"
 
 
-def test_csv(tmp_path: Path) -> None:
-    path = tmp_path / "f.csv"
-    path.write_text(
-        "subject,relation,prompt,old,old_aliases,new,paraphrases\n"
-        'Peru,P36,The capital of {} is,Lima,City of Kings|Ciudad de los Reyes,Oslo,"Peru\'s capital, in short, is"\n'
-        "Chad,P36,too short\n"
-    )
-    import_result = load(path)
-    assert import_result.facts[0].old.aliases == ("City of Kings", "Ciudad de los Reyes")
-    assert import_result.facts[0].paraphrases == ("Peru's capital, in short, is",)
-    assert [(p.where, p.kind) for p in import_result.problems] == [(f"{path}, line 3", "malformed")]
-
-
 PROBLEMS = [
     ("bad json", '{"subject": "Per}\n', "malformed", "not valid JSON", True),
     ("not an object", "[1]", "malformed", "", True),

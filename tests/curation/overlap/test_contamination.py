@@ -13,7 +13,6 @@ from curation.loaders.importer import import_split
 from curation.overlap.contamination import LEVELS, TextCollection, open_collection, overlap
 from curation.overlap.near_duplicates import default_threshold, near_duplicates, store_items
 from curation.rules.rule import SplitRule
-from curation.rules.selection import choose
 from curation.shipped import mini_split, shipped_split
 from curation.similarity.texts import rouge1_f
 from curation.splits.split_file import write_split
@@ -24,6 +23,7 @@ from schemas.facts import Entity, Fact, Object, Relation, Source
 from tests.support import ROOT
 from tests.support.curation.mini_store import mini_store
 from tests.support.curation.near_texts import items, made, slow_pairs
+from tests.support.curation.rule_outcomes import choose
 from tests.support.curation.rule_records import BESIDE, CHAINS, EDIT, LINK, OTHER, P0, Q0
 from tests.support.facts import make_fact, peru_fact
 
@@ -281,15 +281,6 @@ def test_items_of_a_store(store: Path, kind: str, scope: str) -> None:
 def test_a_kind_without_text_is_refused(store: Path) -> None:
     with Store.open(store) as s, pytest.raises(UserError, match="no text to compare"):
         list(store_items(s, "neighbour"))
-
-
-@pytest.mark.parametrize(
-    ("method", "kind", "threshold"),
-    [("rouge1", "question", 0.7), ("rouge1", "fact", 0.7), ("rouge1", "script", 0.4), ("rouge1", "prompt", 0.4),
-     ("embedding", "question", 0.9), ("exact", "question", 1.0)],
-)  # fmt: skip
-def test_short_texts_have_a_higher_default(method: str, kind: str, threshold: float) -> None:
-    assert default_threshold(method, kind) == threshold
 
 
 def test_the_default_and_the_shipped_rule_leave_mini_standing(tmp_path: Path) -> None:

@@ -10,14 +10,14 @@ import pytest
 from curation.overlap.near_duplicates import near_duplicates, store_items
 from curation.rules.explain import explain
 from curation.rules.rule import DocumentRule, EventRule, SplitRule
-from curation.rules.selection import Ruling, SelectionStream, choose
+from curation.rules.selection import Ruling, SelectionStream
 from curation.splits.versions import Errata, Erratum
 from curation.store.store import Store
 from schemas.core.records import Record
 from schemas.facts import Entity, Fact, Neighbour
 from schemas.scripts import Script, ScriptPrompt, ScriptQuestion
 from schemas.verdicts import Verdict, verdict_key
-from tests.support.curation.rule_outcomes import MEASURED, agrees, kept, like
+from tests.support.curation.rule_outcomes import MEASURED, agrees, choose, kept, like
 from tests.support.curation.rule_records import (
     BESIDE,
     CHAINS,

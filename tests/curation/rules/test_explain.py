@@ -13,7 +13,7 @@ from curation.cli.splits import explain as command
 from curation.rules.explain import explain, rule_of
 from curation.rules.release import freeze, freeze_with_report
 from curation.rules.rule import DocumentRule, EventRule, SplitRule, read_rule
-from curation.rules.selection import Ruling, SelectionStream, choose
+from curation.rules.selection import Ruling, SelectionStream
 from curation.shipped import mini_split
 from curation.splits.versions import Errata, Erratum
 from curation.splits.visible_texts import record_keys
@@ -22,6 +22,7 @@ from schemas.core.errors import UserError
 from schemas.core.records import Record
 from schemas.facts import Object
 from schemas.verdicts import Verdict
+from tests.support.curation.rule_outcomes import choose
 from tests.support.curation.rule_records import BESIDE, CHAINS, EDIT, LINK, OTHER, P0, Q0, S0, ann, said
 from tests.support.curation.verdicts import make_verdict
 from tests.support.documents.records import BRIDGE, TRAM, document_case, document_records, make_document

@@ -8,14 +8,13 @@ import pytest
 
 from curation.overlap.near_duplicates import near_duplicates, store_items
 from curation.rules.rule import SplitRule
-from curation.rules.selection import choose
 from curation.splits.versions import Errata, Erratum
 from curation.store.store import Store
 from schemas.core.config import validate
 from schemas.core.errors import DataError
 from schemas.verdicts import Verdict
 from tests.support import ROOT
-from tests.support.curation.rule_outcomes import agrees, kept
+from tests.support.curation.rule_outcomes import agrees, choose, kept
 from tests.support.curation.rule_records import (
     EDIT,
     P0,

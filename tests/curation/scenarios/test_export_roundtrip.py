@@ -19,13 +19,13 @@ from curation.loaders import load
 from curation.loaders.importer import Identity, import_file
 from curation.rules.release import freeze
 from curation.rules.rule import SplitRule
-from curation.rules.selection import choose
 from curation.shipped import mini_split
 from curation.splits.split_file import Split, load_split, make_split
 from curation.store.store import Store
 from schemas.cases import Case, CaseNeighbour
 from schemas.facts import Entity, Fact, Neighbour, Object, Relation, Source
 from schemas.scripts import ScriptPrompt, ScriptQuestion
+from tests.support.curation.rule_outcomes import choose
 
 QUICK = settings(max_examples=15, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 LETTERS = "abcXYZ éßÇñ中ア\u0301'\"|,;\\/\t\n<&%$#@—\u00a0\u2028😀0123"

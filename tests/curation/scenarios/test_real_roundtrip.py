@@ -14,7 +14,6 @@ from curation.rules.rule import SplitRule
 from curation.splits.split_file import Split, load_split
 from curation.store.store import Store
 from schemas.extras import Extra
-from schemas.facts import Fact
 
 RULE = SplitRule(min_prompts=0)
 FILES = [
@@ -66,30 +65,3 @@ def test_through_our_own_formats(shared: Path, tmp_path: Path, name: str) -> Non
     assert sorted((r for r in back.records if isinstance(r, Extra)), key=str) == records
     if not any(c.questions or c.prompts or c.neighbours for c in split.cases):  # then facts and extras are everything
         assert frozen(tmp_path / "f.jsonl", tmp_path / "c.duckdb", "jsonl").digest == split.digest
-
-
-def test_counterfact_shape_keeps_the_fields_that_the_extras_hold(shared: Path, tmp_path: Path) -> None:
-    """The original record comes out as it went in: attribute and generation prompts, pararel_idx and ids."""
-    import json
-
-    path = shared / "data" / "counterfact" / "rome_format_example.json"
-    export(frozen(path, tmp_path / "a.duckdb"), tmp_path / "out.json", "counterfact")
-    (before,), (after,) = (json.loads(p.read_text(encoding="utf-8")) for p in (path, tmp_path / "out.json"))
-    repeated = before.pop("generation_prompts"), after.pop("generation_prompts")
-    assert before == after
-    assert list(dict.fromkeys(repeated[0])) == repeated[1], "a prompt that stands twice comes once"
-
-
-@pytest.mark.slow
-def test_all_counterfact_edits(shared: Path, tmp_path: Path) -> None:
-    """21,355 edits of the three flat files, in and out again as facts, equal fact by fact."""
-    facts: dict[str, Fact] = {}
-    for part in ("edit", "train", "val"):
-        path = shared / "data" / "counterfact" / f"counterfact-{part}.json"
-        import_file(str(path), tmp_path / "s.duckdb")
-        facts |= {f.key: f for f in load(path).facts}
-    with Store.open(tmp_path / "s.duckdb", write=True) as store:
-        split = freeze(store, "all", RULE, version="1.0.0")
-        assert len(split.cases) == len(facts) == 21_355
-        export(split, tmp_path / "f.jsonl", "facts")
-    assert {f.key: f for f in load(tmp_path / "f.jsonl", "jsonl").facts} == facts

@@ -28,9 +28,8 @@ from curation.shipped import (
     shipped_split,
     verified_text,
 )
-from curation.shipped.from_facts import WORDINGS, documents_from_facts, events_from_facts, pool_digest, pool_from_facts
+from curation.shipped.from_facts import documents_from_facts, events_from_facts, pool_digest, pool_from_facts
 from curation.splits.split_file import Split
-from schemas.core.config import read_toml
 from schemas.core.errors import DataError, UserError
 from schemas.documents.document import BLANK, contains_words, is_literal
 from schemas.facts import Fact
@@ -201,11 +200,10 @@ def test_a_document_goes_by_the_names_of_both_its_subjects() -> None:
         assert names <= set(case.document.names) and len(case.document.names) == len(set(case.document.names))
 
 
-def test_two_facts_of_one_relation_and_facts_without_a_wording_make_none() -> None:
+def test_two_facts_of_one_relation_make_none() -> None:
     one, other = make_fact("France", "Paris", "Lima"), make_fact("Peru", "Lima", "Oslo")
     assert one.relation.id == other.relation.id
-    assert documents_from_facts([one, other], read_toml(WORDINGS)) == ()
-    assert documents_from_facts(FACTS, {}) == ()
+    assert documents_from_facts([one, other]) == ()
 
 
 EVENT_CASES = events_from_facts(load("shipped").require())
@@ -253,4 +251,3 @@ def test_the_old_object_is_the_answer_with_its_aliases() -> None:
 
 def test_a_pools_digest_is_that_of_its_questions_in_any_order() -> None:
     assert pool_digest(POOL) == pool_digest(POOL[::-1]) != pool_digest(POOL[1:])
-    assert pool_from_facts(FACTS, {}) == tuple(q for q in POOL if q.item.endswith("/cloze"))

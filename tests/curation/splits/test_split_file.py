@@ -8,8 +8,6 @@ from typing import Any
 import pytest
 from pydantic import ValidationError
 
-from curation.rules.release import freeze
-from curation.rules.rule import SplitRule
 from curation.shipped import mini_split
 from curation.splits.split_file import (
     NONE,
@@ -27,14 +25,12 @@ from curation.splits.split_file import (
     seal,
     write_split,
 )
-from curation.store.store import Store
-from schemas.cases import CASE_TYPES, Case, DocumentCase, EventCase, read_case
+from schemas.cases import Case, DocumentCase, EventCase, read_case
 from schemas.core.errors import DataError, UserError
 from schemas.extras import Extra
-from schemas.verdicts import Verdict, verdict_key
 from tests.support.documents.records import document_case
 from tests.support.events import event_case
-from tests.support.facts import make_fact, peru_fact
+from tests.support.facts import peru_fact
 
 
 @pytest.fixture
@@ -100,13 +96,6 @@ def test_absent_binary_and_empty(tmp_path: Path) -> None:
 
 
 FACT, EVENT = Case(key="case/f", fact=peru_fact()), event_case()
-
-
-@pytest.mark.parametrize("case", [FACT, EVENT])
-def test_a_case_is_read_back_as_what_it_was(case: Case) -> None:
-    text = case.model_dump_json()
-    assert read_case(text) == read_case(text.encode()) == case
-    assert CASE_TYPES[case.request.kind] is type(case)
 
 
 @pytest.mark.parametrize("names", ["document", 3, None, ["event"]])
@@ -248,18 +237,6 @@ def test_an_empty_split_names_its_counts_per_reason(name: str) -> None:
     counts, words = COUNTS[name]
     text = str(no_case("s", counts))
     assert words in text and "'s'" in text and len(text) < 400
-
-
-def test_freezing_nothing_says_what_was_left_out_for_which_reason(tmp_path: Path) -> None:
-    """Through the store: an undated temporal edit of a source that states no order, with a prompt that would do."""
-    fact = make_fact().model_copy(update={"change": "temporal"})
-    by = "fact_dates@2"
-    verdict = Verdict(key=verdict_key(item_id=fact.id, by=by), item_id=fact.id, by=by, label="unsure", reason="no date")
-    with Store.open(tmp_path / "s.duckdb", create=True) as store:
-        store.put([fact, verdict])
-        with pytest.raises(UserError) as error:
-            freeze(store, "t", SplitRule())
-    assert "1 fact to edit" in str(error.value) and "held by fact_dates: 1" in str(error.value)
 
 
 @pytest.mark.parametrize(

@@ -136,6 +136,23 @@ def simulated(rng: np.random.Generator, runs: int, n: int, share: float, each: i
     return (rng.binomial(each, chance) / each).tolist()
 
 
+def crossed(rng: np.random.Generator) -> tuple[list[float], list[str], list[str]]:
+    """Five values of each of 40 cases; neighbours recur across cases and bring their own effect: mean 0."""
+    near = np.concatenate([rng.choice(25, 5, replace=False) for _ in range(40)])
+    row = np.repeat(np.arange(40), 5)
+    values = 0.5 * rng.normal(size=40)[row] + rng.normal(size=25)[near] + 0.5 * rng.normal(size=200)
+    return values.tolist(), [str(r) for r in row], [str(m) for m in near]
+
+
+def test_clustering_both_ways_covers_and_by_case_does_not() -> None:
+    rng = np.random.default_rng(2026)
+    samples = [crossed(rng) for _ in range(200)]
+    both = [clustered_interval(*sample, scale=None) for sample in samples]
+    by_case = [clustered_interval(values, cases, scale=None) for values, cases, _ in samples]
+    assert np.mean([i.low <= 0 <= i.high for i in both]) >= 0.92 - 3 * math.sqrt(0.05 * 0.95 / 200)
+    assert np.mean([i.low <= 0 <= i.high for i in by_case]) < 0.75
+
+
 def test_a_rare_loss_that_was_not_drawn_is_allowed_for() -> None:
     """2 % of the cases lose everything and the others hardly vary: the means alone covered 41 % at 20 cases."""
     rng, covered = np.random.default_rng(5), 0

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+from typing import NamedTuple
+
 from curation.rules.explain import explain
 from curation.rules.rule import SplitRule
-from curation.rules.selection import choose
+from curation.rules.selection import SelectionStream
 from curation.splits.versions import Errata
 from curation.store.store import Store
+from schemas.cases import AnyCase
 from schemas.core.records import Record
 from schemas.scripts import ScriptQuestion
 from schemas.verdicts import Verdict
@@ -14,6 +17,19 @@ from tests.support.curation.rule_records import BESIDE, EDIT, P0, Q1, said
 
 MEASURED = {"thresholds": [{"check": "dup", "max": 0.4, "clusters": True, "unit": "f"}]}
 ALL = (EDIT, P0, Q1, BESIDE[2])
+
+
+class Selection(NamedTuple):
+    """The cases, and how many items were left out for which reason."""
+
+    cases: list[AnyCase]
+    counts: dict[str, int]
+
+
+def choose(store: Store, rule: SplitRule, *, errata: Errata | None = None) -> Selection:
+    """All cases that a rule makes of a store."""
+    stream = SelectionStream(store, rule, errata=errata)
+    return Selection(list(stream), stream.counts)
 
 
 def kept(store: Store, rule: SplitRule, errata: Errata | None = None) -> str:
