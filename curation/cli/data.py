@@ -24,13 +24,14 @@ from curation.cli.options import (
     writes,
 )
 from curation.loaders import LOADERS, LoadResult, Problem, load
-from curation.loaders.audit import AcrossFiles, proposed_errata
+from curation.loaders.audit import against_earlier, proposed_errata
 from curation.loaders.audit import defects as find
 from curation.loaders.formats.native import read_mapping, write_records
 from curation.loaders.importer import Identity, import_file
 from curation.loaders.sources import OWN, UPSTREAM
 from curation.splits.versions import write_errata
 from schemas.core.errors import DataError
+from schemas.facts import Fact
 from schemas.text.counting import counted
 
 _SUFFIXES = (".json", ".jsonl", ".csv", ".tsv")
@@ -88,12 +89,13 @@ def import_(
     if done.problems > len(done.shown):
         more = done.problems - len(done.shown)
         click.echo(f"... and {more} more; all of them: scedit data audit FILE --examples 99", err=True)
-    counts = {"facts": done.facts, "new": done.update.new, "records": done.put.seen, "problems": done.problems}
+    counts = {"facts": done.facts, "new": done.update.new, "records": done.update.put.seen, "problems": done.problems}
     counts |= {name: getattr(done.update, name) for name in UPDATED}
     if as_json:
         click.echo(json.dumps({**counts, "format": done.format}))
         return
-    others = f" and {counted(done.put.seen - done.facts, 'other record')}" if done.put.seen > done.facts else ""
+    beside = done.update.put.seen - done.facts
+    others = f" and {counted(beside, 'other record')}" if beside > 0 else ""
     click.echo(
         f"{counted(done.facts, done.noun)}{others} read as {done.format}, {update_text(done.update)}, "
         f"{counted(done.problems, 'problem')}; source '{done.update.source}'."
@@ -144,12 +146,12 @@ def audit(
 
     Example: scedit data audit data/counterfact --examples 2
     """
-    across = AcrossFiles()
+    earlier: dict[tuple[str, str], tuple[Path, Fact]] = {}
     named: list[Problem] = []
     for path in _files(paths):
         try:
             loaded, problems = find(path, format_name)
-            problems = (*problems, *across.against_earlier(path, loaded))
+            problems = (*problems, *against_earlier(earlier, path, loaded))
         except DataError as error:
             if len(paths) == 1 and path == paths[0]:
                 raise

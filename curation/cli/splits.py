@@ -6,7 +6,7 @@ import json
 from collections import Counter
 from collections.abc import Mapping
 from contextlib import ExitStack
-from datetime import date as day
+from datetime import datetime
 from pathlib import Path
 
 import click
@@ -70,7 +70,7 @@ def freeze(
     known = read_errata(errata).entries if errata else ()
     with error_with_lines(), Store.open(store_path, write=True) as store:
         rule = _rule(rule_path, settings, store)
-        split, unprompted, _, named = make(store, name, rule, version=version, errata=known)
+        split, unprompted, named = make(store, name, rule, version=version, errata=known)
         if out:
             write_split(split, out)
         sizes = store.split_sizes(f"{split.name}@{split.version}")
@@ -213,7 +213,9 @@ def _print_split(
 @click.option("--creator", help="Who publishes it, for the metadata.")
 @click.option("--url", help="Where it will be found, for the metadata.")
 @click.option("--cite", help="How to cite it, for the metadata.")
-@click.option("--date", help="Date of publication (YYYY-MM-DD); today when left out.")
+@click.option(
+    "--date", type=click.DateTime(["%Y-%m-%d"]), help="Date of publication (YYYY-MM-DD); today when left out."
+)
 @shared_option("--force", is_flag=True, also="Only an earlier release, and only its own files.")
 @json_option
 def publish(
@@ -226,7 +228,7 @@ def publish(
     creator: str | None,
     url: str | None,
     cite: str | None,
-    date: str | None,
+    date: datetime | None,
     force: bool,
     as_json: bool,
 ) -> None:
@@ -241,7 +243,7 @@ def publish(
     if store_path and not store_path.exists():
         fix = f"name the store that holds the split '{name}', or its file with --split-file"
         raise UserError("there is no such store", where=str(store_path), fix=fix)
-    details = PublisherDetails(creator=creator, url=url, cite=cite, date=_date_or_today(date))
+    details = PublisherDetails(creator=creator, url=url, cite=cite, date=f"{date:%Y-%m-%d}" if date else today())
     chosen = _names(formats) if formats is not None else None
     with ExitStack() as stack:
         store = stack.enter_context(Store.open(store_path)) if store_path else None
@@ -284,13 +286,3 @@ def _names(formats: str) -> list[str]:
     if not names:
         raise UserError("--formats names no format", allowed=", ".join(EXPORTERS.names()))
     return names
-
-
-def _date_or_today(date: str | None) -> str:
-    if date is None:
-        return today()
-    try:
-        day.fromisoformat(date)
-    except ValueError:
-        raise UserError(f"--date takes YYYY-MM-DD, got '{date}'") from None
-    return date

@@ -54,7 +54,7 @@ class Journal:
 
     Raises:
         UserError: another process writes this journal, or the file cannot be made.
-        DataError: a line other than the last is damaged (reading only).
+        DataError: a line other than the last is damaged (reading only), or no line has a digest.
 
     Example:
         >>> import tempfile, pathlib
@@ -111,20 +111,30 @@ class Journal:
                 if (key := _key(line)) is not None:
                     self._add(key, _Line(offset, len(line)), line)
                 elif line.strip(b" \n"):  # spaces stand where a damaged line was moved away
+                    self._check_damaged(line, number)
                     damaged[offset] = line
-                    if not self._write:
-                        raise DataError(
-                            "the line is damaged: its digest does not match its content",
-                            where=f"{self.path}, line {number}",
-                            fix="run the command that wrote it again: it does the damaged part anew, everything else "
-                            "is kept",
-                        )
                 offset += len(line)
         if damaged:
             self._move_away(damaged)
         if self._write and self.torn:
             self._file.truncate(offset)
         return offset
+
+    def _check_damaged(self, line: bytes, number: int) -> None:
+        """Raise an error for a damaged line, unless it can be moved away."""
+        where = f"{self.path}, line {number}"
+        if _lacks_digest(line):
+            raise DataError(
+                "the line has no digest: an earlier version wrote this journal",
+                where=where,
+                fix="name another folder or journal, or use the version that wrote it",
+            )
+        if not self._write:
+            raise DataError(
+                "the line is damaged: its digest does not match its content",
+                where=where,
+                fix="run the command that wrote it again: it does the damaged part anew, everything else is kept",
+            )
 
     def _move_away(self, damaged: dict[int, bytes]) -> None:
         """Append damaged lines to a file beside the journal, and overwrite them with spaces."""
@@ -229,3 +239,12 @@ def _key(line: bytes) -> str | None:
     except (ValueError, LookupError, TypeError):
         return None
     return key if isinstance(key, str) else None
+
+
+def _lacks_digest(line: bytes) -> bool:
+    """Whether a line is one of an earlier version, which had no digests."""
+    try:
+        data = json.loads(line.decode("utf-8", "surrogatepass"))
+    except ValueError:
+        return False
+    return isinstance(data, dict) and set(data) == {"key", "value"}

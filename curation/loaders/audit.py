@@ -64,24 +64,26 @@ def defects(path: Path, format: str | None = None) -> tuple[LoadResult, tuple[Pr
     return loaded, (*loaded.problems, *audit(loaded), *texts(path))
 
 
-class AcrossFiles:
-    """What the facts of several files say against each other; inside one file the loader says it."""
+def against_earlier(
+    earlier: dict[tuple[str, str], tuple[Path, Fact]], path: Path, loaded: LoadResult
+) -> Iterator[Problem]:
+    """Contradictions of a file's facts with those of the files before; temporal ones only follow each other.
 
-    def __init__(self) -> None:
-        self._facts: dict[tuple[str, str], tuple[Path, Fact]] = {}
-
-    def against_earlier(self, path: Path, loaded: LoadResult) -> Iterator[Problem]:
-        """Contradictions of a file's facts with those of the files before; temporal ones only follow each other."""
-        here: dict[tuple[str, str], tuple[Path, Fact]] = {}
-        for fact in loaded.facts:
-            if fact.change == "temporal":
-                continue
-            pair = (fact.subject.text.casefold(), fact.relation.id)
-            here.setdefault(pair, (path, fact))
-            other, before = self._facts.get(pair, (path, fact))
-            if what := disagreement(f"'{before.key}' of {other}", _objects(before), _objects(fact)):
-                yield Problem(loaded.places.get(fact.key, fact.key), "contradictory", what)
-        self._facts = {**here, **self._facts}
+    Args:
+        earlier: The facts of the files before by subject and relation; those of this file are added at the end.
+        path: The file.
+        loaded: What it holds; what its facts say against each other the loader has said.
+    """
+    here: dict[tuple[str, str], tuple[Path, Fact]] = {}
+    for fact in loaded.facts:
+        if fact.change == "temporal":
+            continue
+        pair = (fact.subject.text.casefold(), fact.relation.id)
+        here.setdefault(pair, (path, fact))
+        other, before = earlier.get(pair, (path, fact))
+        if what := disagreement(f"'{before.key}' of {other}", _objects(before), _objects(fact)):
+            yield Problem(loaded.places.get(fact.key, fact.key), "contradictory", what)
+    earlier |= {**here, **earlier}
 
 
 def _objects(fact: Fact) -> tuple[str, str | None]:

@@ -377,13 +377,9 @@ def without_invisible_ends(fact: Fact) -> tuple[Fact, list[str]]:
 def _texts(record: Record) -> list[tuple[str, str]]:
     """The texts of a record that a model reads, with the names of their fields."""
     if isinstance(record, Fact):
-        texts = [("subject", record.subject.text), ("old", record.old.text), ("prompt", record.prompt)]
-        if record.new is not None:
-            texts.append(("new", record.new.text))
-        for name, entity in (("subject", record.subject), ("old", record.old), ("new", record.new)):
-            if entity is not None and entity.aliases:
-                texts += [(name, alias) for alias in entity.aliases]
-        return texts + [("paraphrases", text) for text in record.paraphrases]
+        named = [(name, getattr(record, name)) for name in ("subject", "old", "new")]
+        texts = [(name, text) for name, entity in named if entity is not None for text in entity.names]
+        return [*texts, ("prompt", record.prompt), *(("paraphrases", text) for text in record.paraphrases)]
     if isinstance(record, ScriptQuestion | ScriptPrompt):
         return [("text", record.text)]
     return [("steps", step) for step in record.steps] if isinstance(record, Script) else []

@@ -5,6 +5,7 @@ from __future__ import annotations
 import itertools
 import re
 from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 
@@ -15,7 +16,7 @@ from curation.splits.split_file import CaseStream, Extras, RunningDigest, Split,
 from curation.splits.visible_texts import case_records
 from curation.store.import_sources import EARLIER, MADE_HERE, ImportSource, SourceUpdate
 from curation.store.origins import MADE_FROM
-from curation.store.store import PutResult, Store
+from curation.store.store import Store
 from curation.store.writer import chunks
 from schemas.cases import Case, CaseNeighbour, DocumentCase, EventCase
 from schemas.core.clock import now
@@ -66,29 +67,59 @@ class Identity(NamedTuple):
             raise UserError(f"'{name}' cannot be the name of a source", allowed="up to 200 characters of one line")
         return ImportSource(name, file, whole, True, self.option)
 
-    def keyed(self, records: Iterable[Record]) -> Iterable[Record]:
-        """The records under the keys that they are to have."""
-        prefix = self.prefix
-        return records if prefix is None else (with_prefix(r, check_prefix(prefix)) for r in records)
-
 
 UNNAMED = Identity()
 """A file that is known by its name and digest."""
 
 
-class FileImport(NamedTuple):
-    """What an import did. ``shown`` are its first problems; ``problems`` counts all of them.
+@dataclass
+class FileImport:
+    """What an import did, counted while the records pass.
 
-    ``facts`` counts the edits, which are what ``noun`` says: facts, events, documents.
+    Attributes:
+        format: As which the file was read.
+        facts: The edits, which are what ``noun`` says: facts, events, documents.
+        problems: What was wrong; ``shown`` are the first, ``lost`` those for which a record was left out.
+        update: What changed in the store.
     """
 
-    put: PutResult
-    facts: int
-    problems: int
-    shown: tuple[Problem, ...]
     format: str
-    update: SourceUpdate
+    facts: int = 0
+    problems: int = 0
     noun: str = "fact"
+    shown: list[Problem] = field(default_factory=list)
+    lost: list[Problem] = field(default_factory=list)
+    update: SourceUpdate = field(init=False)
+
+    def records(
+        self, items: Iterator[LocatedRecord | Problem], *, skip_bad: bool, limit: int | None
+    ) -> Iterator[Record]:
+        """The records; raises at the first one that cannot be used, and at the end where none came."""
+        came = 0
+        for item in items:
+            if isinstance(item, Problem):
+                if item.lost and not skip_bad:
+                    fix = "mend the file, or leave bad records out with --skip-bad; all of them: scedit data audit FILE"
+                    raise DataError(f"{item.kind} record: {item.what}", where=item.where, fix=fix)
+                self.note(item)
+            elif item.main or limit is None:
+                came += 1
+                self.facts += item.main
+                if item.main:
+                    self.noun = item.record.kind.replace("_", " ")
+                yield item.record
+                if self.facts == limit:
+                    return
+        if not came:
+            raise nothing_usable(self.lost)
+
+    def note(self, problem: Problem) -> None:
+        """Count a problem, and keep it where it is one of the first."""
+        self.problems += 1
+        if problem.lost:
+            self.lost.append(problem)
+        if len(self.shown) < SHOWN:
+            self.shown.append(problem)
 
 
 def import_file(
@@ -122,27 +153,23 @@ def import_file(
     named = _first_file(path, known)
     if named is not None:
         reading = stream(source, reading.format, mapping=mapping, named=named)
-    problem_log = _ProblemLog(skip_bad=skip_bad, limit=limit)
+    done = FileImport(reading.format)
     made_at = now()
-    first = next(records := problem_log.records(reading.items), None)  # before a store is made: a bad file makes none
-    rest = identity.keyed(itertools.chain([] if first is None else [first], records))
+    records = done.records(reading.items, skip_bad=skip_bad, limit=limit)
+    first = next(records, None)  # before a store is made: a bad file makes none
+    rest: Iterable[Record] = itertools.chain([] if first is None else [first], records)
+    if (prefix := identity.prefix) is not None:
+        check_prefix(prefix)
+        rest = (with_prefix(record, prefix) for record in rest)
     act = Lineage(item_id="", stage="load", made_at=made_at, detail={"from": source})
     with Store.open(path, create=True) as store:
         rest = with_stored_sources(store, rest, (named or Path(source)).name)
-        update = store.put_source(
+        done.update = store.put_source(
             known, rest, act, replace=identity.replace, whole=limit is None, shrink=identity.shrink
         )
         for contradiction in store.arrived_contradictions():
-            problem_log.note(Problem(f"{source}, {contradiction.key}", "contradictory", contradiction.text))
-    return FileImport(
-        update.put,
-        problem_log.facts,
-        problem_log.problems,
-        tuple(problem_log.shown),
-        reading.format,
-        update,
-        problem_log.noun,
-    )
+            done.note(Problem(f"{source}, {contradiction.key}", "contradictory", contradiction.text))
+    return done
 
 
 def load_as_known(source: str, path: Path, format: str | None = None) -> LoadResult:
@@ -222,45 +249,6 @@ def _content(source: str, format: str, mapping: TableMapping | None) -> str:
     except OSError as error:
         raise UserError(f"cannot be read: {error.strerror}", where=source) from None
     return digest([content, format, canonical_json(mapping.model_dump(mode="json") if mapping else {})])
-
-
-class _ProblemLog:
-    """Passes records on and remembers what was wrong."""
-
-    def __init__(self, *, skip_bad: bool, limit: int | None) -> None:
-        self._skip_bad, self._limit = skip_bad, limit
-        self.facts = self.problems = 0
-        self.shown: list[Problem] = []
-        self.lost: list[Problem] = []
-        self.noun = "fact"
-
-    def records(self, items: Iterator[LocatedRecord | Problem]) -> Iterator[Record]:
-        """The records; raises at the first one that cannot be used, and at the end where none came."""
-        came = 0
-        for item in items:
-            if isinstance(item, Problem):
-                if item.lost and not self._skip_bad:
-                    fix = "mend the file, or leave bad records out with --skip-bad; all of them: scedit data audit FILE"
-                    raise DataError(f"{item.kind} record: {item.what}", where=item.where, fix=fix)
-                self.note(item)
-            elif item.main or self._limit is None:
-                came += 1
-                self.facts += item.main
-                if item.main:
-                    self.noun = item.record.kind.replace("_", " ")
-                yield item.record
-                if self.facts == self._limit:
-                    return
-        if not came:
-            raise nothing_usable(self.lost)
-
-    def note(self, problem: Problem) -> None:
-        """Count a problem, and keep it where it is one of the first."""
-        self.problems += 1
-        if problem.lost:
-            self.lost.append(problem)
-        if len(self.shown) < SHOWN:
-            self.shown.append(problem)
 
 
 def import_split(split: Split, path: Path, *, origin: str, identity: Identity = UNNAMED) -> SourceUpdate:

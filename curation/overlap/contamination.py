@@ -10,6 +10,7 @@ from __future__ import annotations
 import re
 from collections import defaultdict
 from collections.abc import Iterable, Sequence
+from itertools import islice
 from pathlib import Path
 from typing import ClassVar, NamedTuple
 
@@ -74,21 +75,17 @@ class Overlap(Record):
         raise UserError(f"unknown overlap level '{name}'", allowed=", ".join(LEVELS))
 
 
-class _Tally:
-    """What one level shares: pairs of owners, and the first examples."""
+Pairs = dict[tuple[str, str], tuple[str, float | None]]
+"""What one level shares: pairs of owners, each with the first thing that both hold and its similarity."""
 
-    def __init__(self, examples: int) -> None:
-        self._most, self._pairs = examples, set[tuple[str, str]]()
-        self._examples: list[SharedItem] = []
 
-    def add(self, a: str, b: str, what: str, value: float | None = None) -> None:
-        if (a, b) not in self._pairs and len(self._examples) < self._most:
-            self._examples.append(SharedItem(a=a, b=b, what=what, value=None if value is None else round(value, 4)))
-        self._pairs.add((a, b))
-
-    def level(self, name: str) -> Level:
-        a, b = ({pair[side] for pair in self._pairs} for side in (0, 1))
-        return Level(name=name, a=len(a), b=len(b), pairs=len(self._pairs), examples=tuple(self._examples))
+def _level(name: str, pairs: Pairs, examples: int) -> Level:
+    first = [
+        SharedItem(a=a, b=b, what=what, value=None if value is None else round(value, 4))
+        for (a, b), (what, value) in islice(pairs.items(), examples)
+    ]
+    a, b = ({pair[side] for pair in pairs} for side in (0, 1))
+    return Level(name=name, a=len(a), b=len(b), pairs=len(pairs), examples=tuple(first))
 
 
 def overlap(a: TextCollection, b: TextCollection, *, threshold: float = 0.8, examples: int = 5) -> Overlap:
@@ -100,10 +97,10 @@ def overlap(a: TextCollection, b: TextCollection, *, threshold: float = 0.8, exa
         threshold: ROUGE-1 F from which two texts count as near-duplicates.
         examples: At most so many examples a level.
     """
-    tally = {name: _Tally(examples) for name in LEVELS}
+    tally: dict[str, Pairs] = {name: {} for name in LEVELS}
     _facts(a, b, tally)
     _texts(a, b, tally, threshold)
-    levels = tuple(t.level(name) for name, t in tally.items())
+    levels = tuple(_level(name, pairs, examples) for name, pairs in tally.items())
     sides = content_id("overlap-sides", [a.name, sorted(a.owners), b.name, sorted(b.owners), threshold])
     return Overlap(
         key=f"overlap/{sides}",
@@ -136,7 +133,7 @@ def has_property_id(fact: Fact) -> bool:
     return re.fullmatch(r"P[0-9]+", fact.relation.id) is not None
 
 
-def _facts(a: TextCollection, b: TextCollection, tally: dict[str, _Tally]) -> None:
+def _facts(a: TextCollection, b: TextCollection, tally: dict[str, Pairs]) -> None:
     places = defaultdict[str, list[int]](list)
     for n, (_, fact) in enumerate(b.facts):
         for name in fact.subject.compared_names:
@@ -145,26 +142,27 @@ def _facts(a: TextCollection, b: TextCollection, tally: dict[str, _Tally]) -> No
         relation, names = _relation_names(fact), fact.subject.compared_names
         for n in sorted({n for name in names for n in places.get(name, ())}):
             other, twin = b.facts[n]
-            tally["same_subject"].add(owner, other, fact.subject.text)
+            tally["same_subject"].setdefault((owner, other), (fact.subject.text, None))
             same_old = bool(fact.old.compared_names & twin.old.compared_names)
             told_apart = has_property_id(fact) and has_property_id(twin)  # both have Wikidata's ids
             if not relation & _relation_names(twin) and (told_apart or not same_old):
                 continue
-            tally["same_subject_relation"].add(owner, other, fact.fact_prompt)
+            tally["same_subject_relation"].setdefault((owner, other), (fact.fact_prompt, None))
             if not same_old:
                 continue
-            tally["same_fact"].add(owner, other, f"{fact.fact_prompt} {fact.old.text}")
+            tally["same_fact"].setdefault((owner, other), (f"{fact.fact_prompt} {fact.old.text}", None))
             if fact.new and twin.new and fact.new.compared_names & twin.new.compared_names:
-                tally["same_edit"].add(owner, other, f"{fact.fact_prompt} {fact.old.text} -> {fact.new.text}")
+                edit = f"{fact.fact_prompt} {fact.old.text} -> {fact.new.text}"
+                tally["same_edit"].setdefault((owner, other), (edit, None))
 
 
-def _texts(a: TextCollection, b: TextCollection, tally: dict[str, _Tally], threshold: float) -> None:
+def _texts(a: TextCollection, b: TextCollection, tally: dict[str, Pairs], threshold: float) -> None:
     owners = defaultdict[str, list[str]](list)
     for text in b.texts:
         owners[plain_text(text.text)].append(text.owner)
     for text in a.texts:
         for owner in owners.get(plain_text(text.text), ()):
-            tally["same_text"].add(text.owner, owner, text.text)
+            tally["same_text"].setdefault((text.owner, owner), (text.text, None))
     if not a.texts or not b.texts:
         return
     rows = encode(t.text for side in (a, b) for t in side.texts)
@@ -172,7 +170,7 @@ def _texts(a: TextCollection, b: TextCollection, tally: dict[str, _Tally], thres
         for i, j, value in zip(block.first.tolist(), block.second.tolist(), block.value.tolist(), strict=True):
             one, two = a.texts[i], b.texts[j - len(a.texts)]
             if not (one.cloze and two.cloze):
-                tally["near_text"].add(one.owner, two.owner, one.text, value)
+                tally["near_text"].setdefault((one.owner, two.owner), (one.text, value))
 
 
 class OwnedText(NamedTuple):

@@ -28,8 +28,7 @@ _PARTS: dict[str, tuple[type[Record], ...]] = {
     "document": (Document, DocumentProbe),
 }
 """What rules about each kind of edit decide."""
-_EDITS: dict[str, type[Record]] = {"edit": Fact, "fact": Fact, "event": Event, "document": Document}
-"""Kinds of edits, by the fields with their keys."""
+_EDITS = (Fact, Event, Document)
 
 
 class ExplanationStep(NamedTuple):
@@ -175,7 +174,7 @@ class _Trace:
         for one in path:  # the list grows while it is gone through
             above = [found for kind, key in ancestors(one) for found in store.by_keys(kind, [key])]
             path += [found for found in above if found not in path]
-        edits = {r.key for r in path if isinstance(r, Fact | Event | Document)}
+        edits = {r.key for r in path if isinstance(r, _EDITS)}
         if isinstance(record, Neighbour):
             edits = {record.edit}
         elif self._rule.edited == "fact":  # it can be in as a neighbour's
@@ -231,28 +230,18 @@ class _Trace:
             if not prompts:
                 yield "out", f"no script prompt was made of this {record.kind}"
             return
-        if isinstance(record, Neighbour):
-            yield from self._losses_above(record, "fact", beside=True)
-            yield from self._losses_above(record, "edit")
-            return
         for link in self._links:
             if isinstance(record, Fact | ScriptPrompt) and link.fact == getattr(record, "fact", record.key):
                 if loss := self._losses.get(f"{link.id} {record.id}"):
                     yield _status_of(loss)[0], f"{loss.decision.by} says so beside '{link.edit}'"
                 yield from self._losses_of(link)
-        for name in ("fact", "event", "document"):
-            yield from self._losses_above(record, name)
-
-    def _losses_above(self, record: Record, name: str, *, beside: bool = False) -> Iterator[tuple[str, str]]:
-        """Why the edit in a field of a record has no case; ``beside``: why it is no neighbour."""
-        if (key := getattr(record, name, None)) is None:
-            return
-        edits = self._store.by_keys(_EDITS[name], [key])
-        if not edits:
-            yield "out", f"its {_EDITS[name].kind} '{key}' is not in the store"
-        for edit in edits:
-            if loss := self._losses.get(f"beside {edit.id}" if beside else edit.id):
-                yield self._told(loss)
+        beside = "beside " if isinstance(record, Neighbour) else ""  # its fact first, then its edit
+        for kind, key in ancestors(record):
+            edits = self._store.by_keys(kind, [key])
+            if kind in _EDITS and not edits:
+                yield "out", f"its {kind.kind} '{key}' is not in the store"
+            yield from (self._told(loss) for edit in edits if (loss := self._losses.get(f"{beside}{edit.id}")))
+            beside = ""
 
     def _told(self, loss: Loss) -> tuple[str, str]:
         """A loss with the reason that the verdict gives."""

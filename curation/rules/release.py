@@ -13,7 +13,16 @@ from curation.rules.rule import SplitRule, read_rule
 from curation.rules.selection import SelectionStream
 from curation.splits.contradictions import ContradictionFinder, ContradictoryRequests
 from curation.splits.split_file import SEAL, Split, check_name, seal, under_version
-from curation.splits.versions import Diff, Erratum, Version, changelog, check_version, diff, merge_errata
+from curation.splits.versions import (
+    Diff,
+    Erratum,
+    changelog,
+    check_version,
+    diff,
+    merge_errata,
+    parse_version,
+    version_order,
+)
 from curation.splits.visible_texts import case_records
 from curation.store.origins import StaleError
 from curation.store.store import Store
@@ -37,13 +46,11 @@ class FreezeResult(NamedTuple):
     Attributes:
         split: The split.
         unprompted: Questions that nothing drops and that have no prompt, by reason.
-        warnings: Thresholds that took out more than a fifth of the prompts.
         contradictions: Cases that edit one fact to two objects.
     """
 
     split: Split
     unprompted: dict[str, int]
-    warnings: tuple[str, ...]
     contradictions: tuple[ContradictoryRequests, ...]
 
 
@@ -80,8 +87,9 @@ def freeze_with_report(
         StaleError: records that the rule looks at were made from content that has changed since.
     """
     check_name(name)
-    Version.parse(version)
-    before = _latest_version(store, name)
+    parse_version(version)
+    versions = _versions(store, name)
+    before = store.open_split(f"{name}@{versions[0]}") if versions else None
     known = merge_errata(before.header if before else None, errata)
     if stale := store.stale(root=rule.edited, prefix=rule.prefix):
         raise StaleError(stale, str(store.path))
@@ -99,10 +107,9 @@ def freeze_with_report(
             name,
             version,
         )
-    warnings = tuple(_greedy(choice, rule))
-    for warning in warnings:
+    for warning in _greedy(choice, rule):
         log.warning("%s", warning)
-    return FreezeResult(split, dict(choice.unprompted), warnings, tuple(finder.found))
+    return FreezeResult(split, dict(choice.unprompted), tuple(finder.found))
 
 
 def _greedy(choice: SelectionStream, rule: SplitRule) -> Iterator[str]:
@@ -191,11 +198,11 @@ def _refuse_stale_cases(store: Store, split: Split) -> None:
 def _checked_version(candidate: Split, changes: Diff | None, version: str | None) -> str:
     """The version asked for if it hides none of the changes; what they ask for where none is."""
     if version is None:
-        version = changes.suggested if changes else str(Version.parse(candidate.version)._replace(suffix=""))
+        version = changes.suggested if changes else candidate.version.partition("-")[0]
     if changes:
         check_version(changes, version)
     else:
-        Version.parse(version)
+        parse_version(version)
     return version
 
 
@@ -266,10 +273,11 @@ def _versions(store: Store, name: str) -> list[str]:
         known, _, version = label.rpartition("@")
         if known == name:
             try:
-                parsed.append(Version.parse(version))
+                parse_version(version)
+                parsed.append(version)
             except UserError:
                 continue
-    return [str(v) for v in sorted(parsed, key=lambda v: v.order, reverse=True)]
+    return sorted(parsed, key=version_order, reverse=True)
 
 
 def note_published(path: Path, split: Split) -> bool:
@@ -289,19 +297,12 @@ def note_published(path: Path, split: Split) -> bool:
         return False
 
 
-def _latest_version(store: Store, name: str) -> Split | None:
-    versions = _versions(store, name)
-    return store.open_split(f"{name}@{versions[0]}") if versions else None
-
-
 def _predecessor(store: Store, candidate: Split) -> Split | None:
     """The highest version that may be in people's hands: released, published, or frozen without a suffix."""
     published = {str(line.detail.get("split")) for line in store.lineages(stage=PUBLISHED)}
     for version in _versions(store, candidate.name):
         split = store.open_split(f"{candidate.name}@{version}")
         other = version != candidate.version and split.digest != candidate.digest
-        if "release" in split.header or (
-            other and (not Version.parse(version).suffix or f"{candidate.name}@{version}" in published)
-        ):
+        if "release" in split.header or (other and ("-" not in version or f"{candidate.name}@{version}" in published)):
             return split
     return None

@@ -344,23 +344,21 @@ class Verdicts:
 
     def _people(self, people: Sequence[StoredVerdict]) -> Decision:
         severe = ("drop", "unsure", "keep")
-        if decided := [v for v in people if v.by_lead]:
-            deciding = min(decided, key=lambda v: severe.index(v.label))
+        by_severity = sorted(people, key=lambda v: severe.index(v.label))
+        if decided := [v for v in by_severity if v.by_lead]:
+            deciding = decided[0]
             assert deciding.rater is not None
             return Decision(self._outcome(deciding), _check_name(deciding.by), f"decided by {deciding.rater.name}")
         votes: dict[str, StoredVerdict] = {}  # one vote a person: the most severe of their verdicts on the item
-        for verdict in people:
-            name = verdict.rater.name if verdict.rater is not None else ""
-            if name not in votes or severe.index(verdict.label) < severe.index(votes[name].label):
-                votes[name] = verdict
+        for verdict in by_severity:
+            votes.setdefault(verdict.rater.name if verdict.rater is not None else "", verdict)
+        deciding = by_severity[0]
         if self._rule.people == "majority":
             first, *rest = Counter(v.label for v in votes.values()).most_common()
             if rest and rest[0][1] == first[1]:
                 split = ", ".join(f"{n} {label}" for label, n in sorted([first, *rest]))
                 return Decision("hold", "people", f"a tie of people: {split}")
             deciding = next(v for v in votes.values() if v.label == first[0])
-        else:
-            deciding = min(votes.values(), key=lambda v: severe.index(v.label))
         outcome = self._outcome(deciding)
         return Decision(outcome, _check_name(deciding.by) if outcome != "keep" else "")
 
@@ -372,13 +370,8 @@ def worst(decisions: Iterable[Decision]) -> Decision:
         >>> worst([Decision("keep"), Decision("hold", "a"), Decision("drop", "b")]).by
         'b'
     """
-    held = None
-    for judged in decisions:
-        if judged.outcome == "drop":
-            return judged
-        if judged.outcome == "hold":
-            held = held or judged
-    return held or KEPT
+    first = min(decisions, key=lambda one: ("drop", "hold", "keep").index(one.outcome), default=KEPT)
+    return first if first.outcome != "keep" else KEPT
 
 
 def _place(item: str, related: tuple[str, ...]) -> str:

@@ -434,7 +434,11 @@ def resolve_clusters(store: Store, ruling: Ruling) -> dict[str, Decision]:
     for verdict in store.links(by):
         _link(edges, verdict, ruling)
     members = {i for links in edges for item, others in links.items() for i in (item, *others)}
-    keys, saved = _kept_members(store, ruling, sorted(members))
+    keys, saved = dict[str, str](), set[str]()
+    for portion in chunks(sorted(members)):
+        some_keys, some_saved = _kept_members(store, ruling, portion)
+        keys |= some_keys
+        saved |= some_saved
     settled: dict[str, Decision] = {}
     for threshold, links in zip(thresholds, edges, strict=True):
         for group in components(links):
@@ -456,46 +460,30 @@ def _link(edges: list[Edges], verdict: Verdict, ruling: Ruling) -> None:
             links[verdict.item_id] = tuple(dict.fromkeys((*links.get(verdict.item_id, ()), *verdict.related)))
 
 
-def _kept_members(store: Store, ruling: Ruling, members: Iterable[str]) -> tuple[dict[str, str], set[str]]:
-    """Keys of the members that everything else lets in, by id; and those that people keep whatever checks say."""
-    keys: dict[str, str] = {}
-    saved: set[str] = set()
-    for portion in chunks(members):
-        block = _ClusterBlock(store, ruling, portion)
-        keys |= block.kept()
-        saved |= {i for i in portion if block.ruling.verdicts.saved(i)}
-    return keys, saved
+def _kept_members(store: Store, ruling: Ruling, ids: Collection[str]) -> tuple[dict[str, str], set[str]]:
+    """Keys of the items that everything else lets in, by id; and those that people keep whatever checks say."""
+    kinds: tuple[type[Record], ...] = (ScriptPrompt, Script, ScriptQuestion, Fact)  # each depends on those behind it
+    members = [record for kind in kinds for record in store.by_ids(kind, ids)]
+    above: dict[tuple[str, str], Record] = {}
+    for kind in kinds[1:]:
+        below = (*members, *above.values())
+        wanted = {key for record in below for other, key in ancestors(record) if other is kind}
+        above |= {(r.kind, r.key): r for r in store.by_keys(kind, wanted)}
+    judged = [*members, *above.values()]
+    ruling = ruling.over([*ids, *(r.id for r in judged)])
+    beside = store.beside({r.key for r in judged if isinstance(r, Fact) and ruling.out_of_scope(r)})
 
-
-class _ClusterBlock:
-    """Some members with the question, script and fact that they depend on."""
-
-    def __init__(self, store: Store, ruling: Ruling, ids: Collection[str]) -> None:
-        made: tuple[type[Record], ...] = (ScriptPrompt, Script, ScriptQuestion, Fact)  # each of those behind it
-        self._members = [record for kind in made for record in store.by_ids(kind, ids)]
-        self._above: dict[tuple[str, str], Record] = {}
-        for kind in made[1:]:
-            below = (*self._members, *self._above.values())
-            wanted = {key for record in below for above, key in ancestors(record) if above is kind}
-            self._above |= {(r.kind, r.key): r for r in store.by_keys(kind, wanted)}
-        judged = [*self._members, *self._above.values()]
-        self.ruling = ruling.over([*ids, *(r.id for r in judged)])
-        facts = {r.key for r in judged if isinstance(r, Fact) and ruling.out_of_scope(r)}
-        self._beside = store.beside(facts)
-
-    def kept(self) -> dict[str, str]:
-        """Keys of the members that are not out, by id."""
-        return {r.id: r.key for r in self._members if not self._is_out(r)}
-
-    def _is_out(self, record: Record | None) -> bool:
+    def is_out(record: Record | None) -> bool:
         """Whether a record, or what it depends on, is out; what is not in the store takes nothing out."""
         if record is None:
             return False
-        if self.ruling.decide(record).outcome != "keep":
+        if ruling.decide(record).outcome != "keep":
             return True
         if isinstance(record, Fact):
-            return bool(self.ruling.out_of_scope(record)) and record.key not in self._beside
-        return any(self._is_out(self._above.get((kind.kind, key))) for kind, key in ancestors(record))
+            return bool(ruling.out_of_scope(record)) and record.key not in beside
+        return any(is_out(above.get((kind.kind, key))) for kind, key in ancestors(record))
+
+    return {r.id: r.key for r in members if not is_out(r)}, {i for i in ids if ruling.verdicts.saved(i)}
 
 
 def ancestors(record: Record) -> Iterator[tuple[type[Record], str]]:

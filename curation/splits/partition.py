@@ -8,8 +8,10 @@ from __future__ import annotations
 
 import logging
 import math
+from bisect import bisect_right
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from itertools import accumulate
 from typing import Literal, NamedTuple
 
 from curation.stats.estimates import connected_groups
@@ -220,15 +222,8 @@ def _check(parts: Mapping[str, float]) -> None:
 
 
 def _by_hash(sizes: Mapping[str, int], parts: Mapping[str, float], seed: str) -> dict[str, str]:
-    out = {}
-    names = list(parts)
-    for group in sizes:
-        at, place = draw("separate", seed, group) / _SPACE, 0
-        while place < len(names) - 1 and at >= parts[names[place]]:
-            at -= parts[names[place]]
-            place += 1
-        out[group] = names[place]
-    return out
+    names, ends = list(parts), list(accumulate(parts.values()))
+    return {group: names[bisect_right(ends[:-1], draw("separate", seed, group) / _SPACE)] for group in sizes}
 
 
 def _balanced(sizes: Mapping[str, int], parts: Mapping[str, float], seed: str) -> dict[str, str]:

@@ -13,7 +13,7 @@ from datetime import datetime
 from heapq import merge
 from itertools import groupby, repeat
 from pathlib import Path
-from typing import Any, Literal, NamedTuple
+from typing import Any, Literal, NamedTuple, get_args
 
 from pydantic import field_validator
 
@@ -31,41 +31,28 @@ Level = Literal["major", "minor", "patch", "none"]
 _VERSION = re.compile(r"(\d+)\.(\d+)\.(\d+)(?:-([0-9A-Za-z.-]+))?")
 
 
-class Version(NamedTuple):
-    """A semantic version; one with a suffix ("1.0.0-candidate") comes before the same without."""
+def parse_version(text: str) -> tuple[int, int, int, str]:
+    """Major, minor and patch number and the suffix of a semantic version.
 
-    major: int
-    minor: int
-    patch: int
-    suffix: str = ""
+    Raises:
+        UserError: it is not MAJOR.MINOR.PATCH.
 
-    @classmethod
-    def parse(cls, text: str) -> Version:
-        """A version from its text.
-
-        Raises:
-            UserError: it is not MAJOR.MINOR.PATCH.
-
-        Example:
-            >>> Version.parse("1.0.0-candidate").order < Version.parse("1.0.0").order < Version.parse("1.2.0").order
-            True
-        """
-        match = _VERSION.fullmatch(text)
-        if not match:
-            raise UserError(f"'{text}' is no version", allowed="MAJOR.MINOR.PATCH, such as 1.2.0 or 1.2.0-candidate")
-        return cls(int(match[1]), int(match[2]), int(match[3]), match[4] or "")
-
-    @property
-    def order(self) -> tuple[list[int], bool, list[tuple[bool, int, str]]]:
-        """What versions sort by."""
-        return version_order(str(self))
-
-    def __str__(self) -> str:
-        return f"{self.major}.{self.minor}.{self.patch}" + (f"-{self.suffix}" if self.suffix else "")
+    Example:
+        >>> parse_version("1.2.0-candidate")
+        (1, 2, 0, 'candidate')
+    """
+    if not (match := _VERSION.fullmatch(text)):
+        raise UserError(f"'{text}' is no version", allowed="MAJOR.MINOR.PATCH, such as 1.2.0 or 1.2.0-candidate")
+    return int(match[1]), int(match[2]), int(match[3]), match[4] or ""
 
 
 def version_order(version: str) -> tuple[list[int], bool, list[tuple[bool, int, str]]]:
-    """What versions sort by, semantic or not: numbers by size, and a suffix (1.0.0-rc.1) before the version itself."""
+    """What versions sort by, semantic or not: numbers by size, and a suffix (1.0.0-rc.1) before the version itself.
+
+    Example:
+        >>> sorted(["1.10.0", "1.9.0", "1.9.0-candidate"], key=version_order)
+        ['1.9.0-candidate', '1.9.0', '1.10.0']
+    """
     number, _, suffix = version.partition("-")
     parts = [(not p.isdigit(), int(p) if p.isdigit() else 0, p) for p in suffix.split(".")]
     return [int(p) if p.isdigit() else 0 for p in number.split(".")], not suffix, parts
@@ -78,12 +65,12 @@ def next_version(version: str, level: Level) -> str:
         >>> [next_version("1.2.3", size) for size in ("major", "minor", "patch")], next_version("0.2.3", "major")
         (['2.0.0', '1.3.0', '1.2.4'], '0.3.0')
     """
-    old = Version.parse(version)
-    if level == "major" and old.major > 0:
-        return str(Version(old.major + 1, 0, 0))
+    major, minor, patch, _ = parse_version(version)
+    if level == "major" and major > 0:
+        return f"{major + 1}.0.0"
     if level in ("major", "minor"):
-        return str(Version(old.major, old.minor + 1, 0))
-    return str(Version(old.major, old.minor, old.patch + 1)) if level == "patch" else version
+        return f"{major}.{minor + 1}.0"
+    return f"{major}.{minor}.{patch + 1}" if level == "patch" else version
 
 
 class CaseChange(NamedTuple):
@@ -133,10 +120,7 @@ def greatest(levels: Sequence[Level]) -> Level:
         >>> greatest(["patch", "minor"]), greatest([])
         ('minor', 'none')
     """
-    for level in ("major", "minor", "patch"):
-        if level in levels:
-            return level
-    return "none"
+    return min(levels, key=get_args(Level).index, default="none")
 
 
 Why = Callable[[str, Literal["added", "dropped"]], str]
@@ -218,8 +202,9 @@ def check_version(diff: Diff, version: str) -> None:
     Raises:
         UserError: it is not after the old one, or smaller than the rules ask for.
     """
-    wanted, smallest = Version.parse(version), Version.parse(diff.suggested)
-    if wanted.order < smallest.order or (diff.level != "none" and wanted.suffix and wanted[:3] < smallest[:3]):
+    wanted, smallest = parse_version(version), parse_version(diff.suggested)
+    too_small = version_order(version) < version_order(diff.suggested)
+    if too_small or (diff.level != "none" and wanted[3] and wanted[:3] < smallest[:3]):
         counts = ", ".join(f"{len(diff.of(w))} {w}" for w in ("added", "dropped", "changed"))
         raise UserError(
             f"{diff.new.name} {version} after {diff.old.version} hides a {diff.level} change ({counts})",
@@ -303,10 +288,8 @@ class Errata:
 
     def __init__(self, entries: Iterable[Erratum] = ()) -> None:
         self.entries = tuple(entries)
-        self._of: dict[str, list[Erratum]] = {}
         self._standing: dict[str, list[Erratum]] = {}
         for entry in self.entries:
-            self._of.setdefault(entry.item, []).append(entry)
             if entry.action == "withdraw":
                 self._standing[entry.item] = []
             else:
@@ -318,10 +301,6 @@ class Errata:
             return None
         entries = [e for e in self._standing[key] if e.action != "note" and e.id in (None, item_id)]
         return min(entries, key=lambda e: (e.action != "drop", e.date), default=None)
-
-    def on(self, key: str) -> tuple[Erratum, ...]:
-        """Every entry on an item, applied or not."""
-        return tuple(self._of.get(key, ()))
 
     def standing(self, key: str) -> tuple[Erratum, ...]:
         """The entries on an item that nobody withdrew."""

@@ -45,19 +45,18 @@ class IntervalEnds(NamedTuple):
     note: str
 
 
-def draw_counts(groups: int, resampling: Resampling, *, width: int | None = None, stream: int = 0) -> Iterator[Floats]:
+def draw_counts(groups: int, resampling: Resampling, *, width: int | None = None) -> Iterator[Floats]:
     """How often each group is drawn when ``groups`` of them are drawn with replacement, for all resamples.
 
     Args:
         groups: Number of groups (cases).
         resampling: Resamples and seed.
         width: Numbers that the caller holds per resample, to bound memory; ``groups`` where it is None.
-        stream: Number of the random stream.
 
     Yields:
         Arrays (chunk, groups) whose rows sum to ``groups``; their content does not depend on the chunk size.
     """
-    rng = np.random.default_rng([resampling.seed, stream])
+    rng = np.random.default_rng([resampling.seed, 0])
     chunk = max(1, _CHUNK // max(groups, width or 0, 1))
     for start in range(0, resampling.resamples, chunk):
         size = min(chunk, resampling.resamples - start)

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any, Generic, Literal, TypeVar
 
 from pydantic import AliasChoices, Field
 
@@ -62,18 +62,14 @@ class ElkenTendency(Shape):
     answer: Literal["A", "B", "C"]
 
 
-class FactLists(Shape):
-    """Factual questions in scope and out of it."""
-
-    qas: tuple[ElkenFact, ...]
-    local_qas: tuple[ElkenFact, ...]
+Q = TypeVar("Q")
 
 
-class TendencyLists(Shape):
-    """Tendency questions in scope and out of it."""
+class QuestionLists(Shape, Generic[Q]):
+    """Questions in scope and out of it."""
 
-    qas: tuple[ElkenTendency, ...]
-    local_qas: tuple[ElkenTendency, ...]
+    qas: tuple[Q, ...]
+    local_qas: tuple[Q, ...]
 
 
 class ElkenShape(Shape):
@@ -82,8 +78,8 @@ class ElkenShape(Shape):
     event: Text
     event_type: Text
     subject: Annotated[ElkenEntity | None, OrNone] = None
-    fact: FactLists
-    tendency: TendencyLists
+    fact: QuestionLists[ElkenFact]
+    tendency: QuestionLists[ElkenTendency]
     edit_id: Any = None
 
 

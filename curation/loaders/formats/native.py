@@ -7,7 +7,7 @@ from functools import partial
 from pathlib import Path
 from typing import Annotated, Any
 
-from pydantic import BeforeValidator, Field, ValidationError, field_validator
+from pydantic import BeforeValidator, Field, ValidationError
 
 from curation.files.json_files import write_lines
 from curation.loaders.base import FormatReader, InvalidRecord, Loader, Problem, Row, RowItem
@@ -17,7 +17,7 @@ from schemas.core.config import Options, read_toml, validate
 from schemas.core.errors import DataError, UserError
 from schemas.core.ids import digest, slug
 from schemas.core.records import Key, Record
-from schemas.core.registry import suggest
+from schemas.core.registry import check_choice
 from schemas.facts import Entity, Fact, Object, Relation, Source
 
 COLUMNS: tuple[str, ...] = ("key", "subject", "subject_aliases", "relation", "prompt", "old", "old_aliases")
@@ -181,16 +181,6 @@ class TableMapping(Options):
     values: dict[str, str] = Field(default_factory=dict)
     source: Source | None = None
 
-    @field_validator("columns", "values")
-    @classmethod
-    def _check_column_names(cls, names: dict[str, str]) -> dict[str, str]:
-        for name in names:
-            if name not in COLUMNS:
-                near = suggest(name, list(COLUMNS))
-                hint = f"; did you mean '{near}'?" if near else ""
-                raise ValueError(f"'{name}' is none of our columns ({', '.join(COLUMNS)}){hint}")
-        return names
-
 
 def read_mapping(path: Path | None = None, settings: Sequence[str] = ()) -> TableMapping:
     """A mapping from a TOML file (tables ``columns``, ``values``, ``source``) and ``name=column`` settings over it.
@@ -209,6 +199,8 @@ def read_mapping(path: Path | None = None, settings: Sequence[str] = ()) -> Tabl
         if not equals or not name.strip() or not column.strip():
             raise UserError(f"--map takes name=column, got '{setting}'", fix="for example --map old=answer")
         columns[name.strip()] = column.strip()
+    for name in (*columns, *data.get("values", {})):
+        check_choice(name, COLUMNS, "column of ours")
     return validate(TableMapping, {**data, "columns": columns}, where=str(path or "--map"))
 
 

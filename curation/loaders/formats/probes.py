@@ -174,10 +174,10 @@ class MquakeHops(ProbeBenchmark):
 
 
 class QueryShape(Shape):
-    """A query with its answers."""
+    """A query of RippleEdits, or a probe of KnowEdit, with its answers."""
 
     prompt: Text
-    answers: Names = ()
+    answers: Names = Field(default=(), validation_alias=AliasChoices("answers", "ground_truth"))
 
 
 class EntryShape(Shape):
@@ -227,13 +227,6 @@ class RippleProbes(ProbeBenchmark):
 # ---- KnowEdit ---------------------------------------------------------------------------------------------------
 
 
-class KnowEditProbe(Shape):
-    """A probe of a list."""
-
-    prompt: Text
-    ground_truth: Names = ()
-
-
 class KnowEditProbes(ProbeBenchmark):
     """A record of KnowEdit with its lists of portability and locality; a passage (WikiBio) states no single fact."""
 
@@ -281,9 +274,9 @@ class KnowEditProbes(ProbeBenchmark):
             yield from rest(document.key, {name: entries}, name=f"{task}/{name}")
             return
         tags: tuple[Tag, ...] = ("multi_hop",) if group == "hop" else ()
-        for number, entry in enumerate(map(KnowEditProbe.of, entries or ()), 1):
-            query, answers = query_of(entry.prompt), entry.ground_truth
-            yield from self.probe(document, f"{slug(name)}/{number}", query, answers, row, group=group, tags=tags)
+        for number, asked in enumerate(map(QueryShape.of, entries or ()), 1):
+            query = query_of(asked.prompt)
+            yield from self.probe(document, f"{slug(name)}/{number}", query, asked.answers, row, group=group, tags=tags)
 
 
 # ---- QAEdit, WikiBigEdit, UltraEditBench ------------------------------------------------------------------------

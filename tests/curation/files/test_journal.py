@@ -55,6 +55,15 @@ def test_a_damaged_line_is_named_when_reading_and_moved_away_when_writing(tmp_pa
     assert dict(Journal(path).items()) == {"a": "value of a", "c": "value of c", "b": "again"}
 
 
+def test_a_journal_without_digests_is_refused_and_left_as_it_is(tmp_path: Path) -> None:
+    path = tmp_path / "j.jsonl"
+    path.write_text('{"key":"a","value":1}\n')
+    for write in (False, True):
+        with pytest.raises(DataError, match="no digest: an earlier version wrote this journal"):
+            Journal(path, write=write)
+    assert path.read_text() == '{"key":"a","value":1}\n'
+
+
 def test_one_writer_at_a_time(tmp_path: Path) -> None:
     path = tmp_path / "j.jsonl"
     with Journal(path, write=True):

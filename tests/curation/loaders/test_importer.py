@@ -116,13 +116,13 @@ def held(path: Path) -> dict[str, int]:
 def test_two_files_numbered_from_0_do_not_become_one(tmp_path: Path) -> None:
     store = tmp_path / "s.duckdb"
     first = bring(store, numbered(tmp_path / "a.json", "A", 3))
-    assert (first.update.new, bring(store, tmp_path / "a.json").update.new) == (first.put.seen, 0)
+    assert (first.update.new, bring(store, tmp_path / "a.json").update.new) == (first.update.put.seen, 0)
     before = held(store)
     with pytest.raises(ConflictError, match=r"16 records of 'b.json#\w+' .* held by 'a.json#\w+'"):
         bring(store, numbered(tmp_path / "b.json", "B", 2, prompts=3))
     assert held(store) == before
     second = bring(store, tmp_path / "b.json", prefix="b")
-    assert second.update.source == "b" and second.update.new == second.put.seen
+    assert second.update.source == "b" and second.update.new == second.update.put.seen
     with Store.open(store) as db:
         assert {f.key for f in db.all(Fact) if f.change != "none"} == {
             *(f"scedit-cf/{n}" for n in range(3)), "b/scedit-cf/0", "b/scedit-cf/1"
