@@ -84,7 +84,6 @@ def test_an_output_replaces_what_the_same_command_wrote_and_nothing_else(command
 OWN_WAY = {
     "curation/files/atomic.py": "it is the piece",
     "curation/files/local_models.py": "writes into the piece's temporary file",
-    "evaluation/analysis/exports.py": "writes into the piece's temporary file",
     "evaluation/engines/peak_memory.py": "a switch of the kernel, no file",
     "evaluation/models/loading.py": "a converted model: a folder of the cache, exchanged as a whole",
 }
