@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import itertools
+
 import pytest
 
 from construction.authoring.outcome import (
@@ -10,7 +12,9 @@ from construction.authoring.outcome import (
     QuestionOutcome,
     ScriptOutcome,
     Slot,
+    asked_as_edit,
     better,
+    overall_label,
     worse,
 )
 from construction.scripts.truncation import cut_script
@@ -93,3 +97,42 @@ def test_the_best_of_none_is_nothing():
     assert better() == "drop" and better("unsure", "keep", "drop") == "keep" and worse("unsure", "keep") == "unsure"
     with pytest.raises(ValueError, match="empty"):
         worse()
+
+
+def said_standing(*labels):
+    return [
+        Verdict(
+            key=verdict_key(item_id=FACT.id, by=f"c{n}@1"), item_id=FACT.id, by=f"c{n}@1", label=label, reason="because"
+        )
+        for n, label in enumerate(labels)
+    ]
+
+
+CASES = {
+    (): "keep",
+    ("keep",): "keep",
+    ("keep", "unsure"): "unsure",
+    ("unscored",): "unsure",
+    ("unscored", "keep", "drop"): "drop",
+    ("drop", "unsure"): "drop",
+}
+
+
+@pytest.mark.parametrize("labels", CASES, ids=str)
+def test_the_worst_counts_whatever_the_order(labels):
+    for order in itertools.permutations(labels):
+        assert overall_label(said_standing(*order)) == CASES[labels]
+
+
+def test_a_measurement_without_a_label_drops_nothing():
+    verdict = Verdict(
+        key=verdict_key(item_id=FACT.id, by="s@1"), item_id=FACT.id, by="s@1", label=None, value=0.99, unit="u"
+    )
+    assert overall_label([verdict]) == "keep"
+
+
+def test_a_fact_that_only_serves_makes_no_case_until_it_is_edited():
+    """One verdict a fact: that of the later run takes the place of the earlier one, by its key."""
+    serves, verdict = asked_as_edit(FACT, edited=False), asked_as_edit(FACT, edited=True)
+    assert serves.key == verdict.key and (serves.label, verdict.label) == ("drop", "keep")
+    assert "only serves as a neighbour" in serves.reason and verdict.reason == ""

@@ -3,19 +3,25 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from click.testing import CliRunner
 
-from construction.documents.funnel import stored_probe_counts
+from construction.cli.funnel import funnel
+from construction.documents.funnel import ProbeCounts, ProbeTally, count_document, stored_probe_counts
 from construction.documents.job import ProbeJob, prepare_probes, run_probes
+from construction.documents.people import ProbeCuration, first_version, probe_curation
 from construction.llm.connection import Access
 from curation.store.store import Store
 from schemas.documents.document import DocumentProbe
+from schemas.lineage import Lineage
+from schemas.verdicts import Verdict, verdict_key
 from tests.construction.documents.test_job import LIVE
 from tests.support.construction.probe_author import answer, documents
 from tests.support.curation.verdicts import make_verdict
-from tests.support.documents.records import document_records
+from tests.support.documents.records import document_records, document_store, make_probe
 from tests.support.scripted_server import ScriptedServer
 
 SAME = ("documents", "bare", "written_1", "written_2", "written_3", "kept_1", "kept_2", "kept_3", "unsure", "dropped",
@@ -50,3 +56,98 @@ def test_what_came_from_a_file_is_no_construction(tmp_path: Path) -> None:
     with Store.open(tmp_path / "s.duckdb", create=True) as store:
         store.put(document_records())
     assert stored_probe_counts(tmp_path / "s.duckdb") is None
+
+
+def test_a_funnel_by_level_with_reasons() -> None:
+    tally = ProbeTally()
+    kept, held, lost = make_probe(), make_probe("Who?", "Ada", level=2), make_probe("Why?", "so", level=3)
+    reader = make_verdict(lost.id, "drop", "answered_without@1").model_copy(update={"model": "m"})
+    person = make_verdict(lost.id, "drop", "person:ann/curate_probe@1")
+    said = {
+        kept: [make_verdict(kept.id, "keep", "one_blank@1")],
+        held: [make_verdict(held.id, "unsure", "level_literal@1")],
+        lost: [reader, person],
+    }
+    for probe, verdicts in said.items():
+        tally.count(probe, verdicts)
+    tally.n.update([*count_document(said.values()), *count_document([])])
+    tally.lose("probes", "refused reply")
+    counts = tally.result(ProbeCounts, calls=2, quality=None)
+    assert (counts.documents, counts.bare, counts.written, counts.kept) == (2, 1, 3, 1)
+    assert (counts.kept_1, counts.written_3, counts.unsure, counts.dropped) == (1, 1, 1, 1)
+    assert [(x.stage, x.reason) for x in counts.losses] == [
+        ("probes", "refused reply"),
+        ("checks", "drop by people (curate_probe)"),
+        ("checks", "unsure by level_literal"),
+        ("reader", "drop by answered_without"),
+    ]
+    text = "\n".join(counts.lines())
+    assert "33.3 % (people in the paper: about 25 %)" in text and "1 kept, 100.0 %" in text
+    assert counts.lines(stored=True)[-1] == "2 calls on record."
+
+
+def test_nothing_is_a_funnel_too() -> None:
+    counts = ProbeTally().result(ProbeCounts, calls=0, quality=None)
+    assert "probes written                   0\n" in "\n".join(counts.lines())
+
+
+BY = "person:ann/curate_probe@1"
+
+
+@pytest.fixture
+def store(tmp_path: Path) -> Iterator[Store]:
+    yield from document_store(tmp_path)
+
+
+def correct(store: Store, probe: DocumentProbe, level: int, *, by: str = BY, day: int = 1) -> DocumentProbe:
+    """A person's correction as an import writes it."""
+    new = probe.model_copy(update={"level": level})
+    store.put(
+        [make_verdict(probe.id, "unsure", by), new, make_verdict(new.id, "keep", by)],
+        [
+            Lineage(
+                item_id=new.id, stage="annotation", made_at=f"2026-01-0{day}T00:00:00Z", parents=(probe.id,), detail={}
+            )
+        ],
+    )
+    return new
+
+
+def approved(item: str, value: float, by: str = "person:bo/review_level_approved@1") -> Verdict:
+    return Verdict(key=verdict_key(item_id=item, by=by), item_id=item, by=by, label=None, value=value, unit="yes")
+
+
+def test_nobody_did_anything(store: Store) -> None:
+    assert probe_curation(store) is None
+    store.put([make_verdict(next(iter(store.all(DocumentProbe))).id, "drop", "one_blank@1")])
+    assert probe_curation(store) is None
+
+
+def test_counts_over_versions(store: Store) -> None:
+    first, second, third, fourth, fifth = store.all(DocumentProbe)
+    store.put([make_verdict(first.id, "drop", BY), make_verdict(second.id, "keep", BY)])
+    new = correct(store, third, 3 if third.level != 3 else 2)
+    there = correct(store, fourth, 3 if fourth.level != 3 else 2)
+    back = correct(store, there, fourth.level or 1, by="person:bo/review_level@1", day=2)
+    assert back == fourth, "a correction can lead back"
+    store.put([approved(second.id, 1.0), approved(new.id, 1.0), approved(back.id, 0.0)])
+    assert first_version(store, back) == fourth and first_version(store, fifth) == fifth
+    assert probe_curation(store) == ProbeCuration(curated=4, dropped=1, relevelled=1, reviewed=3, approved=2)
+
+
+def test_a_leads_decision_outranks_peoples_drop(store: Store) -> None:
+    first, *_ = store.all(DocumentProbe)
+    store.put([make_verdict(first.id, "drop", BY)])
+    store.put([make_verdict(first.id, "keep", "person:lea/curate_probe_adjudicated@1")])
+    counts = probe_curation(store)
+    assert counts is not None and (counts.curated, counts.dropped) == (1, 0)
+
+
+def test_the_command_says_it_beside_the_paper(store: Store, tmp_path: Path) -> None:
+    first, second, *_ = store.all(DocumentProbe)
+    store.put([make_verdict(first.id, "drop", BY), make_verdict(second.id, "keep", BY), approved(second.id, 1.0)])
+    store.close()
+    result = CliRunner().invoke(funnel, ["--store", str(tmp_path / "s.duckdb")])
+    assert result.exit_code == 0, result.output
+    assert "dropped                        1  50.0 % of 2 probes (in the paper: about 25 %)" in result.output
+    assert "0.0 % of 1 probe (in the paper: about 40 %)" in result.output and "about 91 %" in result.output

@@ -11,8 +11,10 @@ import pytest
 from pydantic import ValidationError
 
 from construction.llm import connection
-from construction.llm.client import gather_all
+from construction.llm.client import Client, gather_all
 from construction.llm.connection import Access, StopSignal, open_client, run
+from construction.llm.reply_cache import ReplyCache
+from construction.llm.session import model_session
 from curation.files.journal import Journal
 from curation.files.model_packages import EMBEDDED_LABEL
 from schemas.core.errors import ModelError, UserError
@@ -161,3 +163,66 @@ def test_work_outside_the_main_thread_runs_without_signal_handlers():
     thread.start()
     thread.join()
     assert result == [42]
+
+
+@pytest.mark.parametrize(("key", "words"), [("", "is not set"), ("sk-\u00e9", "no key has")])
+def test_a_missing_or_odd_key_is_told_by_name(monkeypatch, tmp_path, key, words):
+    monkeypatch.setenv("TEST_KEY", key)
+    with Journal(tmp_path / "j", write=True) as journal, pytest.raises(ModelError, match=words) as error:
+        Client(Access(model="m", key_name="TEST_KEY"), ReplyCache(journal))
+    assert "TEST_KEY" in str(error.value) and "sk-" not in str(error.value)
+
+
+def test_address_has_no_user_name_or_query(tmp_path):
+    with Journal(tmp_path / "j", write=True) as journal:
+        client = Client(Access(model="m", base_url="http://me:pw@host:9/v1?k=1"), ReplyCache(journal))
+    assert client.address == "http://host:9/v1"
+
+
+ACCESS = Access(model="m", base_url="http://127.0.0.1:9/v1")
+
+
+async def stopped_by(number: signal.Signals) -> None:
+    signal.raise_signal(number)
+    await asyncio.sleep(30)
+
+
+async def answer() -> int:
+    return 42
+
+
+def test_work_runs_to_its_end_and_the_journal_is_free_again(tmp_path):
+    for _ in range(2):
+        with model_session(tmp_path / "j", ACCESS) as session:
+            assert session.run(answer()) == 42 and not session.budget.limited
+
+
+def test_a_journal_in_use_is_refused(tmp_path):
+    refusal = pytest.raises(UserError, match="another process is writing")
+    with model_session(tmp_path / "j", ACCESS), refusal, model_session(tmp_path / "j", ACCESS):
+        raise AssertionError("two writers")
+
+
+def test_a_limit_in_dollars_without_a_price_is_refused(tmp_path):
+    limited = ACCESS.model_copy(update={"max_cost": 1.0})
+    with pytest.raises(UserError, match="--max-cost needs a price"), model_session(tmp_path / "j", limited):
+        raise AssertionError("no price is known")
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+@pytest.mark.parametrize("batch", [False, True])
+def test_a_signal_stops_the_work_in_good_order(tmp_path, number, batch):
+    access = ACCESS.model_copy(update={"batch": batch})
+    with model_session(tmp_path / "j", access) as session, pytest.raises(UserError) as error:
+        session.run(stopped_by(number))
+    assert error.value.exit_status == 128 + number
+    assert "finished work is kept; give the same command again" in str(error.value)
+    assert ("open batches go on" in str(error.value)) == batch
+
+
+def test_an_error_of_the_work_comes_through(tmp_path):
+    async def broken() -> None:
+        raise UserError("no key")
+
+    with model_session(tmp_path / "j", ACCESS) as session, pytest.raises(UserError, match="no key"):
+        session.run(broken())

@@ -5,8 +5,15 @@ from __future__ import annotations
 import pytest
 
 from construction.llm import prompt_file
-from construction.llm.prompt_file import PromptFile, PromptFolder, read_prompt
+from construction.llm.prompt_file import SAMPLES, SMALL_PROFILES, PromptFile, PromptFolder, read_prompt, text_quality
+from construction.llm.reply_cache import request_key
+from construction.prompts.prompt_file import FILES
+from construction.scripts.script_step import ScriptAsk, ScriptStep
+from curation.files.local_models import LOCAL_LABEL
+from curation.files.model_packages import EMBEDDED_LABEL
 from schemas.core.errors import UserError
+from schemas.facts import Object
+from tests.support.construction.prompt_questions import QUESTION
 
 TEXT = """
 name = "greet"
@@ -58,3 +65,65 @@ def test_a_seed_hangs_on_label_and_names_and_is_sent_only_where_asked_for(folder
     assert prompt.sampling("a") != prompt.model_copy(update={"version": 3}).sampling("a")
     assert prompt.model_copy(update={"seeded": False}).sampling("a") == {"temperature": 0.5}
     assert prompt.parameters == {"temperature": 0.5}, "the file itself stays"
+
+
+ASK = ScriptAsk(questions=(QUESTION,), old=Object(text="Lima"))
+
+
+def step_of(profile="paper", **changes):
+    return ScriptStep(FILES.load("scripts", profile).model_copy(update=changes))
+
+
+def test_what_version_1_asked_keeps_its_key_and_a_raised_version_asks_anew():
+    requests = [step_of(version=v).sample(ASK, "q", attempt=a) for v in (1, 2, 3) for a in (0, 1)]
+    assert [r.sample for r in requests] == [0, 1, SAMPLES, SAMPLES + 1, 2 * SAMPLES, 2 * SAMPLES + 1]
+    assert len({request_key("m", r) for r in requests}) == 6
+    assert len({r.messages for r in requests}) == 1, "the words are the same: only the sample tells them apart"
+
+
+def test_a_name_of_ones_own_does_not_change_what_is_asked():
+    assert step_of(name="mine").sample(ASK, "q", attempt=0) == step_of().sample(ASK, "q", attempt=0)
+    assert step_of(name="mine").label == f"mine@{step_of().version}"
+
+
+@pytest.mark.parametrize("seeded", [True, False])
+def test_a_seed_is_drawn_from_prompt_item_and_attempt_where_it_is_asked_for(seeded):
+    step = step_of(seeded=seeded)
+    pairs = [("q1", 0), ("q1", 1), ("q2", 0)]
+    seeds = [step.sample(ASK, name, attempt=n).parameters.get("seed") for name, n in pairs]
+    repeat = [step.sample(ASK, name, attempt=n).parameters.get("seed") for name, n in pairs]
+    assert seeds == repeat and len(set(seeds)) == (3 if seeded else 1)
+    other = step_of(seeded=seeded, version=step.version + 1).sample(ASK, "q1", attempt=0)
+    assert (other.parameters.get("seed") == seeds[0]) == (not seeded)
+
+
+def test_parameters_of_a_request_are_its_own():
+    step = step_of()
+    step.sample(ASK, "q", attempt=0).parameters["temperature"] = 99
+    assert step.sample(ASK, "q", attempt=0).parameters["temperature"] != 99
+
+
+@pytest.mark.parametrize(
+    ("model", "profile", "names", "quality"),
+    [
+        (EMBEDDED_LABEL, "paper", None, "plumbing"),
+        (LOCAL_LABEL, "paper", None, "plumbing"),
+        (LOCAL_LABEL, "mine", "draft", "plumbing"),
+        ("gpt-4.1", "local", None, "plumbing"),
+        ("gpt-4.1", "embedded", None, "plumbing"),
+        ("gpt-4.1", "paper", None, None),
+        ("gpt-4.1", "localised", None, None),
+        ("gpt-4.1", "mine", "draft", "draft"),
+        ("", "", None, None),
+    ],
+)
+def test_quality_follows_from_model_and_profile(model, profile, names, quality):
+    assert text_quality(model, profile, named=names) == quality
+
+
+@pytest.mark.parametrize("task", ["questions", "scripts"])
+def test_texts_of_our_prompts_keep_the_quality_that_is_stored_of_them(task):
+    """What journals and stores say of the models' texts does not move: the present files name no quality themselves."""
+    for prompt in FILES.shipped(task):
+        assert prompt.quality_of("some model") == ("plumbing" if prompt.profile in SMALL_PROFILES else None)
+    assert FILES.load(task, "local").quality is None is FILES.load(task, "embedded").quality

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from construction.report.cost import Spending
+from construction.report.cost import Spending, sum_spending
 from construction.report.records import PAPER_TABLE, AuthorLine, CheckFindings, Length, Stage, StoreYield, Table1
 from construction.report.store_funnel import store_yield
 from construction.report.text import (
@@ -17,7 +17,9 @@ from construction.report.text import (
     quality_sentence,
     text,
 )
+from schemas.lineage import Lineage
 from tests.support.construction import funnels
+from tests.support.construction.funnels import AT
 
 by_hand = funnels.by_hand
 
@@ -116,3 +118,79 @@ def test_items_that_came_with_a_split_are_named_apart():
 def test_a_record_s_word_for_a_smoke_test_is_said_in_ours():
     assert "smoke-test quality" in quality_sentence("plumbing") and "draft quality" in quality_sentence("draft")
     assert list(text(yield_of(quality="plumbing")))[-1] == quality_sentence("plumbing")
+
+
+def yield_of_records(*funnel, steps=None):
+    return StoreYield(
+        store="s.duckdb",
+        funnel=funnel or (Stage(name="questions", total=0, kept=0),),
+        reasons=(),
+        table=(),
+        lengths=(),
+        steps=steps or {},
+        authors=(),
+        spending=(),
+        elsewhere=0,
+        quality=None,
+    )
+
+
+def test_an_empty_store_has_no_shares():
+    empty = yield_of_records()
+    assert (empty.early_percent, empty.filtered_percent) == (0.0, 0.0)
+
+
+@pytest.mark.parametrize(
+    ("stage", "drops", "percent"),
+    [
+        (Stage(name="questions", total=10, kept=6, unsure=2, surplus=1), 1, 100 / 9),
+        (Stage(name="questions", total=10, kept=0, unsure=10), 0, 0.0),
+        (Stage(name="questions", total=10, kept=0, surplus=10), 0, 0.0),
+        (Stage(name="questions", total=10, kept=0), 10, 100.0),
+    ],
+    ids=["some of each", "all wait", "all surplus", "none stayed"],
+)
+def test_filtered_are_those_that_were_wanted_and_came_to_nothing(stage, drops, percent):
+    other = Stage(name="prompts", total=999, kept=0)
+    assert stage.dropped == drops and yield_of_records(other, stage).filtered_percent == pytest.approx(percent)
+
+
+def test_early_cuts_are_a_share_of_prompts_that_say_their_step():
+    assert yield_of_records(steps={1: 1, 2: 2, 9: 1}).early_percent == 25.0
+    assert yield_of_records(steps={2: 5}).early_percent == 0.0
+
+
+def test_a_yield_survives_json_with_its_steps_as_numbers():
+    funnel = yield_of_records(steps={1: 3}).model_copy(
+        update={
+            "table": (Table1(change="temporal", cases=1, efficacy=2, specificity=3, paper=PAPER_TABLE["temporal"]),)
+        }
+    )
+    assert StoreYield.model_validate_json(funnel.model_dump_json()) == funnel
+
+
+def test_costs_are_by_request():
+    def line(request, stage="scripts", cost=None, **detail):
+        return Lineage(
+            item_id=f"i{request}",
+            stage=stage,
+            made_at=AT,
+            model="m",
+            request=request,
+            tokens_in=10,
+            tokens_out=2,
+            cost=cost,
+            detail=detail,
+        )
+
+    lines = [line("a", cost=1.0), line("a", cost=1.0), line("b", "failed", cost=0.5, of="scripts"), line("c", "verify")]
+    scripts, verify = sum_spending(lines)
+    assert (scripts.stage, scripts.calls, scripts.failed, scripts.tokens_in, scripts.cost) == ("scripts", 2, 1, 20, 1.5)
+    assert (verify.stage, verify.calls, verify.cost) == ("verify", 1, None)  # nobody knows what "m" costs
+
+
+def test_prices_of_ones_own(by_hand, tmp_path):
+    table = tmp_path / "prices.toml"
+    table.write_text("checked = 2026-11-01\n[models.gpt-4o]\ninput = 3.0\noutput = 1.0\n")
+    (expense,) = store_yield(by_hand, prices=table).spending
+    assert expense.cost == pytest.approx(12.0)
