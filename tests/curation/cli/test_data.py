@@ -25,6 +25,7 @@ from curation.store.store import Store
 from schemas.core.errors import ModelError, UserError
 from schemas.facts import Fact
 from tests.support import ROOT
+from tests.support.commands import invoke
 from tests.support.curation.importable_files import SHORT, write
 from tests.support.curation.measured_lengths import Length
 from tests.support.facts import peru_fact
@@ -111,13 +112,6 @@ def test_import_lists_conflicts_and_says_what_a_correction_changed(tmp_path: Pat
     fewer = json.loads(run(other, "--yes", "--json", "--source", "other").splitlines()[-1])
     assert fewer["gone"] == 12 and len(fewer["gone_keys"]) == 10 and fewer["changed_keys"] == ["f/12"]
     assert json.loads(run(custom, "--as", "b", "--json").splitlines()[-1])["new"] == 12
-
-
-def invoke(*args: object) -> str:
-    result = CliRunner().invoke(
-        scedit.commands.cli, [str(a) for a in args], standalone_mode=False, catch_exceptions=False
-    )
-    return result.output
 
 
 def test_command_lists_counts_and_runs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -10,8 +10,6 @@ import click
 import pytest
 from click.testing import CliRunner, Result
 
-import scedit.commands
-from curation.cli import overlap as commands_dedup
 from curation.cli.options import (
     editors_option,
     json_options,
@@ -24,7 +22,7 @@ from schemas.core.errors import StoreError, UserError
 from schemas.facts import Object
 from schemas.lineage import Lineage
 from tests.support import forked_programs as programs
-from tests.support.commands import command
+from tests.support.commands import command, invoke
 from tests.support.curation.mini_store import mini_store
 from tests.support.curation.rule_records import CHAINS, EDIT, P0, said
 from tests.support.facts import peru_fact
@@ -98,13 +96,6 @@ def test_a_store_that_is_not_there(tmp_path: Path, name: str) -> None:
     with pytest.raises(StoreError, match="no such store"):
         run(name, tmp_path / "x", "--store", tmp_path / "absent.duckdb")
     assert list(tmp_path.iterdir()) == []
-
-
-def invoke(*args: object) -> str:
-    result = CliRunner().invoke(
-        scedit.commands.cli, [str(a) for a in args], standalone_mode=False, catch_exceptions=False
-    )
-    return result.output
 
 
 def command_(*args: object) -> subprocess.CompletedProcess[str]:
@@ -185,19 +176,14 @@ def overlap_store(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return mini_store(tmp_path_factory.mktemp("dedup"))
 
 
-def run_words(command: object, *args: object) -> str:
-    result = CliRunner().invoke(command, [str(a) for a in args], standalone_mode=False, catch_exceptions=False)  # type: ignore[arg-type]
-    return result.output
-
-
 def test_the_command_writes_verdicts_and_judging_again_replaces_them(overlap_store: Path) -> None:
-    lines = run_words(commands_dedup.dedup, "-s", overlap_store, "--threshold", 0.6, "--jsonl").splitlines()
+    lines = invoke("store", "dedup", "-s", overlap_store, "--threshold", 0.6, "--jsonl").splitlines()
     data = json.loads(lines[0])
     assert data["by"] == "near_duplicate@1" and data["verdicts_written"] == data["items"] > 200
     with Store.open(overlap_store) as s:
         one = {v.item_id: v for v in s.verdicts() if v.check == "near_duplicate"}
     assert len(one) == data["items"] and sum(v.value is not None for v in one.values()) == data["duplicates"]
-    run_words(commands_dedup.dedup, "-s", overlap_store, "--threshold", 0.9)
+    invoke("store", "dedup", "-s", overlap_store, "--threshold", 0.9)
     with Store.open(overlap_store) as s:
         two = [v for v in s.verdicts() if v.check == "near_duplicate"]
     assert len(two) == len(one), "one current verdict an item"
@@ -207,8 +193,9 @@ def test_the_command_writes_verdicts_and_judging_again_replaces_them(overlap_sto
 def test_a_dry_run_writes_nothing_and_shows_clusters(overlap_store: Path) -> None:
     with Store.open(overlap_store) as s:
         before = s.stats()
-    text = run_words(
-        commands_dedup.dedup,
+    text = invoke(
+        "store",
+        "dedup",
         "-s",
         overlap_store,
         "--within",

@@ -20,7 +20,7 @@ from schemas.events.questions import TendencyQuestion
 from schemas.facts import Source
 from schemas.lineage import Lineage
 from schemas.ratings import Rating
-from schemas.verdicts import Verdict, verdict_key
+from schemas.verdicts import Verdict
 from tests.support.curation.rule_records import ann, said
 from tests.support.curation.verdicts import make_verdict
 from tests.support.events import event_case, make_tendency
@@ -38,10 +38,6 @@ def store(four: Split, tmp_path: Path) -> Store:
     path = tmp_path / "s.duckdb"
     import_split(four, path, origin="tests")
     return Store.open(path, write=True)
-
-
-def verdict(item: str, by: str, label: str, reason: str = "so") -> Verdict:
-    return Verdict(key=verdict_key(item_id=item, by=by), item_id=item, by=by, label=label, reason=reason)  # type: ignore[arg-type]
 
 
 def test_counts_are_those_of_the_cases(four: Split) -> None:
@@ -80,15 +76,15 @@ def test_nobody_judged(four: Split, store: Store) -> None:
 def test_checks_and_people_are_counted(four: Split, store: Store) -> None:
     items = [q.id for c in four.cases for q in c.questions]
     with store:
-        store.put([verdict(i, "leak@1", "keep") for i in items] + [verdict(items[0], "leak@2", "drop")])
-        store.put([verdict("0" * 20, "leak@1", "drop"), verdict("0" * 20, "person:zoe/look@1", "drop")])  # not in it
+        store.put([said(i, "leak@1", "keep") for i in items] + [said(items[0], "leak@2", "drop")])
+        store.put([said("0" * 20, "leak@1", "drop"), said("0" * 20, "person:zoe/look@1", "drop")])  # not in it
         link = four.cases[0].neighbours[0].link.id
-        variant = verdict(link, "leak@1", "drop").model_copy(update={"related": ("0" * 20,), "key": "verdict/beside"})
+        variant = said(link, "leak@1", "drop").model_copy(update={"related": ("0" * 20,), "key": "verdict/beside"})
         store.put([variant])  # about a prompt that is not in the split
         for name, bad in (("ann", 2), ("bob", 3)):
             labels = ["drop"] * bad + ["keep"] * (len(items) - bad)
             by = f"person:{name}/look@1"
-            store.put([verdict(i, by, label) for i, label in zip(items, labels, strict=True)])
+            store.put([said(i, by, label) for i, label in zip(items, labels, strict=True)])
         for name, value in (("ann", 7), ("bob", 5)):
             texts = [("coherence", "person:" + name, value, items[0]), ("coherence", "judge:m", 3, items[1])]
             store.put(

@@ -24,7 +24,6 @@ from curation.files.local_models import (
     hub_file,
     label_of,
     model_file,
-    names_a_file,
 )
 from curation.files.model_packages import cache_dir, embedded_gguf, minilm_folder
 from schemas.core.errors import ModelError, UserError
@@ -40,15 +39,6 @@ def gguf(path: Path, content: bytes = b"weights") -> Path:
     path.parent.mkdir(parents=True, exist_ok=True)
     path.write_bytes(b"GGUF" + content)
     return path
-
-
-@pytest.mark.parametrize(
-    ("name", "file"),
-    [("embedded", True), ("local", True), ("gguf:x", True), ("hf:a/b/c.gguf", True)]
-    + [(name, False) for name in ("gpt-4.1", "localhost", "Local", "x.gguf", "hf", "org/model", "")],
-)
-def test_which_names_mean_a_file(name: str, file: bool) -> None:
-    assert names_a_file(name) is file
 
 
 def test_two_files_of_one_name_have_two_labels_and_a_moved_file_keeps_its_own(tmp_path: Path) -> None:
@@ -99,10 +89,6 @@ def test_names_that_are_refused(cache: Path, act: Callable[[str], object], name:
     pytest.importorskip("huggingface_hub")
     with pytest.raises((UserError, ModelError), match=message):
         act(name)
-
-
-def test_a_name_of_a_hub_file() -> None:
-    assert hub_file("hf:o/r/deep/er/M.GGUF") == ("o/r", "deep/er/M.GGUF")
 
 
 def test_a_model_is_a_file_or_something_else(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

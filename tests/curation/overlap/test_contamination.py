@@ -6,9 +6,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from click.testing import CliRunner
 
-from curation.cli import overlap as commands_dedup
 from curation.loaders.importer import import_split
 from curation.overlap.contamination import LEVELS, TextCollection, open_collection, overlap
 from curation.overlap.near_duplicates import default_threshold, near_duplicates, store_items
@@ -21,6 +19,7 @@ from schemas.cases import EventCase
 from schemas.core.errors import DataError, StoreError, UserError
 from schemas.facts import Entity, Fact, Object, Relation, Source
 from tests.support import ROOT
+from tests.support.commands import invoke
 from tests.support.curation.mini_store import mini_store
 from tests.support.curation.near_texts import items, made, slow_pairs
 from tests.support.curation.rule_outcomes import choose
@@ -89,24 +88,17 @@ def test_texts_against_facts_and_texts() -> None:
 
 
 def test_the_command(tmp_path: Path) -> None:
-    def run(*args: object) -> str:
-        return (
-            CliRunner()
-            .invoke(commands_dedup.overlap, [str(a) for a in args], standalone_mode=False, catch_exceptions=False)
-            .output
-        )
-
     (tmp_path / "train.jsonl").write_text(other(key="t/1").model_dump_json() + "\n")
     (tmp_path / "eval.jsonl").write_text(PERU.model_dump_json() + "\n")
     sides = (tmp_path / "eval.jsonl", tmp_path / "train.jsonl")
-    report = json.loads(run(*sides, "--json"))
+    report = json.loads(invoke("split", "overlap", *sides, "--json"))
     assert report["levels"][0]["examples"][0]["what"] == "The capital of Peru is Lima -> Oslo"
-    assert "1 of A (100.0%), 1 of B  same_edit" in run(*sides)
-    assert run(*sides, "--fail-on", "near_text")
+    assert "1 of A (100.0%), 1 of B  same_edit" in invoke("split", "overlap", *sides)
+    assert invoke("split", "overlap", *sides, "--fail-on", "near_text")
     with pytest.raises(UserError, match=r"share what they must not: same_edit \(1 of 1\)"):
-        run(*sides, "--fail-on", "same_edit")
+        invoke("split", "overlap", *sides, "--fail-on", "same_edit")
     with pytest.raises(UserError, match="unknown overlap level"):
-        run(*sides, "--fail-on", "same")
+        invoke("split", "overlap", *sides, "--fail-on", "same")
 
 
 HOME = {"prompt": "{} is the home of"}

@@ -16,7 +16,7 @@ from curation.store.store import Store
 from schemas.core.records import Record
 from schemas.facts import Entity, Fact, Neighbour
 from schemas.scripts import Script, ScriptPrompt, ScriptQuestion
-from schemas.verdicts import Verdict, verdict_key
+from schemas.verdicts import Verdict
 from tests.support.curation.rule_outcomes import MEASURED, agrees, choose, kept, like
 from tests.support.curation.rule_records import (
     BESIDE,
@@ -236,62 +236,10 @@ def test_people_are_wanted_for_what_asks_and_not_for_the_edit(tmp_path: Path) ->
             assert matches and {ruling.decide(r).outcome for r in matches} == {"hold"}
 
 
-def verdict(item: str, label: str, check: str, *related: str) -> Verdict:
-    by = check if "@" in check else f"{check}@1"
-    return Verdict(
-        key=verdict_key(item_id=item, by=by, related=related),
-        item_id=item,
-        by=by,
-        label=label,
-        reason="r",
-        related=related,
-    )  # type: ignore[arg-type]
-
-
-def case(store: Store, **rule: object) -> tuple[int, int, dict[str, int]]:
-    choice = choose(store, SplitRule.model_validate(rule))
-    cases = [c for c in choice.cases if c.fact.key == EDIT.key]
-    prompts = len(cases[0].prompts) if cases else -1
-    total = sum(len(n.prompts) for n in cases[0].neighbours) if cases else -1
-    return prompts, total, choice.counts
-
-
-QUESTION, S1, PROMPT = CHAINS[0]
-CASES = [
-    ("all kept", [], {}, (3, 1)),
-    ("question dropped", [verdict(QUESTION.id, "drop", "leak")], {}, (2, 1)),
-    ("script dropped", [verdict(S1.id, "drop", "leak")], {}, (2, 1)),
-    ("prompt held", [verdict(PROMPT.id, "unsure", "early_cut")], {}, (2, 1)),
-    ("prompt unsure but kept", [verdict(PROMPT.id, "unsure", "early_cut")], {"unsure": "keep"}, (3, 1)),
-    ("check ignored", [verdict(PROMPT.id, "drop", "leak")], {"ignore": ["leak"]}, (3, 1)),
-    ("unscored says nothing", [verdict(PROMPT.id, "unscored", "leak")], {}, (3, 1)),
-    ("fact dropped", [verdict(EDIT.id, "drop", "known")], {}, (-1, -1)),
-    ("person saves", [verdict(PROMPT.id, "drop", "leak"), verdict(PROMPT.id, "keep", "person:a/filter@1")], {}, (3, 1)),
-    ("person drops", [verdict(PROMPT.id, "keep", "leak"), verdict(PROMPT.id, "drop", "person:a/filter@1")], {}, (2, 1)),
-    ("people are not asked",
-     [verdict(PROMPT.id, "drop", "leak"), verdict(PROMPT.id, "keep", "person:a/filter@1")],
-     {"people_outrank": False}, (2, 1)),
-    ("pair dropped", [verdict(LINK.id, "drop", "subject_in_neighbour", BESIDE[2].id)], {}, (3, 0)),
-    ("link dropped", [verdict(LINK.id, "drop", "subject_in_neighbour")], {}, (3, 0)),
-    ("too few prompts", [verdict(PROMPT.id, "drop", "leak")], {"min_prompts": 3}, (-1, -1)),
-    ("too few neighbours", [verdict(LINK.id, "drop", "x")], {"min_neighbours": 1}, (-1, -1)),
-    ("other kind of edit", [], {"changes": ["temporal"]}, (-1, -1)),
-    ("other prefix", [], {"prefix": "facts/"}, (-1, -1)),
-    ("own prefix", [], {"prefix": "f/pe"}, (3, 1)),
-    ("verdict on an old version", [verdict("0" * 20, "drop", "leak")], {}, (3, 1)),
-]  # fmt: skip
-
-
-@pytest.mark.parametrize(("verdicts", "rule", "expected"), [c[1:] for c in CASES], ids=[c[0] for c in CASES])
-def test_rule(store: Store, verdicts: list[Verdict], rule: dict[str, object], expected: tuple[int, int]) -> None:
-    store.put(verdicts)
-    assert case(store, **rule)[:2] == expected
-
-
 def test_losses_are_counted_by_reason(store: Store) -> None:
-    store.put([verdict(QUESTION.id, "drop", "leak"), verdict(CHAINS[1][2].id, "unsure", "early_cut")])
-    store.put([verdict(CHAINS[2][1].id, "drop", "format")])
-    counts = case(store)[2]
+    store.put([said(Q0.id, "leak@1", "drop"), said(P1.id, "early_cut@1", "unsure")])
+    store.put([said(CHAINS[2][1].id, "format@1", "drop")])
+    counts = choose(store, SplitRule()).counts
     assert counts["prompt: dropped by leak"] == 1
     assert counts["prompt: held by early_cut"] == 1
     assert counts["fact: too few prompts"] == 1

@@ -7,9 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from click.testing import CliRunner
 
-from curation.cli.splits import explain as command
 from curation.rules.explain import explain, rule_of
 from curation.rules.release import freeze, freeze_with_report
 from curation.rules.rule import DocumentRule, EventRule, SplitRule, read_rule
@@ -22,7 +20,8 @@ from schemas.core.errors import UserError
 from schemas.core.records import Record
 from schemas.facts import Object
 from schemas.verdicts import Verdict
-from tests.support.curation.rule_outcomes import choose
+from tests.support.commands import invoke
+from tests.support.curation.rule_outcomes import agrees, choose
 from tests.support.curation.rule_records import BESIDE, CHAINS, EDIT, LINK, OTHER, P0, Q0, S0, ann, said
 from tests.support.curation.verdicts import make_verdict
 from tests.support.documents.records import BRIDGE, TRAM, document_case, document_records, make_document
@@ -69,6 +68,7 @@ def test_why(
     store.put(verdicts)
     explanation = explain(store, SplitRule.model_validate(rule), item)
     assert (explanation.status, reason in explanation.why) == (status, True), explanation.text()
+    agrees(store, SplitRule.model_validate(rule))
 
 
 def test_the_deciding_verdict_is_marked_among_all(store: Store) -> None:
@@ -114,13 +114,10 @@ def test_the_command(store: Store, tmp_path: Path) -> None:
     rule = tmp_path / "rule.toml"
     rule.write_text("[rule]\nmin_prompts = 2\n")
 
-    def run(*args: str) -> str:
-        call = [P0.key, "--store", str(store.path), *args]
-        return CliRunner().invoke(command, call, catch_exceptions=False, standalone_mode=False).output
-
-    assert "OUT, leak drops the prompt" in run()
-    assert "IN, in 'case/f/peru'" in run("--split", "mine"), "by the rule of its header"
-    assert json.loads(run("--rule", str(rule), "--set", 'ignore=["leak"]', "--json"))["status"] == "in"
+    line = ("split", "explain", P0.key, "--store", store.path)
+    assert "OUT, leak drops the prompt" in invoke(*line)
+    assert "IN, in 'case/f/peru'" in invoke(*line, "--split", "mine"), "by the rule of its header"
+    assert json.loads(invoke(*line, "--rule", rule, "--set", 'ignore=["leak"]', "--json"))["status"] == "in"
 
 
 NEAR_PROMPT = BESIDE[2]

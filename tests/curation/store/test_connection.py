@@ -27,8 +27,8 @@ from schemas.core.errors import DataError, StoreError, UserError
 from schemas.facts import Fact, Object
 from schemas.lineage import Lineage
 from schemas.runs import CaseResult, RunManifest
-from schemas.verdicts import Verdict, verdict_key
 from tests.support import ROOT
+from tests.support.curation.rule_records import said
 from tests.support.facts import peru_fact
 
 
@@ -206,10 +206,6 @@ def test_memory_is_what_the_environment_says(path: Path, monkeypatch: pytest.Mon
         assert db.execute("SELECT current_setting('memory_limit')") == [("366.2 MiB",)]
 
 
-def verdict(item: str, label: str = "keep", by: str = "leak_in_question@1", reason: str = "because") -> Verdict:
-    return Verdict(key=verdict_key(item_id=item, by=by), item_id=item, by=by, label=label, reason=reason)  # type: ignore[arg-type]
-
-
 def test_put_get_and_versions(path: Path) -> None:
     first = peru_fact()
     second = peru_fact(old=Object(text="Lima", aliases=("City of Kings",)))
@@ -230,8 +226,8 @@ def test_verdicts_and_lineage(path: Path) -> None:
     item = peru_fact()
     line = Lineage(item_id=item.id, stage="load", made_at="2026-01-01T00:00:00", model="m", request="r", tokens_in=3)
     with Store.open(path, create=True) as store:
-        store.put([item, verdict(item.id), verdict("other", "drop")], [line])
-        store.put([item, verdict(item.id, "drop")], [line])
+        store.put([item, said(item.id, "leak@1", "keep"), said("other", "leak@1", "drop")], [line])
+        store.put([item, said(item.id, "leak@1", "drop")], [line])
         assert [v.label for v in store.verdicts([item.id])] == ["drop"], "judging again replaces"
         assert len(list(store.verdicts())) == 2
         assert store.lineage(item.id) == [line], "the same act told twice is one"
@@ -289,7 +285,6 @@ def filled(tmp_path: Path) -> Path:
     filled = tmp_path / "s.duckdb"
     import_split(mini_split(), filled, origin="mini")
     item = peru_fact(old=Object(text="Lima", aliases=("x",)))
-    by = "leak_in_question@1"
     manifest = RunManifest(
         key="run1", editor="none", editor_version=1, params={}, model="m", model_revision="r", dtype="float32",
         split="s", split_digest="d", regime="single", components={},
@@ -298,7 +293,7 @@ def filled(tmp_path: Path) -> Path:
     with Store.open(filled, write=True) as store:
         store.put([item])
         store.put([peru_fact()])
-        store.put([Verdict(key=verdict_key(item_id=item.id, by=by), item_id=item.id, by=by, label="keep")])
+        store.put([said(item.id, "leak@1", "keep")])
         store.put_results(manifest, [CaseResult(run="run1", case="c", answers=(answer,))])
     return filled
 
@@ -407,15 +402,3 @@ def test_damage_is_one_sentence_or_none_and_the_file_stays(path: Path, place: in
     except StoreError as error:
         assert str(path) in str(error) and "\n" not in str(error)
     assert path.read_bytes() == bytes(data)
-
-
-def test_two_readers_at_once_and_no_writer_beside_them(path: Path) -> None:
-    Store.open(path, create=True).close()
-    code = (
-        "import sys; from curation.store.store import Store; from schemas.core.errors import StoreError\n"
-        f"Store.open({str(path)!r}).close(); print('read')\n"
-        f"try: Store.open({str(path)!r}, write=True)\nexcept StoreError as e: print(e)"
-    )
-    with Store.open(path):
-        process = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout
-    assert process.startswith("read\n") and "in use by process" in process

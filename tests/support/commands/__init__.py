@@ -6,6 +6,7 @@ import json
 from typing import Any
 
 import click
+from click.testing import CliRunner
 
 import scedit.commands
 from scedit.command_table import walk
@@ -24,6 +25,12 @@ def command(words: str) -> click.Command:
         assert below is not None, words
         cli = below
     return cli
+
+
+def invoke(*words: object) -> str:
+    """What a command line prints; an error of it is raised."""
+    line = [str(word) for word in words]
+    return CliRunner().invoke(scedit.commands.cli, line, standalone_mode=False, catch_exceptions=False).output
 
 
 def all_commands() -> dict[str, click.Command]:

@@ -8,6 +8,7 @@ from curation.rules.explain import explain
 from curation.rules.rule import SplitRule
 from curation.rules.selection import SelectionStream
 from curation.splits.versions import Errata
+from curation.splits.visible_texts import record_keys
 from curation.store.store import Store
 from schemas.cases import AnyCase
 from schemas.core.records import Record
@@ -40,11 +41,7 @@ def kept(store: Store, rule: SplitRule, errata: Errata | None = None) -> str:
 
 def agrees(store: Store, rule: SplitRule, errata: Errata | None = None, *, records: tuple[Record, ...] = ALL) -> None:
     """What ``explain`` says of every record is what ``choose`` did with it."""
-    cases = choose(store, rule, errata=errata).cases
-    keys = {p.key for c in cases for p in c.prompts} | {p.key for c in cases for n in c.neighbours for p in n.prompts}
-    keys |= {c.fact.key for c in cases} | {key for c in cases for n in c.neighbours for key in (n.link.key, n.fact.key)}
-    keys |= {q.key for c in cases for q in c.questions}
-    keys |= {q.key for c in cases for n in c.neighbours for q in n.questions}
+    keys = {key for case in choose(store, rule, errata=errata).cases for key in record_keys(case)}
     for record in records:
         explained = explain(store, rule, record.key, errata=errata)
         assert (explained.status == "in") == (record.key in keys), explained.text()
