@@ -7,7 +7,8 @@ from typing import Any, Literal, NamedTuple
 
 import torch
 
-from evaluation.edits.weight_deltas import LowRankDelta, applied
+from evaluation.edits.delta_stack import applied
+from evaluation.edits.weight_deltas import LowRankDelta
 from evaluation.inference.passes import logits_at
 from evaluation.inference.scoring import score
 from evaluation.models.hooks import capture

@@ -1,9 +1,13 @@
-"""Changes of weights that come into force one after the other and stay, until all are undone bit for bit."""
+"""Changes of weights put on a model one after the other, until all are undone bit for bit, whatever happens inside.
+
+Float32 weights are changed in place and copied back. Weights of a narrower type stay untouched: the product with the
+delta is added in float32 to the module's output, so that changes smaller than the type's rounding do not vanish.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
-from contextlib import ExitStack
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import ExitStack, contextmanager
 from typing import NamedTuple
 
 import torch
@@ -14,7 +18,6 @@ from evaluation.edits.weight_deltas import (
     Delta,
     WeightDelta,
     adder,
-    apply_delta,
     is_narrow,
     joint,
     on,
@@ -23,6 +26,7 @@ from evaluation.edits.weight_deltas import (
     restore,
 )
 from evaluation.models.hooks import home_of, replace_output
+from evaluation.models.layout import is_transposed
 from schemas.core.errors import UserError
 
 
@@ -98,7 +102,7 @@ class DeltaStack:
             if isinstance(delta, RoutedDelta):
                 self._route(delta, module)
             elif not is_narrow(module):
-                apply_delta(delta, modules, model=self._model, saved=self._saved, hooks=self._hooks)
+                self._change(delta, module)
             elif module in self._beside:
                 self._beside[module] = joint(self._beside[module], on(delta, home_of(module)))
             else:
@@ -148,6 +152,16 @@ class DeltaStack:
             out.append(ChangeNorm(name, change, change / size if size else 0.0, module in self._routed))
         return out
 
+    def _change(self, delta: WeightDelta, module: nn.Module) -> None:
+        """Change a weight in place, after saving a copy."""
+        weight = module.weight
+        assert isinstance(weight, Tensor)
+        if module not in self._saved:
+            self._saved[module] = weight.detach().clone()
+        change = delta.matrix().to(device=weight.device, dtype=weight.dtype)
+        with torch.no_grad():
+            weight.add_(change.T if is_transposed(module) else change)
+
     def _put_beside(self, delta: WeightDelta, modules: Sequence[nn.Module]) -> None:
         """Add the first change of a narrow weight to the outputs of the modules that use it."""
         self._beside[modules[0]] = on(delta, home_of(modules[0]))
@@ -172,3 +186,15 @@ class DeltaStack:
             self._beside.clear()
             self._routed.clear()
             restore(self._saved)
+
+
+@contextmanager
+def applied(model: nn.Module, deltas: Sequence[Delta]) -> Iterator[None]:
+    """Run the block with all deltas active; several of one weight add up.
+
+    Raises:
+        UserError: a delta names no weight that can be changed, or is of another shape.
+    """
+    with DeltaStack(model) as stack:
+        stack.add(deltas)
+        yield

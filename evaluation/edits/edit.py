@@ -7,7 +7,8 @@ from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, Protocol, Self, runtime_checkable
 
-from evaluation.edits.weight_deltas import Delta, applied
+from evaluation.edits.delta_stack import applied
+from evaluation.edits.weight_deltas import Delta
 from schemas.answers import Answer, GeneratedText, TargetScore
 from schemas.probes import GenerateProbe, Probe
 

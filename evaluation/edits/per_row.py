@@ -1,7 +1,8 @@
 """A different edit in every row of a batch: weights stay as they are, each row's change is added to module outputs.
 
-All rows' low-rank changes of a module are one batched product; dense ones are one product for each edit; routed ones
-come last, each row sent on by its own prompt. ``applied`` in ``evaluation.edits.weight_deltas`` is the reference.
+All rows' low-rank changes of a linear module are one batched product; dense ones, and those of the token embedding, are
+one product for each edit; routed ones come last, each row sent on by its own prompt. ``applied`` in
+``evaluation.edits.delta_stack`` is the reference.
 """
 
 from __future__ import annotations
@@ -14,7 +15,7 @@ import torch
 from torch import Tensor, nn
 
 from evaluation.edits.routed_deltas import RoutedDelta, prompts_of_pass, route_groups
-from evaluation.edits.weight_deltas import Delta, DenseDelta, LowRankDelta, embedding_scale, owners
+from evaluation.edits.weight_deltas import Delta, LowRankDelta, WeightDelta, embedding_scale, on, owners
 from evaluation.models.hooks import home_of, replace_output
 
 
@@ -40,22 +41,20 @@ class PerRow:
         self.model, self.count = model, len(edits)
         self._modules: dict[str, list[nn.Module]] = {}
         low: dict[str, dict[int, list[LowRankDelta]]] = {}
-        dense: dict[str, dict[int, list[DenseDelta]]] = {}
+        self._single: dict[str, dict[int, list[WeightDelta]]] = {}
         self._routed: dict[str, dict[int, RoutedDelta]] = {}
         for n, deltas in enumerate(edits):
             for delta in deltas:
-                self._modules[delta.weight] = owners(model, delta)
+                name = delta.weight
+                self._modules[name] = owners(model, delta)
+                embedded = any(isinstance(module, nn.Embedding) for module in self._modules[name])
                 if isinstance(delta, RoutedDelta):  # of several the newest holds
-                    self._routed.setdefault(delta.weight, {})[n] = delta.on(self._device(delta.weight))
-                elif isinstance(delta, LowRankDelta):
-                    low.setdefault(delta.weight, {}).setdefault(n, []).append(delta)
+                    self._routed.setdefault(name, {})[n] = delta.on(self._device(name))
+                elif isinstance(delta, LowRankDelta) and not embedded:
+                    low.setdefault(name, {}).setdefault(n, []).append(delta)
                 else:
-                    dense.setdefault(delta.weight, {}).setdefault(n, []).append(delta)
+                    self._single.setdefault(name, {}).setdefault(n, []).append(on(delta, self._device(name)))
         self._low = {name: self._stack(name, by_edit) for name, by_edit in low.items()}
-        self._dense = {
-            name: {n: _sum(deltas_of_edit).to(self._device(name)) for n, deltas_of_edit in by_edit.items()}
-            for name, by_edit in dense.items()
-        }
 
     def _device(self, name: str) -> torch.device:
         return home_of(self._modules[name][0])
@@ -95,13 +94,12 @@ class PerRow:
 
     def _changes(self, name: str, module: nn.Module, rows: list[int]) -> Iterator[Callable[[Tensor, Tensor], Tensor]]:
         """What changes the output of a module that has the weight ``name``."""
-        embedding = isinstance(module, nn.Embedding)
         products: list[Callable[[Tensor], Tensor]] = []
         if name in self._low:
             index = torch.tensor(rows, dtype=torch.long, device=self._device(name))
-            products.append((_embedded_low_rank if embedding else _low_rank)(self._low[name], index))
-        if name in self._dense:
-            products.append((_embedded_dense if embedding else _dense)(self._dense[name], rows))
+            products.append(_low_rank(self._low[name], index))
+        if name in self._single:
+            products.append(_one_by_one(self._single[name], rows, embedding=isinstance(module, nn.Embedding)))
         if products:
             yield _adder(products, embedding_scale(module))
         if any(row in self._routed.get(name, ()) for row in rows):
@@ -113,10 +111,6 @@ class PerRow:
             return out if prompts is None else route_groups(self._routed[name], rows, keys, out, prompts, (self, name))
 
         return change
-
-
-def _sum(deltas: list[DenseDelta]) -> Tensor:
-    return deltas[0].value if len(deltas) == 1 else torch.stack([d.value for d in deltas]).sum(0)
 
 
 def _adder(products: list[Callable[[Tensor], Tensor]], scale: float) -> Callable[[Tensor, Tensor], Tensor]:
@@ -139,39 +133,21 @@ def _low_rank(stack: _LowRank, index: Tensor) -> Callable[[Tensor], Tensor]:
     return lambda keys: torch.bmm(torch.bmm(keys.float(), right), left.transpose(1, 2))
 
 
-def _embedded_low_rank(stack: _LowRank, index: Tensor) -> Callable[[Tensor], Tensor]:
-    """Token ids [rows, positions] -> [rows, positions, width]."""
-    right = stack.right[index.clamp(min=0)]
-    right[index < 0] = 0.0
-    return lambda ids: torch.bmm(stack.left[index.clamp(min=0)[:, None], ids], right.transpose(1, 2))
+def _one_by_one(
+    deltas: dict[int, list[WeightDelta]], rows: list[int], *, embedding: bool
+) -> Callable[[Tensor], Tensor]:
+    """What each edit adds in its rows: [rows, positions, in], or token ids, to [rows, positions, out].
 
+    Rows of one edit stand side by side, so that its matrix is read once and never copied for a row.
+    """
+    groups = {n: [r for r, edit in enumerate(rows) if edit == n] for n in dict.fromkeys(rows) if n in deltas}
+    out_and_in = next(iter(deltas.values()))[0].shape
 
-def _groups(values: dict[int, Tensor], rows: list[int]) -> dict[int, list[int]]:
-    """Rows of one edit side by side, so that its matrix is read once and never copied for a row."""
-    return {n: [r for r, edit in enumerate(rows) if edit == n] for n in dict.fromkeys(rows) if n in values}
-
-
-def _dense(values: dict[int, Tensor], rows: list[int]) -> Callable[[Tensor], Tensor]:
-    """[rows, positions, in] -> [rows, positions, out]."""
-    groups = _groups(values, rows)
-
-    def product(keys: Tensor) -> Tensor:
-        out = torch.zeros(*keys.shape[:2], len(next(iter(values.values()))), device=keys.device)
-        for n, edit_rows in groups.items():
-            out[edit_rows] = keys[edit_rows].float() @ values[n].T
-        return out
-
-    return product
-
-
-def _embedded_dense(values: dict[int, Tensor], rows: list[int]) -> Callable[[Tensor], Tensor]:
-    """Token ids [rows, positions] -> [rows, positions, width]."""
-    groups = _groups(values, rows)
-
-    def product(ids: Tensor) -> Tensor:
-        out = torch.zeros(*ids.shape, next(iter(values.values())).shape[1], device=ids.device)
-        for n, edit_rows in groups.items():
-            out[edit_rows] = values[n][ids[edit_rows]]
-        return out
+    def product(inputs: Tensor) -> Tensor:
+        added = torch.zeros(*inputs.shape[:2], out_and_in[embedding], device=inputs.device)
+        for n, places in groups.items():
+            for delta in deltas[n]:
+                added[places] += delta.rows(inputs[places]) if embedding else delta.product(inputs[places])
+        return added
 
     return product

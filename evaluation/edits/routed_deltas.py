@@ -128,14 +128,10 @@ def apply_routed(model: nn.Module, module: nn.Module, current: list[RoutedDelta]
     """The last of ``current`` changes the module's output in all passes inside the block."""
 
     def change(keys: Tensor, out: Tensor) -> Tensor:
-        delta = current[-1]
-        rows = prompts_of_pass(model, delta.weight)
-        if rows is None:
+        prompts = prompts_of_pass(model, current[-1].weight)
+        if prompts is None:
             return out
-        lengths = None if rows.lengths is None else rows.lengths.to(out.device)
-        if lengths is not None:
-            rows.decisions[module] = delta.decide(keys, out, lengths)
-        return delta.change(keys, out, lengths, rows.decisions[module])
+        return route_groups({0: current[-1]}, [0] * len(out), keys, out, prompts, module)
 
     with replace_output(module, change):
         _IN_FORCE[model] = _IN_FORCE.get(model, 0) + 1

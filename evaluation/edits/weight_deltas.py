@@ -1,24 +1,20 @@
-"""Changes of weights as data, and their application: undone bit for bit, whatever happens inside.
+"""Changes of weights as data, always in [out, in] orientation and in float32, and the modules that they change.
 
-A delta is always given in [out, in] orientation and in float32; ``applied`` turns it for modules that store [in, out].
-Float32 weights are changed in place and copied back. Weights of a narrower type stay untouched: the product with the
-delta is added in float32 to the module's output, so that changes smaller than the type's rounding do not vanish. Routed
-changes (``evaluation.edits.routed_deltas``) leave every weight as it is and change its module's output.
+``evaluation.edits.delta_stack`` puts them on a model. Routed changes (``evaluation.edits.routed_deltas``) leave every
+weight as it is and change its module's output.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import ExitStack, contextmanager
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any, TypeVar
 
 import torch
 from torch import Tensor, nn
 
-from evaluation.edits.routed_deltas import RoutedDelta, apply_routed
-from evaluation.models.hooks import home_of, replace_output
-from evaluation.models.layout import is_transposed, linear_shape
+from evaluation.edits.routed_deltas import RoutedDelta
+from evaluation.models.layout import linear_shape
 from schemas.core.errors import UserError
 
 
@@ -108,45 +104,6 @@ WeightDelta = LowRankDelta | DenseDelta
 """A change of a weight itself."""
 
 Delta = WeightDelta | RoutedDelta
-
-
-@contextmanager
-def applied(model: nn.Module, deltas: Sequence[Delta]) -> Iterator[None]:
-    """Run the block with all deltas active; several of one weight add up.
-
-    Raises:
-        UserError: a delta names no weight that can be changed, or is of another shape.
-    """
-    changed = [(delta, owners(model, delta)) for delta in deltas]
-    saved: dict[nn.Module, Tensor] = {}
-    with ExitStack() as hooks:
-        try:
-            for delta, modules in changed:
-                apply_delta(delta, modules, model=model, saved=saved, hooks=hooks)
-            yield
-        finally:
-            restore(saved)
-
-
-def apply_delta(
-    delta: Delta, modules: Sequence[nn.Module], *, model: nn.Module, saved: dict[nn.Module, Tensor], hooks: ExitStack
-) -> None:
-    """Change the weight that ``modules`` share, after saving a copy; if it is narrow, change the modules' outputs."""
-    module = modules[0]
-    if isinstance(delta, RoutedDelta):
-        hooks.enter_context(apply_routed(model, module, [on(delta, home_of(module))]))
-        return
-    weight = module.weight
-    assert isinstance(weight, Tensor)
-    if is_narrow(module):
-        for one in modules:
-            hooks.enter_context(replace_output(one, adder(on(delta, home_of(one)), one)))
-        return
-    if module not in saved:
-        saved[module] = weight.detach().clone()
-    change = delta.matrix().to(device=weight.device, dtype=weight.dtype)
-    with torch.no_grad():
-        weight.add_(change.T if is_transposed(module) else change)
 
 
 def is_narrow(module: nn.Module) -> bool:

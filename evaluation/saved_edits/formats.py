@@ -31,7 +31,7 @@ from schemas.core.errors import DataError, UserError
 def merge_into_weights(model: nn.Module, deltas: Sequence[Delta]) -> Iterator[float]:
     """Run the block with the changes in the weights themselves, of whatever type; restored bit for bit at the end.
 
-    Sums are float32 and then rounded to the weight's type. ``evaluation.edits.weight_deltas.applied`` rounds nothing:
+    Sums are float32 and then rounded to the weight's type. ``evaluation.edits.delta_stack.applied`` rounds nothing:
     it keeps changes of narrow weights beside them.
 
     Args:

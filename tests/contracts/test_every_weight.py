@@ -9,8 +9,9 @@ import torch
 from torch import nn
 from transformers.pytorch_utils import Conv1D
 
+from evaluation.edits.delta_stack import applied
 from evaluation.edits.per_row import PerRow
-from evaluation.edits.weight_deltas import Delta, DenseDelta, LowRankDelta, applied
+from evaluation.edits.weight_deltas import Delta, DenseDelta, LowRankDelta
 from evaluation.inference.batched_scoring import EditScorer
 from evaluation.inference.generation import PromptToContinue, Sampling, generate
 from evaluation.inference.passes import EditedProbes

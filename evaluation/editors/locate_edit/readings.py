@@ -14,8 +14,9 @@ import torch
 from torch import Tensor, nn
 
 from evaluation.editors.locate_edit.context_templates import fill
+from evaluation.edits.delta_stack import applied
 from evaluation.edits.per_row import PerRow
-from evaluation.edits.weight_deltas import Delta, applied
+from evaluation.edits.weight_deltas import Delta
 from evaluation.inference.batching import TokenBudget, default_budget, in_batches
 from evaluation.models.hooks import capture
 from evaluation.models.language_model import LM

@@ -14,8 +14,9 @@ from evaluation.editors.base import DIVERGENCE_RATIO, check_requests
 from evaluation.editors.locate_edit import closed_forms, context_templates, options, readings, value_search
 from evaluation.editors.locate_edit.options import CovarianceParams, ValueSearchParams
 from evaluation.editors.locate_edit.stabilised import StabilisedEdit, StabilisedEditor, StabiliserParams
+from evaluation.edits.delta_stack import applied
 from evaluation.edits.edit import Edit, WeightEdit
-from evaluation.edits.weight_deltas import LowRankDelta, WeightDelta, applied
+from evaluation.edits.weight_deltas import LowRankDelta, WeightDelta
 from schemas.cases import Case
 from schemas.core.config import Options
 from schemas.facts import Fact

@@ -6,7 +6,7 @@ import pytest
 import torch
 from torch import Tensor
 
-from evaluation.edits.codebook import Codebook, distances, with_key, with_value
+from evaluation.edits.codebook import Codebook, with_key, with_value
 
 WEIGHT = "w.weight"
 
@@ -102,8 +102,3 @@ def test_only_the_last_prompt_token_is_asked_and_changed() -> None:
     changed = book.change(keys, out, lengths, chosen)
     assert changed[0, 1].tolist() == [0, 0, 0] and (changed == 7).sum() == 2 * 4 * 3 - 3 and (out == 7).all()
     assert book.change(keys, out, None, chosen) is out, "tokens after the prompt stay"
-
-
-def test_distances_of_the_same_are_nothing() -> None:
-    keys = 1000 + torch.randn(200, 64, generator=torch.Generator().manual_seed(1))
-    assert distances(keys, keys).diagonal().max() == 0

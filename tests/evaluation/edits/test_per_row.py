@@ -6,23 +6,16 @@ from typing import Any
 
 import pytest
 import torch
-from torch import Tensor
 from torch.utils._python_dispatch import TorchDispatchMode
 from torch.utils._pytree import tree_leaves
 
+from evaluation.edits.delta_stack import applied
 from evaluation.edits.per_row import PerRow
-from evaluation.edits.weight_deltas import Delta, DenseDelta, LowRankDelta, applied
-from evaluation.models.language_model import LM
-from schemas.core.errors import UserError
+from evaluation.edits.weight_deltas import DenseDelta
 from tests.support.evaluation.batched_probes import changes
 from tests.support.tiny import make
 
 SEQUENCE = list(range(5, 15))
-
-
-def through(lm: LM, layer: int, keys: Tensor) -> Tensor:
-    out: Tensor = lm.projection(layer)(keys.to(lm.device, lm.dtype))
-    return out.float().cpu()
 
 
 @pytest.mark.parametrize(
@@ -49,36 +42,6 @@ def test_a_row_gets_its_own_edit_and_no_other(kind: str, rows: list[int]) -> Non
                 assert torch.allclose(logits[n], lm.model(input_ids=ids[n : n + 1]).logits[0], atol=1e-4)
 
 
-@pytest.mark.parametrize("kind", ["llama", "gpt2"])
-def test_what_is_added_is_the_sum_of_the_rows_matrices(kind: str) -> None:
-    """Low-rank changes of other ranks, dense ones, and both in one weight, against products written out."""
-    lm = make(kind)
-    other = DenseDelta(lm.layout.weight(2), torch.full((lm.layout.width, lm.layout.inner), 0.01))
-    edits, rows = [[other], *changes(lm)], [5, 0, 4, -1, 5, 2, 4]  # two dense ones of one weight, one of them twice
-    keys = torch.randn(len(rows), 7, lm.layout.inner, generator=torch.Generator().manual_seed(2))
-    edited_lm = PerRow(lm.model, edits)
-    for layer in range(lm.layout.depth):
-        with torch.no_grad():
-            plain = through(lm, layer, keys)
-            with edited_lm.on(rows):
-                activations = through(lm, layer, keys)
-        for n, row in enumerate(rows):
-            want = plain[n].clone()
-            for delta in edits[row] if row >= 0 else []:
-                if delta.weight == lm.layout.weight(layer):
-                    matrix = delta.left @ delta.right.T if isinstance(delta, LowRankDelta) else delta.value
-                    want += keys[n] @ matrix.T
-            assert torch.allclose(activations[n], want, atol=1e-4), (layer, n)
-
-
-def test_no_edit_at_all() -> None:
-    lm = make("llama")
-    keys = torch.randn(2, 3, lm.layout.inner)
-    for edits in ([], [[], []]):
-        with torch.no_grad(), PerRow(lm.model, edits).on([-1, -1]):
-            assert torch.equal(through(lm, 1, keys), through(make("llama"), 1, keys))
-
-
 def test_small_changes_survive_half_precision() -> None:
     """Products are added in float32: of a weight that rounds the change away, the output still has it."""
     lm = make("llama", dtype=torch.bfloat16)
@@ -93,27 +56,6 @@ def test_small_changes_survive_half_precision() -> None:
         out = lm.projection(1)(keys.bfloat16())
     assert out.dtype == torch.bfloat16 and not out[1].any()
     assert torch.allclose(out[0].float(), torch.tensor(lm.layout.inner * 1e-3), rtol=1e-2)
-
-
-@pytest.mark.parametrize("error", [RuntimeError, KeyboardInterrupt])
-def test_nothing_is_left_behind(error: type[BaseException]) -> None:
-    lm = make("llama")
-    with pytest.raises(error), PerRow(lm.model, changes(lm)).on([1, 2]):
-        raise error
-    assert not any(m._forward_hooks or m._forward_pre_hooks for m in lm.model.modules())
-
-
-def test_wrong_deltas_are_refused_before_any_pass() -> None:
-    lm = make("llama")
-    good = LowRankDelta(lm.layout.weight(1), torch.zeros(lm.layout.width, 1), torch.zeros(lm.layout.inner, 1))
-    wrong: dict[str, Delta] = {
-        "has no weight 'model.nowhere.weight'": LowRankDelta("model.nowhere.weight", good.left, good.right),
-        "cannot be changed by an edit": DenseDelta("model.norm.weight", torch.zeros(32, 32)),
-        r"the change is \(32, 3\)": DenseDelta(good.weight, torch.zeros(32, 3)),
-    }
-    for message, delta in wrong.items():
-        with pytest.raises(UserError, match=message):
-            PerRow(lm.model, [[good], [good, delta]])
 
 
 class _Largest(TorchDispatchMode):

@@ -14,12 +14,12 @@ from benchmarks.support.naive_reference import with_target
 from curation.files.artifact_cache import Cache
 from evaluation.editors.presets import make_editor
 from evaluation.edits.codebook import Codebook
-from evaluation.edits.delta_stack import DeltaStack
+from evaluation.edits.delta_stack import DeltaStack, applied
 from evaluation.edits.edit import WeightEdit
 from evaluation.edits.per_row import PerRow
 from evaluation.edits.routed_deltas import PromptRows, RoutedDelta, is_routed, tell_prompts
 from evaluation.edits.side_memory import SideMemories
-from evaluation.edits.weight_deltas import DenseDelta, LowRankDelta, applied
+from evaluation.edits.weight_deltas import DenseDelta, LowRankDelta
 from evaluation.engines.base import Job
 from evaluation.engines.fast import FastEngine
 from evaluation.engines.simple import SimpleEngine
@@ -214,22 +214,6 @@ def test_the_engines_agree_with_the_states_of_the_unedited_model_kept(cache: Cac
         assert_same(a.answers, b.answers)
 
 
-def test_the_batch_decides_nothing(cache: Cache) -> None:
-    """The published trap: a mean over the batch, or one place for all its rows."""
-    lm = make("llama")
-    near, far = PROMPTS[0], PROMPTS[2]
-    for delta in (
-        codebook(lm, near),
-        memories(lm, sum(deviations(lm, memories(lm, 0.0), p)[0] for p in (near, far)) / 2),
-    ):
-        with WeightEdit((delta,)).on(lm):
-            alone = [score(lm, [PROBES[n]])[0] for n in (0, 2)]  # type: ignore[list-item]
-            both = score(lm, [PROBES[0], PROBES[2]])  # type: ignore[list-item]
-        assert_same(both, alone)
-        plain = [score(lm, [PROBES[n]])[0] for n in (0, 2)]  # type: ignore[list-item]
-        assert (alone[0] != plain[0]) != (alone[1] != plain[1]), "one of them is in scope"
-
-
 def test_a_pass_that_says_nothing_of_its_prompts_is_refused() -> None:
     lm = make("llama")
     ids, _ = lm.pad([(5, 6, 7)])
@@ -276,16 +260,3 @@ def test_of_several_on_one_module_the_newest_holds(kind: str) -> None:
     with applied(lm.model, [one]):
         assert_same(first, score(lm, probes))
     assert lm.weights_digest() == digest and not is_routed(lm.model)
-
-
-def test_wrong_places_are_refused_before_anything_is_put_on() -> None:
-    lm = make("llama")
-    book = codebook(lm, "Peru")
-    wrong: list[RoutedDelta] = [
-        Codebook("no.such.weight", *book.tensors, book.labels),
-        Codebook(lm.layout.weight(0), book.keys[:, :-1], *book.tensors[1:], book.labels),
-    ]
-    for delta in wrong:
-        with pytest.raises(UserError, match="no weight|the change is"), applied(lm.model, [book, delta]):
-            pass
-        assert not is_routed(lm.model)

@@ -10,7 +10,8 @@ import torch
 from safetensors.torch import load_file, save_file
 from torch import Tensor, nn
 
-from evaluation.edits.weight_deltas import DenseDelta, LowRankDelta, applied
+from evaluation.edits.delta_stack import applied
+from evaluation.edits.weight_deltas import DenseDelta, LowRankDelta
 from evaluation.inference.generation import PromptToContinue, Sampling, generate
 from evaluation.models.language_model import LM
 from evaluation.saved_edits.formats import (

@@ -10,7 +10,8 @@ import torch
 from evaluation.editors.hypernetwork.gradients import LowerLayerStates, apply_changes, gradients
 from evaluation.editors.hypernetwork.network import WeightChange
 from evaluation.editors.target_texts import TargetBatch, TargetText, target_text
-from evaluation.edits.weight_deltas import LowRankDelta, applied
+from evaluation.edits.delta_stack import applied
+from evaluation.edits.weight_deltas import LowRankDelta
 from evaluation.models.language_model import LM
 
 

@@ -14,7 +14,8 @@ from evaluation.editors.hypernetwork.malmen import Malmen, RLEdit
 from evaluation.editors.hypernetwork.network import EditNetwork, GradientPairs, WeightChange
 from evaluation.editors.hypernetwork.training import TrainingStep
 from evaluation.editors.target_texts import TargetBatch, fact_texts
-from evaluation.edits.weight_deltas import DenseDelta, LowRankDelta, applied
+from evaluation.edits.delta_stack import applied
+from evaluation.edits.weight_deltas import DenseDelta, LowRankDelta
 from evaluation.models.language_model import LM
 from schemas.cases import Case
 from schemas.facts import Entity, Object

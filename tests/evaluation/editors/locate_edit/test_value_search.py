@@ -14,7 +14,8 @@ from benchmarks.support import naive_reference as reference_loop
 from curation.files.artifact_cache import Cache
 from evaluation.editors.locate_edit.value_search import SearchSettings, _rows_of, search_values
 from evaluation.editors.presets import make_editor
-from evaluation.edits.weight_deltas import Delta, applied
+from evaluation.edits.delta_stack import applied
+from evaluation.edits.weight_deltas import Delta
 from evaluation.inference.batching import CPU_PADDING, TokenBudget
 from evaluation.inference.passes import logits_at
 from evaluation.models.language_model import LM
