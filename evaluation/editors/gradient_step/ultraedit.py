@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
-from typing import Any, ClassVar, NamedTuple, Self
+from typing import Any, ClassVar, NamedTuple
 
 import torch
 from pydantic import Field, field_validator
@@ -13,7 +12,7 @@ from torch import Tensor
 from evaluation.editors.base import Editor, FactFormat, check_requests, norm_notes
 from evaluation.editors.hypernetwork.gradients import gradients
 from evaluation.editors.target_texts import TargetBatch, fact_texts
-from evaluation.edits.edit import Edit, WeightEdit
+from evaluation.edits.edit import CarryingEdit, Edit, carried_by
 from evaluation.edits.weight_deltas import LowRankDelta
 from schemas.cases import Case
 from schemas.core.errors import UserError
@@ -80,23 +79,6 @@ _USUAL_TOKENS = 4  # of a target, for what an edit weighs before it is made
 
 Features = dict[int, tuple[Tensor, Tensor]]
 """By layer: keys [tokens, inner] and output gradients [tokens, width] where the target's tokens are predicted."""
-
-
-@dataclass(frozen=True)
-class NormalisedEdit(WeightEdit):
-    """A weight edit that knows statistics of features by layer: later edits go on from them.
-
-    Attributes:
-        features: Of its own features; None of an edit that another followed in a sequence.
-        known: Of the support's, all earlier edits' and its own; only the newest is asked for them.
-    """
-
-    features: Mapping[int, FeatureStatistics] | None = None
-    known: Mapping[int, FeatureStatistics] | None = None
-
-    def followed(self) -> Self:
-        """Without statistics: the next edit's hold them."""
-        return replace(self, features=None, known=None)
 
 
 class UltraEdit(Editor):
@@ -199,28 +181,21 @@ class UltraEdit(Editor):
     @torch.no_grad()
     def _write(self, groups: Sequence[Features], earlier: Sequence[Edit]) -> list[Edit]:
         """An edit for every group; groups do not influence each other."""
-        before = self._before(earlier)
+        before = carried_by(earlier) or self._support
+        if before is None:
+            raise UserError("ultraedit was not prepared", fix="call prepare(support) first")
         return [self._edit_of(features, before) for features in groups]
 
-    def _before(self, earlier: Sequence[Edit]) -> dict[int, list[FeatureStatistics]]:
-        if self._support is None:
-            raise UserError("ultraedit was not prepared", fix="call prepare(support) first")
-        mine = [e for e in earlier if isinstance(e, NormalisedEdit)]
-        if mine and mine[-1].known is not None and any(e.features is None for e in mine):
-            return {n: [mine[-1].known[n]] for n in self.params.layers}
-        parts = [e.features for e in mine if e.features is not None]
-        return {n: [self._support[n], *(part[n] for part in parts)] for n in self.params.layers}
-
-    def _edit_of(self, features: Features, before: Mapping[int, Sequence[FeatureStatistics]]) -> Edit:
-        deltas, mine, totals = [], {}, {}
+    def _edit_of(self, features: Features, before: Mapping[int, FeatureStatistics]) -> Edit:
+        """The edit of these features; later ones go on from its statistics."""
+        deltas, totals = [], {}
         for n, (keys, slopes) in features.items():
-            mine[n] = _statistics((keys, slopes))
-            totals[n] = FeatureStatistics.total([*before[n], mine[n]])
+            totals[n] = FeatureStatistics.total([before[n], _statistics((keys, slopes))])
             left, right = solve(keys, slopes, totals[n], lr=self.params.lr)
             deltas.append(LowRankDelta(self.lm.layout.weight(n), left.float(), right.float()))
         (notes,) = norm_notes(self.lm.model, [deltas])
         notes["tokens"] = len(next(iter(features.values()))[0])
-        return NormalisedEdit(tuple(deltas), notes, mine, totals)
+        return CarryingEdit(tuple(deltas), notes, totals)
 
 
 def solve(keys: Tensor, slopes: Tensor, known: FeatureStatistics, *, lr: float) -> tuple[Tensor, Tensor]:

@@ -16,7 +16,7 @@ from evaluation.editors.locate_edit.memit import Memit
 from evaluation.editors.locate_edit.options import CovarianceParams
 from evaluation.editors.locate_edit.readings import read_at
 from evaluation.editors.locate_edit.residual_editor import EditedLayers
-from evaluation.editors.locate_edit.stabilised import StabiliserParams
+from evaluation.editors.locate_edit.stabilised import StabiliserParams, state_after
 from evaluation.editors.locate_edit.target_windows import TargetWindow, kept_places, search_windows, windows_of
 from evaluation.editors.locate_edit.value_search import SearchedValue, SearchSettings
 from evaluation.edits.edit import Edit
@@ -101,7 +101,7 @@ class AnyEdit(Memit):
 
     def edit_after(self, requests: Sequence[EditRequest], earlier: Sequence[Edit]) -> Edit:
         """As ``edit``; what earlier edits wrote keeps its place, where ``accumulate`` says so."""
-        return self._write([self._windows(requests)], earlier)[0]  # type: ignore[list-item]
+        return self._write([self._windows(requests)], state_after(earlier))[0]  # type: ignore[list-item]
 
     edit_each = Editor.edit_each
     edit_groups = Editor.edit_groups

@@ -8,10 +8,10 @@ from pathlib import Path
 
 from pydantic import Field
 
-from curation.files.artifact_cache import Cache, remembered_sha256
+from curation.files.artifact_cache import Cache
 from evaluation.covariance.corpus import local_files
 from evaluation.covariance.covariance import ENOUGH, KeyCovariance, key_covariances, open_corpus
-from evaluation.covariance.pack import load_covariance, manifest_path, read_manifest, read_pack
+from evaluation.covariance.pack import read_manifest, read_pack
 from evaluation.editors.base import FactFormat
 from evaluation.models.language_model import LM
 from schemas.core.config import Options
@@ -49,7 +49,7 @@ class CovarianceParams(Options):
     Attributes:
         corpus: Text file(s) for them, or ``hub:NAME...``; None: the shipped corpus.
         cap: Most tokens of one document.
-        moments: File of ready second moments (``KeyCovariance.save``, or a pack), instead of a corpus.
+        moments: A pack of ready second moments (``scedit model covariance compute --out``), instead of a corpus.
         ridge: Added to their diagonal, as a share of its mean; needed where the corpus has fewer tokens than a key
             entries.
     """
@@ -66,12 +66,9 @@ class CovarianceParams(Options):
 
 
 def moments_digest(options: CovarianceParams) -> dict[str, str]:
-    """What the statistics depend on besides the options: the digest of the ready file or of the corpus."""
+    """What the statistics depend on besides the options: the digest of the pack or of the corpus."""
     if options.moments:
-        path = Path(options.moments)
-        if manifest_path(path).exists():  # a pack says its digest, and is verified against it when it is read
-            return {"moments": read_manifest(path).sha256}
-        return {"moments": remembered_sha256(path)}
+        return {"moments": read_manifest(Path(options.moments)).sha256}  # it is verified when it is read
     return {"corpus": open_corpus(options.corpus).digest}
 
 
@@ -84,7 +81,7 @@ def obtain_moments(
         UserError: the ready file is damaged, of another model or lacks a layer; the corpus cannot be read.
     """
     if options.moments:
-        return _read_covariances(Path(options.moments), lm, layers)
+        return read_pack(Path(options.moments), lm=lm, layers=layers).layers
     covariances = key_covariances(lm, layers, open_corpus(options.corpus), cache=cache, cap=options.cap)
     tokens = min(m.tokens for m in covariances.values())
     if tokens < ENOUGH * lm.layout.inner:
@@ -94,9 +91,3 @@ def obtain_moments(
             lm.layout.inner,
         )
     return covariances
-
-
-def _read_covariances(path: Path, lm: LM, layers: Sequence[int]) -> dict[int, KeyCovariance]:
-    if manifest_path(path).exists():
-        return read_pack(path, lm=lm, layers=layers).layers
-    return {layer: load_covariance(path, layer) for layer in layers}

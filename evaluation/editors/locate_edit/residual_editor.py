@@ -10,7 +10,6 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from functools import partial
 from typing import Any, ClassVar
 
@@ -22,7 +21,13 @@ from evaluation.covariance.covariance import KeyCovariance
 from evaluation.editors.base import DIVERGENCE_RATIO, by_size, check_requests
 from evaluation.editors.locate_edit import closed_forms, context_templates, options, readings, value_search
 from evaluation.editors.locate_edit.options import CovarianceParams, ValueSearchParams
-from evaluation.editors.locate_edit.stabilised import StabilisedEdit, StabilisedEditor, StabiliserParams
+from evaluation.editors.locate_edit.stabilised import (
+    FIRST,
+    SequenceState,
+    StabilisedEditor,
+    StabiliserParams,
+    state_after,
+)
 from evaluation.edits.edit import Edit
 from evaluation.edits.weight_deltas import LowRankDelta, WeightDelta
 from schemas.cases import Case
@@ -32,13 +37,6 @@ from schemas.facts import Fact
 
 STARTS = ("The", "Therefore", "Because", "I", "You")
 """Words that the published code has the model begin its context templates with."""
-
-
-@dataclass(frozen=True)
-class SpreadEdit(StabilisedEdit):
-    """A weight edit that knows the keys it wrote at, by layer [facts, inner], where later edits are to spare them."""
-
-    keys: Mapping[int, Tensor] | None = None
 
 
 class EditedLayers(Options):
@@ -150,20 +148,17 @@ class ResidualEditor(StabilisedEditor):
 
         What those wrote keeps its place, where the method or the stabiliser ``accumulate`` says so.
         """
-        return self._write([list(check_requests(requests))], earlier)[0]
+        return self._write([list(check_requests(requests))], state_after(earlier))[0]
 
     @property
     def _holds_keys(self) -> bool:
         """Whether later edits ask at which keys earlier ones wrote; if not, edits do not carry them."""
         return self.keeps_earlier or "accumulate" in self.params.stabilise
 
-    def _held(self, earlier: Sequence[Edit]) -> dict[int, Tensor] | None:
-        """Keys whose values are to stay, by layer [earlier facts, inner]; None without any."""
-        if not self._holds_keys:
-            return None
-        by_edit = [edit.keys for edit in earlier if isinstance(edit, SpreadEdit) and edit.keys is not None]
-        layers = self.params.layers if by_edit else ()
-        return {layer: torch.cat([by_layer[layer] for by_layer in by_edit]) for layer in layers} or None
+    def _held(self, before: SequenceState, keys: Mapping[int, Tensor]) -> dict[int, Tensor]:
+        """Keys that later edits are to spare, by layer: those of earlier edits and of this one."""
+        held = keys if self._holds_keys else {}
+        return {n: torch.cat([before.keys[n], new]) if n in before.keys else new for n, new in held.items()}
 
     def _kept(
         self, layer: int, facts: Sequence[Fact], edits: Sequence[Sequence[WeightDelta]], earlier: Tensor | None
@@ -195,13 +190,13 @@ class ResidualEditor(StabilisedEditor):
         target = torch.where(wanted.skipped[:, None], initial, initial + wanted.values - part)
         return target, wanted.skipped.nonzero()[:, 0].tolist()
 
-    def _write(self, groups: list[list[Fact]], after: Sequence[Edit] = ()) -> list[Edit]:
+    def _write(self, groups: list[list[Fact]], before: SequenceState = FIRST) -> list[Edit]:
         """An edit for every group of facts; groups are of one size and do not influence each other."""
         p, lm = self.params, self.lm
         contexts, moments = self._material()
         facts = [fact for group in groups for fact in group]
         shape = (len(groups), len(groups[0]), -1)
-        values, earlier = self._search(facts), self._held(after)
+        values = self._search(facts)
         target, skipped = self._targets(facts, values)
         edits: list[list[WeightDelta]] = [[] for _ in groups]
         notes, written_at = _Notes(len(groups)), dict[int, Tensor]()
@@ -213,13 +208,13 @@ class ResidualEditor(StabilisedEditor):
                 partial(self.metric, moments[layer]),
                 penalty=p.lam,
                 fraction=p.rho,
-                earlier=self._kept(layer, facts, edits, None if earlier is None else earlier[layer]),
+                earlier=self._kept(layer, facts, edits, before.keys.get(layer) if self._holds_keys else None),
             )
             changes = [
                 LowRankDelta(lm.layout.weight(layer), left.T.contiguous(), right.T.contiguous())
                 for left, right in zip(missing / self.share(i), columns.adjusted.float(), strict=True)
             ]
-            for deltas, change in zip(edits, self.reshaped(layer, changes, after), strict=True):
+            for deltas, change in zip(edits, self.reshaped(layer, changes, before), strict=True):
                 deltas.append(change)
             written_at[layer] = layer_keys
             notes.layer(lm, layer, [deltas[-1] for deltas in edits], columns)
@@ -229,10 +224,9 @@ class ResidualEditor(StabilisedEditor):
         for n in skipped:
             note = edit_notes[n // shape[1]]
             note["nas_skipped"] = note.get("nas_skipped", 0) + 1
-        finished = [self.finish(deltas, after) for deltas in edits]
-        held = [{n: r[g] for n, r in written_at.items()} if self._holds_keys else None for g in range(len(groups))]
         return [
-            SpreadEdit(one.deltas, edit_notes[g], one.damping, one.total, held[g]) for g, one in enumerate(finished)
+            self.finish(deltas, note, before, self._held(before, {n: keys[g] for n, keys in written_at.items()}))
+            for g, (deltas, note) in enumerate(zip(edits, edit_notes, strict=True))
         ]
 
     def share(self, index: int) -> float:

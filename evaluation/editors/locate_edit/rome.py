@@ -13,9 +13,15 @@ from evaluation.covariance.covariance import KeyCovariance
 from evaluation.editors.base import DIVERGENCE_RATIO, check_requests
 from evaluation.editors.locate_edit import closed_forms, context_templates, options, readings, value_search
 from evaluation.editors.locate_edit.options import CovarianceParams, ValueSearchParams
-from evaluation.editors.locate_edit.stabilised import StabilisedEdit, StabilisedEditor, StabiliserParams
+from evaluation.editors.locate_edit.stabilised import (
+    FIRST,
+    SequenceState,
+    StabilisedEditor,
+    StabiliserParams,
+    state_after,
+)
 from evaluation.edits.delta_stack import applied
-from evaluation.edits.edit import Edit, WeightEdit
+from evaluation.edits.edit import Edit
 from evaluation.edits.weight_deltas import LowRankDelta, WeightDelta
 from schemas.cases import Case
 from schemas.core.config import Options
@@ -91,22 +97,19 @@ class Rome(StabilisedEditor):
         """One edit for all requests on a model that carries ``earlier``."""
         check_requests(requests)
         self._material()  # statistics and templates are those of the unedited model
-        deltas: list[WeightDelta] = []
-        notes: list[dict[str, Any]] = []
+        before, deltas, notes = state_after(earlier), list[WeightDelta](), list[dict[str, Any]]()
         for request in requests:
             with applied(self.lm.model, deltas):
-                ((delta, note),) = self._deltas_of([request], [*earlier, WeightEdit(tuple(deltas))])
+                ((delta, note),) = self._deltas_of([request], self.added(before, deltas))
             deltas.append(delta)
             notes.append(note)
         note = notes[0] if len(notes) == 1 else {"requests": notes, **_worst_note(notes)}
-        finished = self.finish(deltas, earlier)
-        return StabilisedEdit(finished.deltas, note, finished.damping, finished.total)
+        return self.finish(deltas, note, before, {})
 
     def edit_each(self, requests: Sequence[Fact]) -> list[Edit]:
         """Independent edits, made together: keys in one pass, values in one search."""
         changes = self._deltas_of(check_requests(requests)) if requests else []
-        finished = [(self.finish([delta], ()), note) for delta, note in changes]
-        return [StabilisedEdit(one.deltas, note, one.damping, one.total) for one, note in finished]
+        return [self.finish([delta], note, FIRST, {}) for delta, note in changes]
 
     def _search(self, facts: Sequence[Fact]) -> list[value_search.SearchedValue]:
         (contexts, _), settings = self._material(), value_search.SearchSettings.of(self.params)
@@ -117,7 +120,7 @@ class Rome(StabilisedEditor):
         return torch.stack([value.target for value in self._search(facts)])
 
     def _deltas_of(
-        self, facts: Sequence[Fact], earlier: Sequence[Edit] = ()
+        self, facts: Sequence[Fact], before: SequenceState = FIRST
     ) -> list[tuple[WeightDelta, dict[str, Any]]]:
         """For every fact the change that makes it true in the model as it stands, and what is to be noted of it."""
         p, lm = self.params, self.lm
@@ -146,7 +149,7 @@ class Rome(StabilisedEditor):
                     "blow_up": False,
                 }
             )
-        out = self.reshaped(p.layer, changes, earlier)
+        out = self.reshaped(p.layer, changes, before)
         for delta, note in zip(out, notes, strict=True):
             note["norm_ratio"] = ratio = delta.norm() / size
             note["blow_up"] = not ratio <= DIVERGENCE_RATIO

@@ -4,18 +4,14 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, replace
-from functools import reduce
-from typing import Any, ClassVar, Literal, NamedTuple, Self
+from typing import Any, ClassVar, Literal, NamedTuple
 
-import torch
 from pydantic import field_validator
 from torch import Tensor
 
 from evaluation.editors.base import Editor
 from evaluation.editors.locate_edit import stabilisers
-from evaluation.edits.edit import Edit, WeightEdit
-from evaluation.edits.routed_deltas import RoutedDelta
+from evaluation.edits.edit import CarryingEdit, Edit, carried_by
 from evaluation.edits.weight_deltas import LowRankDelta, WeightDelta, is_narrow, joint, on
 from schemas.cases import Case
 from schemas.core.config import Options
@@ -55,29 +51,28 @@ class StabiliserParams(Options):
         return tuple(name for name in ORDER if name in names)
 
 
-@dataclass(frozen=True)
-class StabilisedEdit(WeightEdit):
-    """A weight edit that knows what stabilisers ask of its own and all earlier changes; only the newest one is asked.
+class SequenceState(NamedTuple):
+    """What an edit hands on to the next one of a sequence; empty before the first.
 
     Attributes:
-        damping: By weight what damps the sum of all changes (``prune``).
-        total: By weight this sum, undamped; None where no stabiliser asks for it.
+        total: By weight the sum of all changes so far, undamped; only where a stabiliser asks for it.
+        damping: By weight what damps this sum (``prune``).
+        keys: By layer the keys that edits wrote at, [facts, inner], where later edits are to spare them.
     """
 
-    damping: Mapping[str, LowRankDelta] = field(default_factory=dict)
-    total: Mapping[str, WeightDelta] | None = None
-
-    def followed(self) -> Self:
-        """Without damping and sum, which the next edit carries."""
-        return replace(self, damping={}, total=None)
+    total: Mapping[str, WeightDelta] = {}
+    damping: Mapping[str, LowRankDelta] = {}
+    keys: Mapping[int, Tensor] = {}
 
 
-class FinishedChanges(NamedTuple):
-    """An edit's changes with those that damp, and what later edits ask: see ``StabilisedEdit``."""
+FIRST = SequenceState()
+"""Of edits that none came before."""
 
-    deltas: tuple[WeightDelta, ...]
-    damping: dict[str, LowRankDelta]
-    total: dict[str, WeightDelta] | None
+
+def state_after(earlier: Sequence[Edit]) -> SequenceState:
+    """What the newest of some edits hands on."""
+    state: SequenceState | None = carried_by(earlier)
+    return FIRST if state is None else state
 
 
 class StabilisedEditor(Editor):
@@ -124,13 +119,13 @@ class StabilisedEditor(Editor):
             raise UserError("the stabiliser 'nas' was not prepared", fix="call prepare(support) first")
         return stabilisers.anchored(values, self._mean_length)
 
-    def reshaped(self, layer: int, changes: Sequence[WeightDelta], earlier: Sequence[Edit]) -> list[WeightDelta]:
-        """Independent changes of one layer after ``sphere`` and ``rect``; ``earlier`` edits are in force."""
+    def reshaped(self, layer: int, changes: Sequence[WeightDelta], before: SequenceState) -> list[WeightDelta]:
+        """Independent changes of one layer after ``sphere`` and ``rect``; what came before is in force."""
         chosen = self.params.stabilise
         out = list(changes)
         if "sphere" not in chosen and "rect" not in chosen:
             return out
-        weight = self._weight(layer, earlier, with_them=True)
+        weight = self._weight(layer, before, edited=True)
         if "sphere" in chosen:
             directions = stabilisers.shielded_directions(weight)
             out = [stabilisers.shielded(change, directions) for change in out]
@@ -138,76 +133,50 @@ class StabilisedEditor(Editor):
             out = [stabilisers.rectified(change, weight) for change in out]
         return out
 
-    def finish(self, deltas: Sequence[WeightDelta], earlier: Sequence[Edit]) -> FinishedChanges:
-        """An edit's changes, with ``prune`` among them what damps all changes; this damping and their sum by weight.
+    def added(self, before: SequenceState, deltas: Sequence[WeightDelta]) -> SequenceState:
+        """The state with these changes in the sums."""
+        if {"sphere", "rect", "prune"}.isdisjoint(self.params.stabilise):
+            return before
+        total = dict(before.total)
+        for delta in deltas:
+            name, new = delta.weight, on(delta, self.lm.device)
+            total[name] = joint(total[name], new) if name in total else new
+        return before._replace(total=total)
+
+    def finish(
+        self, deltas: Sequence[WeightDelta], notes: Mapping[str, Any], before: SequenceState, keys: Mapping[int, Tensor]
+    ) -> CarryingEdit:
+        """An edit, with ``prune`` among its changes what damps all changes together.
 
         What damped the earlier changes alone is taken away by one change and replaced by another.
+
+        Args:
+            deltas: The edit's own changes.
+            notes: Of the edit.
+            before: What earlier edits handed on.
+            keys: Keys that later edits are to spare, by layer.
         """
-        out, dampings, totals = list(deltas), dict[str, LowRankDelta](), dict[str, WeightDelta]()
-        for layer in self.edited_layers if self._sums else ():
+        after, out, damping = self.added(before, deltas), list(deltas), dict[str, LowRankDelta]()
+        for layer in self.edited_layers if "prune" in self.params.stabilise else ():
             name = self.lm.layout.weight(layer)
-            changes = [*self._undamped(earlier, name), *(d for d in deltas if d.weight == name)]
-            everything = [on(change, self.lm.device) for change in changes]  # read from a file they lie elsewhere
-            if everything:
-                totals[name] = reduce(joint, everything)
-            if "prune" not in self.params.stabilise:
-                continue
-            before = _damping_of(earlier).get(name)
-            undone = [] if before is None else [LowRankDelta(name, -before.left, before.right)]
-            now = stabilisers.damping(everything, self._weight(layer, earlier, with_them=False))
+            if name in before.damping:
+                earlier = before.damping[name]
+                out.append(LowRankDelta(name, -earlier.left, earlier.right))
+            now = None
+            if name in after.total:
+                now = stabilisers.damping([after.total[name]], self._weight(layer, before, edited=False))
             if now is not None:
-                dampings[name] = now
-            out += [*undone, *([] if now is None else [now])]
-        return FinishedChanges(tuple(out), dampings, totals if self._sums else None)
+                damping[name] = now
+                out.append(now)
+        return CarryingEdit(tuple(out), notes, SequenceState(after.total, damping, keys))
 
-    @property
-    def _sums(self) -> bool:
-        """Whether a stabiliser asks for the sum of all changes: beside narrow weights none can be read from these."""
-        chosen = self.params.stabilise
-        if "prune" in chosen:
-            return True
-        reshaping = "sphere" in chosen or "rect" in chosen
-        return reshaping and any(is_narrow(self.lm.projection(layer)) for layer in self.edited_layers)
-
-    def _undamped(self, earlier: Sequence[Edit], name: str) -> list[WeightDelta]:
-        """Changes whose sum is that of all earlier edits without what damps it."""
-        if (total := _total_of(earlier)) is not None:
-            return [total[name]] if name in total else []
-        before = _damping_of(earlier).get(name)
-        return [
-            *self._changes(earlier, name),
-            *([] if before is None else [LowRankDelta(name, -before.left, before.right)]),
-        ]
-
-    def _weight(self, layer: int, earlier: Sequence[Edit], *, with_them: bool) -> Tensor:
+    def _weight(self, layer: int, before: SequenceState, *, edited: bool) -> Tensor:
         """A layer's weight [out, in], float32, with or without the earlier edits, which the model carries."""
         module, name = self.lm.projection(layer), self.lm.layout.weight(layer)
-        weight = stabilisers.weight_matrix(module)
-        changed = weight.dtype in (torch.float32, torch.float64)  # narrow weights stay, their changes stand beside them
-        weight = weight.float().to(self.lm.device)
-        if changed is not with_them:
-            for delta in self._changes(earlier, name):
-                weight = weight + (1 if with_them else -1) * delta.matrix().to(weight.device)
+        weight = stabilisers.weight_matrix(module).float().to(self.lm.device)
+        if is_narrow(module) is edited:  # narrow weights stay, their changes stand beside them
+            for delta in (before.total.get(name), before.damping.get(name)):
+                if delta is not None:
+                    change = delta.matrix().to(weight.device)
+                    weight = weight + change if edited else weight - change
         return weight
-
-    def _changes(self, earlier: Sequence[Edit], name: str) -> list[WeightDelta]:
-        """What earlier edits changed of one weight."""
-        newest = next((n for n in reversed(range(len(earlier))) if _total_of(earlier[: n + 1]) is not None), None)
-        changes = [d for e in earlier[0 if newest is None else newest + 1 :] for d in e.deltas or ()]
-        known = [] if newest is None else _sums_of(earlier[: newest + 1])
-        return [d for d in [*known, *changes] if d.weight == name and not isinstance(d, RoutedDelta)]
-
-
-def _damping_of(earlier: Sequence[Edit]) -> Mapping[str, LowRankDelta]:
-    """What damps the earlier edits as they stand."""
-    return earlier[-1].damping if earlier and isinstance(earlier[-1], StabilisedEdit) else {}
-
-
-def _sums_of(earlier: Sequence[Edit]) -> list[WeightDelta]:
-    """The sums of the earlier edits' changes that the newest knows, and what damps them."""
-    return [*(_total_of(earlier) or {}).values(), *_damping_of(earlier).values()]
-
-
-def _total_of(earlier: Sequence[Edit]) -> Mapping[str, WeightDelta] | None:
-    """The undamped sum of the earlier edits' changes by weight, where the newest knows it."""
-    return earlier[-1].total if earlier and isinstance(earlier[-1], StabilisedEdit) else None

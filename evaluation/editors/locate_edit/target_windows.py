@@ -7,16 +7,12 @@ windows, and the state before every window's first token is searched for, given 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from contextlib import ExitStack
 from typing import NamedTuple
 
-import torch
 from torch import Tensor
 
-from evaluation.editors.locate_edit.value_search import SearchedValue, SearchSettings
-from evaluation.inference.passes import logits_at, resume_at, run_until
-from evaluation.models.devices import send
-from evaluation.models.hooks import capture, replace_output, stopping_after
+from evaluation.editors.locate_edit.value_search import SearchedValue, SearchRow, SearchSettings, search_row
+from evaluation.models.hooks import replace_output
 from evaluation.models.language_model import LM
 from evaluation.models.tokenization import TokenPosition
 from schemas.cases import EditRequest
@@ -106,50 +102,20 @@ def search_windows(
         windows: All windows of the request, in order.
         settings: Options; ``kl_weight`` has no part in it.
     """
-    earlier: list[tuple[int, Tensor]] = []
+    earlier: dict[int, Tensor] = {}
     values = []
-    for window in windows:
-        value = _search(lm, layer, window, earlier, settings)
-        earlier.append((window.first - 1, value.target - value.initial))
-        values.append(value)
-    return values
-
-
-def _search(
-    lm: LM, layer: int, window: TargetWindow, earlier: Sequence[tuple[int, Tensor]], settings: SearchSettings
-) -> SearchedValue:
-    ids, mask = lm.pad([window.ids[:-1]])
-    at = window.first - 1
-    midway = run_until(lm, layer, ids, mask)
-    block = lm.block(layer)
-    with torch.no_grad(), resume_at(lm, midway), capture(block) as seen, stopping_after(block):
-        lm.module(lm.layout.base)(input_ids=ids, attention_mask=mask, use_cache=False)
-    start = seen.output[0, at].float().detach().clone()
-    size = start.norm()
-    delta = torch.zeros_like(start, requires_grad=True)
-    optimiser = torch.optim.Adam([delta], lr=settings.lr)
-    places = list(range(at, len(window.ids) - 1))
-    goals = send(list(window.ids[window.first :]), lm.device)
-    rows = send([0] * (len(earlier) + 1), lm.device)
-    columns = send([*(place for place, _ in earlier), at], lm.device)
 
     def add(_: Tensor, out: Tensor) -> Tensor:
-        added = torch.stack([*(other for _, other in earlier), delta])
-        return out.index_put((rows, columns), added.to(out.dtype), accumulate=True)
+        changed = out.clone()
+        for position, shift in earlier.items():
+            changed[0, position] += shift.to(out.dtype)
+        return changed
 
-    for step in range(settings.steps):
-        with torch.enable_grad(), ExitStack() as hooks:
-            hooks.enter_context(resume_at(lm, midway))
-            hooks.enter_context(replace_output(block, add))
-            logprobs = logits_at(lm, ids, mask, [0] * len(places), places).log_softmax(-1)
-            nll = -logprobs.gather(1, goals[:, None]).mean()
-            loss = nll + settings.weight_decay * delta.norm() / size**2
-            (slope,) = torch.autograd.grad(loss, delta)
-        loss_now, nll_now = torch.stack([loss, nll]).tolist()
-        if loss_now < settings.stop_below or step == settings.steps - 1:
-            break
-        delta.grad = slope
-        optimiser.step()
-        with torch.no_grad():
-            delta.mul_((settings.clamp * size / delta.norm()).clamp(max=1.0))
-    return SearchedValue((start + delta).detach(), start, loss_now, nll_now, step)
+    with replace_output(lm.block(layer), add):
+        for window in windows:
+            ids, at = window.ids, window.first - 1
+            goals = tuple((n - 1, ids[n]) for n in range(window.first, len(ids)))
+            value = search_row(lm, layer, SearchRow(0, ids[:-1], at, goals, bare=True), settings=settings)
+            earlier[at] = value.target - value.initial
+            values.append(value)
+    return values

@@ -140,6 +140,17 @@ def search_values(
     return [values[i] for i in range(len(requests))]
 
 
+def search_row(lm: LM, layer: int, row: SearchRow, *, settings: SearchSettings) -> SearchedValue:
+    """The value of one bare prompt in a block's output, without the divergence; every pass reads the whole row.
+
+    Other changes of the block may be in force.
+    """
+    budget = default_budget(lm, gradients=True, blocks=lm.layout.depth - layer)
+    with packed_weights(lm):
+        search = _ValueSearch(lm, layer, [row], settings=settings, site="block", budget=budget, share=False)
+        return search.run()[0]
+
+
 def _rows_of(lm: LM, fact: Fact, templates: Sequence[str]) -> list[SearchRow]:
     """A request's prompt in every template followed by the new object, and the essence prompt."""
     rows: list[SearchRow] = []
@@ -206,11 +217,19 @@ class _ValueSearch:
     """The search for one group of requests. ``rows`` number the requests from 0."""
 
     def __init__(
-        self, lm: LM, layer: int, rows: list[SearchRow], *, settings: SearchSettings, site: Site, budget: TokenBudget
+        self,
+        lm: LM,
+        layer: int,
+        rows: list[SearchRow],
+        *,
+        settings: SearchSettings,
+        site: Site,
+        budget: TokenBudget,
+        share: bool = True,
     ) -> None:
         self.lm, self.layer, self.settings, self.budget = lm, layer, settings, budget
         self.module = lm.projection(layer) if site == "mlp" else lm.block(layer)
-        self.share_prefix = can_share(lm, max(len(row.ids) for row in rows))
+        self.share_prefix = share and can_share(lm, max(len(row.ids) for row in rows))
         self.count = 1 + max(row.request for row in rows)
         self.goals_of = torch.zeros(self.count, device=lm.device)
         for row in rows:

@@ -112,14 +112,14 @@ def test_documents_are_edited_by_what_follows_their_lead(tiny: LM, cache: Cache,
 def test_a_sequence_may_hold_what_it_wrote(tiny: LM, cache: Cache, corpus: str) -> None:
     """With ``accumulate`` the keys of earlier windows take part with residuals of 0."""
     moved = {}
-    key = editor(tiny, cache, corpus, stabilise=["accumulate"], lam=1.0).edit([PERU]).keys[0]
+    key = editor(tiny, cache, corpus, stabilise=["accumulate"], lam=1.0).edit([PERU]).carried.keys[0]
     for stabilise in ([], ["accumulate"]):
         made = editor(tiny, cache, corpus, stabilise=stabilise, lam=1.0)
         with DeltaStack(tiny.model) as stack:
             first = made.edit([PERU])
             stack.add(first.deltas)
             second = made.edit_after([NORWAY], [first])
-        assert (first.keys is None) != bool(stabilise), "only who is asked for keys holds them"
+        assert bool(first.carried.keys) == bool(stabilise), "only who is asked for keys holds them"
         moved[bool(stabilise)] = float((second.deltas[0].matrix() @ key.T).norm())
     assert moved[True] < 0.2 * moved[False]
 

@@ -90,14 +90,6 @@ def test_equals_the_published_loop(
     assert close(edit, plain(method, tiny, requests, [0, 1], corpus, cache))
 
 
-@every
-def test_many_at_once_are_many_alone(method: str, tiny: LM, cache: Cache, corpus: str) -> None:
-    instance = editor(method, tiny, cache, corpus)
-    for request, value in zip((PERU, NORWAY, FRANCE), instance.edit_each([PERU, NORWAY, FRANCE]), strict=True):
-        assert close(value, [delta.matrix().double() for delta in instance.edit([request]).deltas])
-    assert instance.edit_each([]) == []
-
-
 def test_templates_begin_with_words(tiny: LM, cache: Cache) -> None:
     templates = context_templates.sample_templates(tiny, ((4, 3),), cache=cache, starts=("The", "You"))
     assert [text.split(".")[0][:3] for text in templates[1:]] == ["The", "You", "The"]

@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import Any
 
 import pytest
 import torch
-import torch.nn.functional as F
 
+from benchmarks.support import naive_reference
 from curation.files.artifact_cache import Cache
 from evaluation.covariance.covariance import KeyCovariance
 from evaluation.editors.locate_edit import closed_forms, readings, value_search
@@ -28,63 +27,6 @@ def nll(lm: LM, request: Fact) -> float:
     with torch.no_grad():
         logprobs = lm.model(ids).logits[0].log_softmax(-1)
     return -sum(float(logprobs[i - 1, ids[0, i]]) for i in range(first, ids.shape[1])) / (ids.shape[1] - first)
-
-
-def plain_value(
-    lm: LM, request: Fact, *, layer: int, settings: value_search.SearchSettings
-) -> tuple[torch.Tensor, torch.Tensor]:
-    """The published value search, row after row without padding. Returns v* and v₀."""
-    delta = torch.zeros(lm.layout.width, requires_grad=True)
-    optimiser = torch.optim.Adam([delta], lr=settings.lr)
-    start: torch.Tensor | None = None
-    values: torch.Tensor | None = None
-
-    def logits(ids: list[int], subject: int) -> torch.Tensor:
-        nonlocal start
-
-        def hook(_: Any, __: Any, out: torch.Tensor) -> torch.Tensor:
-            nonlocal start
-            if start is None:
-                start = out[0, subject].detach().clone()
-            shift = torch.zeros_like(out)
-            shift[0, subject] = 1
-            return out + shift * delta
-
-        handle = lm.projection(layer).register_forward_hook(hook)
-        result: torch.Tensor = lm.model(torch.tensor([ids])).logits[0].log_softmax(-1)
-        handle.remove()
-        return result
-
-    def last(text: str) -> int:
-        spans = lm.tokenizer(text, return_offsets_mapping=True)["offset_mapping"]
-        end = text.rindex(request.subject.text) + len(request.subject.text)
-        return max(i for i, (a, b) in enumerate(spans) if a < end and b > a)
-
-    for step in range(settings.steps):
-        losses = []
-        for context in CONTEXTS:
-            prompt = context.format(request.fact_prompt)
-            text = lm.encode(prompt, request.new.text)  # type: ignore[union-attr]
-            logprobs = logits(list(text.ids[:-1]), last(prompt))
-            losses.append(-logprobs[range(text.first - 1, len(text.ids) - 1), list(text.target)].mean())
-        essence = f"{request.subject.text} is a"
-        now = logits(lm.tokenizer(essence)["input_ids"], last(essence))[last(essence)][None]
-        values = now.detach() if values is None else values
-        kl = F.kl_div(values, now, log_target=True, reduction="batchmean")
-        assert start is not None
-        decay = delta.norm() / start.norm() ** 2
-        loss = torch.stack(losses).mean() + settings.kl_weight * kl + settings.weight_decay * decay
-        if loss < settings.stop_below or step == settings.steps - 1:
-            break
-        optimiser.zero_grad()
-        loss.backward()
-        optimiser.step()
-        with torch.no_grad():
-            most = settings.clamp * start.norm()
-            if delta.norm() > most:
-                delta.mul_(most / delta.norm())
-    assert start is not None
-    return (start + delta).detach(), start
 
 
 SEARCHES = {
@@ -111,9 +53,9 @@ def test_value_search_equals_the_plain_one(name: str, request_: Fact, tiny: LM) 
         loss = value_search.search_values(tiny, 1, [request_], CONTEXTS, settings=replace(search, steps=1))[0].loss
         search = replace(search, stop_below=0.99 * loss)
     target_value = value_search.search_values(tiny, 1, [request_], CONTEXTS, settings=search)[0]
-    target, start = plain_value(tiny, request_, layer=1, settings=search)
-    assert torch.allclose(target_value.initial, start, atol=1e-5)
-    assert (target_value.target - target).norm() < 1e-3 * start.norm()
+    want = naive_reference.value(tiny, 1, request_, CONTEXTS, search, module=tiny.projection(1))
+    assert want.steps == target_value.updates
+    assert (target_value.target - want.target).norm() < 1e-3 * target_value.initial.norm()
     shifts = float((target_value.target - target_value.initial).norm() / target_value.initial.norm())
     if name == "clamped":
         assert shifts == pytest.approx(0.8, rel=1e-3)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from contextlib import ExitStack
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -16,10 +15,9 @@ from curation.loaders import load
 from curation.splits.split_file import make_split
 from evaluation.covariance.covariance import Corpus, key_covariances
 from evaluation.editors.locate_edit import readings, stabilisers
-from evaluation.editors.locate_edit.residual_editor import SpreadEdit
-from evaluation.editors.locate_edit.stabilised import ORDER, StabilisedEdit
+from evaluation.editors.locate_edit.stabilised import ORDER, state_after
 from evaluation.editors.presets import check_options, make_editor
-from evaluation.edits.delta_stack import DeltaStack
+from evaluation.edits.edit import CarryingEdit
 from evaluation.edits.weight_deltas import DenseDelta, LowRankDelta
 from evaluation.engines.fast import FastEngine
 from evaluation.inference.answering import ModelScorer
@@ -82,11 +80,10 @@ def test_accumulated_keys_enter_the_system_as_published(name: str, tiny: LM, cac
     made = method(name, tiny, cache, corpus, stabilise=["accumulate"], lam=60.0)
     plain = method(name, tiny, cache, corpus, lam=60.0)
     first = made.edit([PERU])
-    assert isinstance(first, SpreadEdit) and first.keys is not None
     with first.on(tiny):
         aware, unaware = made.edit_after([NORWAY], [first]), plain.edit_after([NORWAY], [first])
     second = key_covariances(tiny, [0], Corpus([Path(corpus)]), cache=cache)[0].second.double()
-    mine, held = aware.keys[0].double(), first.keys[0].double()
+    mine, held = aware.carried.keys[0][-1:].double(), first.carried.keys[0].double()
     system = 60.0 * second + mine.T @ mine + held.T @ held
     want = aware.deltas[0].left.double() @ torch.linalg.solve(system, mine.T).T
     assert (aware.deltas[0].matrix() - want).norm() < 2e-3 * want.norm()
@@ -118,30 +115,6 @@ def test_nas_of_a_spread_residual_is_that_of_the_mlps_part(tiny: LM, cache: Cach
         written = readings.read_at(tiny, tiny.projection(1), [readings.subject_position(tiny, PERU)]).values[0]
     assert "nas_skipped" not in edit.notes
     assert float(written.norm()) == pytest.approx(made._mean_length, rel=5e-3)
-
-
-def test_a_sequence_is_pruned_as_the_sum_of_its_changes_is(tiny: LM, cache: Cache, corpus: str) -> None:
-    made = method("memit", tiny, cache, corpus, stabilise=["prune"], layers=[0])
-    weight, draw = tiny.layout.weight(0), torch.Generator().manual_seed(1)
-    original = stabilisers.weight_matrix(tiny.projection(0)).clone()
-    raws, edits = list[LowRankDelta](), list[StabilisedEdit]()
-    for scale in (0.01, 4.0, 1.0, 6.0):
-        out, inner = original.shape
-        left, right = (scale * torch.randn(size, 2, generator=draw).to(tiny.device) for size in (out, inner))
-        raws.append(LowRankDelta(weight, left, right))
-        with ExitStack() as on:
-            for edit in edits:
-                on.enter_context(edit.on(tiny))
-            edits.append(StabilisedEdit(*_swap(made.finish([raws[-1]], edits))))
-        correction = stabilisers.damping(raws, original)
-        want = sum(r.matrix() for r in raws) + (0 if correction is None else correction.matrix())
-        torch.testing.assert_close(total(edits, weight), want, rtol=1e-3, atol=1e-3)
-    assert not edits[0].damping and edits[3].damping, "the first was small, the last is damped"
-
-
-def _swap(finished: Any) -> tuple[Any, ...]:
-    deltas, damping, *more = finished
-    return deltas, {}, damping, *more
 
 
 @pytest.mark.parametrize("regime", ["sequential", "single"])
@@ -183,42 +156,36 @@ def test_what_cannot_be_is_refused_in_one_sentence(tiny: LM, cache: Cache, corpu
 
 
 @pytest.mark.parametrize("dtype", [torch.float32, torch.bfloat16])
-@pytest.mark.parametrize("stabilise", [["prune"], ["sphere", "rect"]])
-def test_a_chain_stabilises_as_if_it_kept_every_change(
+@pytest.mark.parametrize("stabilise", [["prune"], ["sphere"], ["rect"]])
+def test_a_chain_stabilises_each_change_by_the_weight_as_it_then_is(
     stabilise: list[str], dtype: torch.dtype, cache: Cache, corpus: str
 ) -> None:
-    """A chain keeps no copy of what stands in the weights: what stabilisers ask of earlier changes is carried on."""
+    """Against the stabilisers' functions of matrices; of narrow weights the changes stand beside them."""
     lm = make("llama", dtype=dtype)
-    made, facts = method("memit", lm, cache, corpus, stabilise=stabilise), [PERU, NORWAY, PERU]
-    made.searched_values = made._search = None  # type: ignore[assignment]  # changes are given below
-    draw, weights = torch.Generator().manual_seed(2), [lm.layout.weight(layer) for layer in made.params.layers]
-    out, inner = stabilisers.weight_matrix(lm.projection(0)).shape
-    raws = [
-        [
-            LowRankDelta(w, *((size * torch.randn(n, 2, generator=draw)).to(lm.device) for n in (out, inner)))
-            for w in weights
-        ]
-        for size in (4.0, 3.0, 5.0)
-    ]
+    made, draw = method("memit", lm, cache, corpus, stabilise=stabilise, layers=[0]), torch.Generator().manual_seed(2)
+    original = stabilisers.weight_matrix(lm.projection(0)).float().clone()
+    raws = [LowRankDelta(lm.layout.weight(0), *(size * torch.randn(n, 2, generator=draw) for n in original.shape))
+            for size in (4.0, 3.0, 5.0)]  # fmt: skip
 
-    def edited(earlier: list[Any], number: int) -> StabilisedEdit:
-        changes = [
-            made.reshaped(layer, [raw], earlier)[0] for layer, raw in zip(made.params.layers, raws[number], strict=True)
-        ]
-        return StabilisedEdit(*_swap(made.finish(changes, earlier)))
+    def edited(requests: Any, earlier: list[Any]) -> CarryingEdit:
+        before = state_after(earlier)
+        edit: CarryingEdit = made.finish(made.reshaped(0, [raws[len(earlier)]], before), {}, before, {})
+        return edit
 
-    whole: list[StabilisedEdit] = []
-    with ExitStack() as on:
-        stack = on.enter_context(DeltaStack(lm.model))
-        for number in range(3):
-            whole.append(edited([replace(edit, total=None) for edit in whole], number))
-            stack.add(whole[-1].deltas)
-    made.edit_after = lambda requests, earlier: edited(list(earlier), len(earlier))  # type: ignore[method-assign]
+    made.edit_after = edited
+    want, name = original.clone(), stabilise[0]
     with ExitStack() as on:
         chain = EditChain(ModelScorer(lm), on)
-        ours = [chain.add(made, fact) for fact in facts]
-    assert all(edit.deltas == () for edit in chain.edits)
-    for mine, theirs in zip(ours, whole, strict=True):
-        for weight in weights:
-            want = total([theirs], weight)
-            assert (total([mine], weight) - want).norm() < 2e-3 * want.norm()
+        for n, raw in enumerate(raws, 1):
+            edit = chain.add(made, PERU)
+            if name == "prune":
+                whole = stabilisers.damping(raws[:n], original)
+                now = original + sum(r.matrix() for r in raws[:n]) + (0 if whole is None else whole.matrix())
+            elif name == "sphere":
+                now = want + stabilisers.shielded(raw, stabilisers.shielded_directions(want)).matrix()
+            else:
+                now = want + stabilisers.rectified(raw, want).matrix()
+            assert (total([edit], raw.weight) - (now - want)).norm() < 2e-3 * (now - want).norm()
+            want = now
+        assert [e.carried is None for e in chain.edits] == [True, True, False], "the newest alone carries the sums"
+        assert all(e.deltas == () for e in chain.edits)
