@@ -128,7 +128,9 @@ def write_text(
         file.write(text)
 
 
-def write_bytes(path: Path, data: bytes, what: str = "", *, fsync: bool = True, fix: str = ELSEWHERE) -> None:
+def write_bytes(
+    path: Path, data: bytes | memoryview, what: str = "", *, fsync: bool = True, fix: str = ELSEWHERE
+) -> None:
     """Write bytes whole or not at all; see ``atomic_path``.
 
     Raises:

@@ -4,14 +4,18 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from contextlib import ExitStack
+from dataclasses import replace
 from functools import reduce
 from typing import Any, NamedTuple
 
 from evaluation.editors.base import Editor
 from evaluation.edits.delta_stack import ChangeNorm, DeltaStack, StackState
-from evaluation.edits.edit import WeightEdit
+from evaluation.edits.edit import CarryingEdit, WeightEdit
 from evaluation.inference.answering import Scorer
-from evaluation.regimes.state_values import NotStorable
+
+
+class NotStorable(Exception):
+    """An edit that no file can hold."""
 
 
 class ChainState(NamedTuple):
@@ -45,12 +49,20 @@ class EditChain:
         edit = editor.edit_after([request], self.edits)
         if self._weights is not None and edit.deltas is not None:
             self._weights.add(edit.deltas)
-            self.edits[-1:] = [last.followed() if isinstance(last, WeightEdit) else last for last in self.edits[-1:]]
+            if isinstance(edit, CarryingEdit):
+                self._drop_carried()
             self.edits.append(edit.in_force() if isinstance(edit, WeightEdit) else edit)
         else:
             self._stack.enter_context(edit.on(self._scorer.editable))
             self.edits.append(edit)
         return edit
+
+    def _drop_carried(self) -> None:
+        """Forget what the newest edit so far carries: the next one carries it on."""
+        for n in reversed(range(len(self.edits))):
+            if isinstance(self.edits[n], CarryingEdit):
+                self.edits[n] = replace(self.edits[n], carried=None)
+                return
 
     @property
     def rewrite(self) -> Callable[[str], str]:

@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from dataclasses import fields, is_dataclass
 from pathlib import Path
+from typing import Any
+
+from torch import Tensor
 
 from curation.files.journal import Journal
 from evaluation.edits.delta_stack import ChangeNorm
@@ -12,7 +16,6 @@ from evaluation.edits.edit import Edit, own_answers
 from evaluation.engines.base import Job
 from evaluation.regimes.base import RegimeContext
 from evaluation.regimes.general_texts import general_probes
-from evaluation.regimes.state_values import tensors_in
 from schemas.core.config import validate
 from schemas.core.records import Frozen
 from schemas.probes import ScoreProbe
@@ -158,3 +161,16 @@ def described_state(
     weights = tuple(WeightNorm(**norm._asdict()) for norm in norms)
     held = sum(tensor.numel() * tensor.element_size() for tensor in tensors_in(list(edits)))
     return StateEntry(after=after, norms=weights, texts=tuple(texts), held_bytes=held)
+
+
+def tensors_in(value: Any) -> Iterator[Tensor]:
+    """All tensors in a value: in tuples, lists, mappings and data classes."""
+    if isinstance(value, Tensor):
+        yield value
+    elif is_dataclass(value):
+        yield from tensors_in([getattr(value, field.name) for field in fields(value)])
+    elif isinstance(value, Mapping):
+        yield from tensors_in(list(value.values()))
+    elif isinstance(value, list | tuple):
+        for part in value:
+            yield from tensors_in(part)

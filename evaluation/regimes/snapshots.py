@@ -1,37 +1,35 @@
 """Snapshots of a sequence: the edited weights and what the method carries on, so that nothing is edited twice.
 
-A file is written whole or not at all. Its name has the number of edits and a digest of everything in it; its head says
-of which run (model, method, options, split) and of which edits it is. One that is damaged, or of another run or other
+A file is written whole or not at all. Its name has the number of edits and a digest of everything in it; it says of
+which run (model, method, options, split) and of which edits it is. One that is damaged, or of another run or other
 edits, is left aside with a sentence, and the one before it is taken.
 """
 
 from __future__ import annotations
 
 import hashlib
-import json
+import io
 import logging
+import pickle
 import re
-from collections.abc import Collection, Iterator, Mapping, Sequence
+import sys
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import is_dataclass
 from pathlib import Path
 from typing import Any, NamedTuple
 
 import torch
-from safetensors import SafetensorError, safe_open
-from safetensors.torch import save_file
-from torch import Tensor
 
-from curation.files.atomic import atomic_path
+from curation.files.atomic import write_bytes
 from evaluation.editors.base import Editor
-from evaluation.regimes.edit_chain import ChainState, EditChain
-from evaluation.regimes.state_values import NotStorable, decode, encode
+from evaluation.regimes.edit_chain import EditChain, NotStorable
 from schemas.cases import AnyCase
 from schemas.core.errors import UserError
 
 log = logging.getLogger(__name__)
 
 FOLDER = "snapshots"
-FORMAT = "sequence snapshot 1"
-_NAME = re.compile(r"after-(\d{6,})-([0-9a-f]{16})\.safetensors")
+_NAME = re.compile(r"after-(\d{6,})-([0-9a-f]{16})\.pt")
 
 
 class SequenceStep(NamedTuple):
@@ -76,21 +74,17 @@ class Snapshots:
             return
         if step.after not in self._lengths and step.after % self._every:
             return
-        tensors: dict[str, Tensor] = {}
+        snapshot = {"run": self._run, "digest": self._digests[step.after], "failed": self._failed, "step": step}
+        content = io.BytesIO()
         try:
-            state = chain.state()
-            edits = encode(tuple(state.edits), tensors)
-        except NotStorable as problem:
+            torch.save({**snapshot, "state": chain.state()}, content)
+        except (NotStorable, pickle.PicklingError, AttributeError, TypeError) as problem:
             log.info("no snapshots of this sequence: %s; a stopped one makes its edits again", problem)
             self._every = 0
             return
-        content = {"edits": edits, "stack": encode(state.stack, tensors), "step": encode(step, tensors)}
-        head = {"run": self._run, "digest": self._digests[step.after], "failed": sorted(self._failed.items())}
-        text = json.dumps({**head, **content}, ensure_ascii=False)
-        name = f"after-{step.after:06}-{_digest(text, tensors)}.safetensors"
+        name = f"after-{step.after:06}-{_digest(content.getbuffer())}.pt"
         try:
-            with atomic_path(self._folder / name, "the snapshot") as partial:
-                save_file(tensors, partial, metadata={"format": FORMAT, "state": text})
+            write_bytes(self._folder / name, content.getbuffer(), "the snapshot")
         except UserError as error:
             log.warning("no snapshot after %d edits: %s", step.after, error)
             return
@@ -124,14 +118,16 @@ class Snapshots:
             if after > most or after >= len(self._digests):
                 continue
             try:
-                state, step, failed = self._read(path, after, device)
+                snapshot = self._read(path, after, device)
+                step: SequenceStep = snapshot["step"]
+                state, failed = snapshot["state"], snapshot["failed"]
                 if step.error is not None:  # tried again, not taken up as failed
                     continue
                 requests = [case.request for n, case in enumerate(cases[:after], 1) if n not in failed]
                 if len(requests) != len(state.edits):
                     raise ValueError("it holds another number of edits than it says")
                 chain.load(state, editor, requests)
-            except (OSError, SafetensorError, UserError, ValueError, KeyError, TypeError) as problem:
+            except (OSError, RuntimeError, pickle.UnpicklingError, UserError, ValueError) as problem:
                 log.warning("the snapshot %s is left aside: %s", path, problem)
                 continue
             self._failed = failed
@@ -139,38 +135,38 @@ class Snapshots:
             return step
         return None
 
-    def _read(self, path: Path, after: int, device: torch.device) -> tuple[ChainState, SequenceStep, dict[int, str]]:
-        """A file's state, newest edit and failures.
+    def _read(self, path: Path, after: int, device: torch.device) -> dict[str, Any]:
+        """What a file holds.
 
         Raises:
             ValueError: it is damaged, or of another run or other edits.
         """
-        with safe_open(path, framework="pt") as file:
-            head = file.metadata() or {}
-            tensors = {name: file.get_tensor(name) for name in file.keys()}  # noqa: SIM118 - no mapping
-        if head.get("format") != FORMAT:
-            raise ValueError("it is of another format")
         match = _NAME.fullmatch(path.name)
-        if match is None or _digest(head["state"], tensors) != match[2]:
+        if match is None or _digest(path.read_bytes()) != match[2]:
             raise ValueError("it is damaged: its content is not what its name says")
-        data = json.loads(head["state"])
-        if data["run"] != self._run:
+        with torch.serialization.safe_globals(_value_classes(path)):
+            snapshot: dict[str, Any] = torch.load(path, map_location={"cuda:0": str(device)}, weights_only=True)
+        if snapshot["run"] != self._run:
             raise ValueError("it is of another model, method, options or split")
-        if data["digest"] != self._digests[after]:
+        if snapshot["digest"] != self._digests[after]:
             raise ValueError("it is of other edits")
-        stack, edits, step = (decode(data[name], tensors, device) for name in ("stack", "edits", "step"))
-        return ChainState(stack, edits), step, {int(n): str(error) for n, error in data["failed"]}
+        return snapshot
 
 
-def _digest(text: str, tensors: Mapping[str, Tensor]) -> str:
-    """SHA-256 over a snapshot's text and tensors, 16 digits of it."""
-    running = hashlib.sha256(text.encode("utf-8", "surrogatepass"))
-    for part in _bytes_of(tensors):
-        running.update(part)
-    return running.hexdigest()[:16]
+def _value_classes(path: Path) -> list[Any]:
+    """Data classes and named tuples in a file whose modules are loaded already (the method that goes on has done that).
+
+    A file with any other class is not read: nothing of it can be run.
+    """
+    found = []
+    for name in torch.serialization.get_unsafe_globals_in_checkpoint(path):
+        module, _, kind = name.rpartition(".")
+        value_class = getattr(sys.modules.get(module), kind, None)
+        if is_dataclass(value_class) or hasattr(value_class, "_fields"):
+            found.append(value_class)
+    return found
 
 
-def _bytes_of(tensors: Mapping[str, Tensor]) -> Iterator[bytes]:
-    for name, tensor in sorted(tensors.items()):
-        yield f"\n{name} {tensor.dtype} {tuple(tensor.shape)}\n".encode()
-        yield tensor.reshape(-1).view(torch.uint8).numpy().tobytes()
+def _digest(content: bytes | memoryview) -> str:
+    """SHA-256 of a file, 16 digits of it."""
+    return hashlib.sha256(content).hexdigest()[:16]

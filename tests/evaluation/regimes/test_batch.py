@@ -24,16 +24,6 @@ def test_units_are_named_by_their_batch() -> None:
     assert [u.key for u in units[:2]] == [f"{c.key}@{edits_digest(cases[:2])}" for c in cases[:2]]
 
 
-def test_a_batch_that_fails_is_the_result_of_its_cases_and_the_others_go_on() -> None:
-    cases, lm, metric = make_cases(4, 0).cases, ArithmeticLM(), METRICS.get("es")()
-    regime = BatchRegime(RegimeChoice(name="batch", size=2))
-    editor = ArithmeticEditor("push", {"fail": (cases[0].fact.subject.text,)})
-    context = RegimeContext(cases, editor, SimpleEngine(lm), lm)
-    results = [d for _, d in regime.run(regime.units(cases), lambda u: tuple(metric.probes(u.case)), context)]
-    assert [d.error is None for d in results] == [False, False, True, True]
-    assert all("cannot edit" in str(d.error) and not d.answers for d in results[:2]) and not lm.lift
-
-
 def test_training_at_the_putting_on_counts_as_editing(monkeypatch: pytest.MonkeyPatch) -> None:
     """Every look at the clock takes a second, putting the edit on 100."""
     cases, lm, metric = make_cases(2, 0).cases, ArithmeticLM(), METRICS.get("es")()

@@ -22,7 +22,7 @@ from evaluation.report.write import write_report
 from evaluation.runs.results import load_run
 from schemas.core.errors import UserError
 from tests.evaluation.engines.test_fast import OPTIONS
-from tests.support.arithmetic import ArithmeticEditor, ArithmeticLM, go, make_case, make_cases
+from tests.support.arithmetic import go, make_case
 from tests.support.documents.records import document_case
 
 PERU = make_case("Peru")
@@ -91,16 +91,3 @@ def test_only_facts_can_be_taken_back() -> None:
     regime = RevertRegime(RegimeChoice(name="revert"))
     with pytest.raises(UserError, match="only facts can be edited back"):
         regime.units([document_case()])
-
-
-def test_units_are_asked_in_any_order_and_alone() -> None:
-    cases, lm = make_cases(3, 0).cases, ArithmeticLM()
-    regime, editor = RevertRegime(RegimeChoice(name="revert")), ArithmeticEditor("push", {})
-    context = RegimeContext(cases, editor, SimpleEngine(lm), lm)
-    metric, units = METRICS.get("es")(), regime.units(cases)
-
-    def answers(some: list) -> dict:
-        return {u.key: d.answers for u, d in regime.run(some, lambda u: tuple(metric.probes(u.case)), context)}
-
-    assert answers(units[::-1]) == answers(units) and not lm.lift
-    assert answers(units[1:2]) == {units[1].key: answers(units)[units[1].key]}

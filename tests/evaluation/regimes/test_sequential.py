@@ -94,14 +94,6 @@ def test_a_batch_is_one_edit_of_all_its_cases(engine: Any, tmp_path: Path) -> No
                 assert result.notes["steps"] == 4 and result.seconds_edit > 0
 
 
-def test_a_batch_of_one_is_the_single_regime(tmp_path: Path) -> None:
-    lm = make("llama")
-    single = by_unit(go(lm, config(tmp_path / "a", "single")))
-    batch = by_unit(go(lm, config(tmp_path / "b", {"name": "batch", "size": 1})))
-    for case in CASES:
-        close(batch[case.key, 1].answers, single[case.key, 0].answers)
-
-
 def by_hand(lm: LM, name: str, folder: Path, wanted: RunConfig) -> dict[tuple[str, int], list[Answer]]:
     """A sequence in a copy of the model, each edit computed there and added to its weights."""
     replica = LM(copy.deepcopy(lm.model), lm.tokenizer, name=lm.name, revision=lm.revision)
@@ -255,20 +247,14 @@ def test_a_sequence_of_narrow_weights_adds_in_float32(tmp_path: Path) -> None:
 def test_chosen_in_the_file_or_on_the_command_line(tmp_path: Path) -> None:
     path = tmp_path / "run.toml"
     path.write_text('split = "mini"\neditors = ["ft"]\nout = "x"\nregime = { name = "sequential", size = [1, 10] }\n')
-    assert load_config(path).regime.text == "sequential" and load_config(path).regime.sizes == (1, 10)
-    batch = load_config(path, ["regime.name=batch", "regime.size=10"]).regime
-    assert (batch.text, batch.sizes) == ("batch:10", (10,))
-    assert load_config(path, ['regime="sequential"']).regime.sizes == (1, 10, 100)
-    assert load_config(path, ["regime=single"]).regime.text == "single"
-    path.write_text('split = "mini"\neditors = ["ft"]\nout = "x"\nregime = "single"\n')
-    assert load_config(path, ["regime.name=batch", "regime.size=2"]).regime.text == "batch:2"
-    assert load_config(path, ['regime={"name": "sequential", "size": 7}']).regime.sizes == (7,)
-    assert load_config(path, ['regime={ name = "sequential", size = [1, 7] }']).regime.sizes == (1, 7)
-    for settings, phrase in [
-        (["regime.name=batch"], "'batch' takes one size"),
-        (["regime.size=2"], "'single' takes no size"),
-        (["regime.name=batch", "regime.size=0"], "sizes are 1 or more"),
-        (["regime.name=many"], "single"),
+    for settings, text, sizes in [
+        ([], "sequential", (1, 10)),
+        (["regime.name=batch", "regime.size=10"], "batch:10", (10,)),
+        (["regime=single"], "single", ()),
+        (['regime={"name": "sequential", "size": 7}'], "sequential", (7,)),
+        (['regime={ name = "sequential", size = [1, 7] }'], "sequential", (1, 7)),
     ]:
-        with pytest.raises(UserError, match=phrase):
-            load_config(path, settings)
+        found = load_config(path, settings).regime
+        assert (found.text, found.sizes) == (text, sizes)
+    with pytest.raises(UserError, match="single"):
+        load_config(path, ["regime.name=many"])

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import os
 import random
 import signal
@@ -11,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from safetensors import safe_open
+import torch
 
 from curation.case_sources.support import Support
 from curation.files.artifact_cache import Cache
@@ -19,7 +18,7 @@ from curation.splits.split_file import make_split
 from evaluation.editors.presets import make_editor
 from evaluation.engines.simple import SimpleEngine
 from evaluation.inference.answering import ModelScorer
-from evaluation.regimes.sequence_log import FILE
+from evaluation.regimes.sequence_log import FILE, tensors_in
 from schemas.cases import Case
 from tests.contracts.test_editors import SUPPORT
 from tests.evaluation.scenarios.test_killed import lines, numbers
@@ -68,16 +67,14 @@ run(Path(sys.argv[1]), sys.argv[2].split(","), int(sys.argv[3]))
 
 
 def last_states(out: Path) -> dict[str, Any]:
-    """By method the newest snapshot: all tensors as bytes, and its text without times and memory."""
+    """By method the newest snapshot: its tensors, and the rest as text without times and memory."""
     states = {}
     for folder in sorted(out.glob("*/snapshots")):
         newest = max(folder.iterdir())
-        with safe_open(newest, framework="np") as file:
-            tensors = {name: file.get_tensor(name).tobytes() for name in file.keys()}  # noqa: SIM118 - no mapping
-            state = json.loads(file.metadata()["state"])
-        for name in ("seconds", "peak_bytes"):
-            del state["step"]["fields"][name]
-        states[folder.parent.name] = (newest.name[:12], tensors, state)
+        found = torch.load(newest, weights_only=False)
+        step = found["step"]._replace(seconds=0.0, peak_bytes=None)
+        tensors = [tensor.numpy().tobytes() for tensor in tensors_in(found["state"])]
+        states[folder.parent.name] = (newest.name[:12], tensors, step, found["failed"], found["digest"])
     return states
 
 

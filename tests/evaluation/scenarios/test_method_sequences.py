@@ -14,8 +14,8 @@ from evaluation.edits.edit import WeightEdit
 from evaluation.inference.answering import ModelScorer
 from evaluation.models.language_model import LM
 from evaluation.regimes.edit_chain import EditChain
+from evaluation.regimes.sequence_log import tensors_in
 from evaluation.regimes.snapshots import SequenceStep, Snapshots
-from evaluation.regimes.state_values import tensors_in
 from tests.contracts.test_editors import editor, every, requests_of
 from tests.support.tiny import make
 
