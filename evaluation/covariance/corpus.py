@@ -10,7 +10,6 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from functools import lru_cache
 from hashlib import sha256
 from itertools import islice
@@ -31,13 +30,11 @@ class TextSource(Protocol):
     Attributes:
         name: As people call it.
         digest: What tells it from other corpora; statistics are kept under it.
-        characters: How much text there is, for the time left; None where that is not known before reading.
-        count: Number of documents, or None.
+        count: Number of documents, for the time left, or None.
     """
 
     name: str
     digest: str
-    characters: int | None
     count: int | None
 
     def stream(self) -> Iterator[str]:
@@ -55,12 +52,11 @@ class Corpus:
     """
 
     count: int | None
-    characters: int | None
 
     def __init__(self, paths: Sequence[Path], *, name: str | None = None) -> None:
         self.paths = tuple(paths)
         self.name = name or ", ".join(path.name for path in self.paths)
-        self.digest, self.count, self.characters = _measure(tuple(_stamp(path) for path in self.paths))
+        self.digest, self.count = _measure(tuple(_stamp(path) for path in self.paths))
         if not self.count:
             raise UserError("the statistics corpus holds no text", where=", ".join(map(str, paths)))
 
@@ -93,14 +89,14 @@ def _stamp(path: Path) -> _Stamp:
 
 
 @lru_cache(maxsize=16)
-def _measure(stamps: tuple[_Stamp, ...]) -> tuple[str, int, int]:
-    """Digest, documents and characters; equal to ``schemas.core.ids.digest`` over the documents."""
-    h, count, characters = sha256(), 0, 0
+def _measure(stamps: tuple[_Stamp, ...]) -> tuple[str, int]:
+    """Digest and number of documents; equal to ``schemas.core.ids.digest`` over the documents."""
+    h, count = sha256(), 0
     for stamp in stamps:
         for text in _documents(stamp.path):
             h.update(text.encode("utf-8", "surrogatepass") + b"\n")
-            count, characters = count + 1, characters + len(text)
-    return h.hexdigest(), count, characters
+            count += 1
+    return h.hexdigest(), count
 
 
 def _documents(path: Path) -> Iterator[str]:
@@ -144,65 +140,34 @@ _SPEC = re.compile(
 )
 
 
-@dataclass(frozen=True)
-class HubSpec:
-    """Which dataset of the hub, and how much of it.
-
-    Example:
-        >>> found = HubSpec.parse("hub:wikimedia/wikipedia:20231101.en#1000")
-        >>> found.dataset, found.config, found.split, found.limit
-        ('wikimedia/wikipedia', '20231101.en', 'train', 1000)
-    """
-
-    dataset: str
-    config: str | None
-    split: str
-    column: str
-    revision: str | None
-    limit: int | None
-
-    @classmethod
-    def parse(cls, text: str) -> HubSpec:
-        """Read ``hub:NAME[:CONFIG[:SPLIT[:COLUMN]]][@REVISION][#DOCUMENTS]``.
-
-        Raises:
-            UserError: it is of another form.
-        """
-        match = _SPEC.fullmatch(text)
-        if match is None:
-            form = "hub:NAME[:CONFIG[:SPLIT[:COLUMN]]][@REVISION][#DOCUMENTS]"
-            raise UserError(f"'{text}' names no dataset of the hub", allowed=form)
-        part = match.groupdict()
-        return cls(
-            dataset=part["name"],
-            config=part["config"] or None,
-            split=part["split"] or "train",
-            column=part["column"] or "text",
-            revision=part["revision"],
-            limit=int(part["limit"]) if part["limit"] else None,
-        )
-
-
 class HubCorpus:
     """A dataset of the hub, streamed: nothing is kept on the disk but the statistics.
 
     Its digest names dataset, configuration, split, column, commit and the number of documents, so with a commit given
     ready statistics are found without a network.
 
+    Args:
+        text: ``hub:NAME[:CONFIG[:SPLIT[:COLUMN]]][@REVISION][#DOCUMENTS]``.
+
     Raises:
-        UserError: the commit is not given and cannot be looked up.
+        UserError: the text is of another form, or the commit is not given and cannot be looked up.
     """
 
-    characters: int | None = None
     count: int | None
 
     def __init__(self, text: str) -> None:
-        self.spec = HubSpec.parse(text)
-        self.revision = _commit(self.spec)
+        match = _SPEC.fullmatch(text)
+        if match is None:
+            form = "hub:NAME[:CONFIG[:SPLIT[:COLUMN]]][@REVISION][#DOCUMENTS]"
+            raise UserError(f"'{text}' names no dataset of the hub", allowed=form)
+        part = match.groupdict()
+        self.dataset, self.config = part["name"], part["config"] or None
+        self.split, self.column = part["split"] or "train", part["column"] or "text"
+        self.count = int(part["limit"]) if part["limit"] else None
+        self.revision = _commit(self.dataset, part["revision"])
         self.name = text.partition("@")[0].partition("#")[0]
-        self.count = self.spec.limit
-        s = self.spec
-        self.digest = digest(("hub", s.dataset, s.config or "", s.split, s.column, self.revision, str(s.limit or "")))
+        named = (self.dataset, self.config or "", self.split, self.column, self.revision, str(self.count or ""))
+        self.digest = digest(("hub", *named))
 
     def stream(self) -> Iterator[str]:
         """The documents.
@@ -211,39 +176,38 @@ class HubCorpus:
             UserError: the package ``datasets`` is not installed, or the hub does not give the dataset.
         """
         try:
-            for row in islice(self._rows(), self.spec.limit):
-                text = row.get(self.spec.column)
+            for row in islice(self._rows(), self.count):
+                text = row.get(self.column)
                 if not isinstance(text, str):
                     columns = ", ".join(map(str, row))
-                    raise DataError(f"no text column '{self.spec.column}'", where=self.name, allowed=columns)
+                    raise DataError(f"no text column '{self.column}'", where=self.name, allowed=columns)
                 yield text
         except _hub_errors() as error:
-            raise _refusal(self.spec, error) from None
+            raise _refusal(self.dataset, error) from None
 
     def _rows(self) -> Any:
         try:
             from datasets import load_dataset  # type: ignore[import-untyped]
         except ImportError:
             raise MissingPackage("datasets", extra="dev") from None
-        s = self.spec
         try:
-            return load_dataset(s.dataset, s.config, split=s.split, revision=self.revision, streaming=True)
+            return load_dataset(self.dataset, self.config, split=self.split, revision=self.revision, streaming=True)
         except _hub_errors() as error:
-            raise _refusal(s, error) from None
+            raise _refusal(self.dataset, error) from None
 
 
-def _commit(spec: HubSpec) -> str:
+def _commit(dataset: str, revision: str | None) -> str:
     """The 40 digits of the dataset's commit; looked up where they are not given."""
-    if spec.revision and re.fullmatch(r"[0-9a-f]{40}", spec.revision):
-        return spec.revision
+    if revision and re.fullmatch(r"[0-9a-f]{40}", revision):
+        return revision
     try:
         from huggingface_hub import HfApi
     except ImportError:
         raise MissingPackage("datasets", extra="dev") from None
     try:
-        return str(HfApi().dataset_info(spec.dataset, revision=spec.revision, timeout=20).sha)
+        return str(HfApi().dataset_info(dataset, revision=revision, timeout=20).sha)
     except _hub_errors() as error:
-        raise _refusal(spec, error) from None
+        raise _refusal(dataset, error) from None
 
 
 def _hub_errors() -> tuple[type[BaseException], ...]:
@@ -253,11 +217,11 @@ def _hub_errors() -> tuple[type[BaseException], ...]:
     return (OSError, ValueError, RuntimeError, httpx.HTTPError)
 
 
-def _refusal(spec: HubSpec, error: BaseException) -> UserError:
+def _refusal(dataset: str, error: BaseException) -> UserError:
     lines = str(error).strip().splitlines() or [type(error).__name__]
     return UserError(
         f"the dataset cannot be had from the hub: {lines[0][:160].rstrip('.')}",
-        where=spec.dataset,
+        where=dataset,
         fix="go online, or name a local text file, or give ready second moments (moments = 'PACK.safetensors')",
     )
 

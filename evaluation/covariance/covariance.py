@@ -15,7 +15,6 @@ from contextlib import ExitStack
 from dataclasses import dataclass
 from functools import cache
 from itertools import islice
-from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import torch
@@ -132,14 +131,12 @@ class PassProgress(NamedTuple):
     Attributes:
         documents: Read so far.
         tokens: Keys in the sums.
-        characters: Of the documents.
         share: Part of the corpus that is done, or None where its size is not known.
         seconds_left: At the pace so far, or None.
     """
 
     documents: int
     tokens: int
-    characters: int
     share: float | None
     seconds_left: float | None
 
@@ -150,7 +147,6 @@ class CovarianceSums(NamedTuple):
     layers: dict[int, Tensor]
     documents: int = 0
     tokens: int = 0
-    characters: int = 0
 
 
 def measure(
@@ -174,19 +170,15 @@ def measure(
     """
     size = lm.layout.inner
     sums = CovarianceSums({n: torch.zeros(size, size, dtype=torch.float64) for n in layers})
-    running, report, texts = RunningSums(sums.layers), _Teller(corpus, on_progress or _log), corpus.stream()
-    report(sums)
+    running, texts, began, tell = RunningSums(sums.layers), corpus.stream(), time.monotonic(), on_progress or _log
+    tell(_progress(sums, corpus, began))
     with exact_products(), ExitStack() as hooks:
         seen = {n: hooks.enter_context(capture(lm.projection(n))) for n in layers}
         while window := list(islice(texts, WINDOW)):
             tokens = _add(lm, seen, running, window, cap=cap, batch_tokens=batch_tokens)
             running.count(tokens)
-            sums = sums._replace(
-                documents=sums.documents + len(window),
-                tokens=sums.tokens + tokens,
-                characters=sums.characters + sum(map(len, window)),
-            )
-            report(sums)
+            sums = sums._replace(documents=sums.documents + len(window), tokens=sums.tokens + tokens)
+            tell(_progress(sums, corpus, began))
     running.settle()
     return sums
 
@@ -212,20 +204,11 @@ def _add(
     return sum(map(len, rows))
 
 
-class _Teller:
-    """Tells how far the pass is, with the time left at the pace so far."""
-
-    def __init__(self, corpus: TextSource, on_progress: Callable[[PassProgress], None]) -> None:
-        self._corpus, self._on_progress, self._began = corpus, on_progress, time.monotonic()
-
-    def __call__(self, sums: CovarianceSums) -> None:
-        corpus, share = self._corpus, None
-        if corpus.characters:
-            share = sums.characters / corpus.characters
-        elif corpus.count:
-            share = sums.documents / corpus.count
-        left = (time.monotonic() - self._began) * (1 - share) / share if share else None
-        self._on_progress(PassProgress(sums.documents, sums.tokens, sums.characters, share, left))
+def _progress(sums: CovarianceSums, corpus: TextSource, began: float) -> PassProgress:
+    """How far the pass is, with the time left at the pace so far."""
+    share = sums.documents / corpus.count if corpus.count else None
+    left = (time.monotonic() - began) * (1 - share) / share if share else None
+    return PassProgress(sums.documents, sums.tokens, share, left)
 
 
 def _log(done: PassProgress) -> None:
@@ -252,28 +235,6 @@ class KeyCovariance:
 
     second: Tensor
     tokens: int
-
-    def save(self, path: Path) -> None:
-        """Write statistics of one layer to a safetensors file, without a manifest; ``KeyCovariance.load`` reads it."""
-        from safetensors.torch import save_file
-
-        save_file({"second": self.second.contiguous(), "tokens": torch.tensor(self.tokens)}, path)
-
-    @classmethod
-    def load(cls, path: Path) -> KeyCovariance:
-        """Read a file written by ``save``.
-
-        Raises:
-            DataError: there is no such file, or it holds something else.
-        """
-        from safetensors import SafetensorError
-        from safetensors.torch import load_file
-
-        try:
-            tensors = load_file(path)
-            return cls(tensors["second"].float(), int(tensors["tokens"]))
-        except (OSError, SafetensorError, KeyError) as error:
-            raise DataError(f"no second moments can be read: {error}", where=str(path)) from None
 
 
 def key_covariances(

@@ -169,22 +169,6 @@ def read_pack(path: Path, *, lm: LM | None = None, layers: Sequence[int] | None 
     return Pack(manifest, layers_read)
 
 
-def load_covariance(path: Path, layer: int) -> KeyCovariance:
-    """One layer's second moments: from a file written by ``KeyCovariance.save``, or from a pack, which is verified.
-
-    Raises:
-        DataError: there is no such file, it holds something else, or not this layer.
-    """
-    from safetensors import SafetensorError, safe_open
-
-    try:
-        with safe_open(path, framework="pt") as file:
-            single = "second" in file.keys()  # noqa: SIM118 - no mapping
-    except (OSError, SafetensorError) as error:
-        raise DataError(f"no second moments can be read: {error}", where=str(path)) from None
-    return KeyCovariance.load(path) if single else read_pack(path, layers=[layer]).layers[layer]
-
-
 def fits(manifest: Manifest, lm: LM, *, where: str) -> None:
     """Refuse a pack of another model; its dtype may differ, since second moments are float32 in any case.
 

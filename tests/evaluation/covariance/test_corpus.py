@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from evaluation.covariance import corpus as moments_corpus
-from evaluation.covariance.corpus import Corpus, HubCorpus, HubSpec, open_corpus
+from evaluation.covariance.corpus import Corpus, HubCorpus, open_corpus
 from schemas.core.errors import UserError
 
 COMMIT = "0123456789abcdef0123456789abcdef01234567"
@@ -26,13 +26,13 @@ def test_names(tmp_path: Path) -> None:
 
 
 def test_hub_names() -> None:
-    full = HubSpec.parse(f"hub:a/b:en:test:body@{COMMIT}#50")
-    assert full == HubSpec("a/b", "en", "test", "body", COMMIT, 50)
-    assert HubSpec.parse("hub:b") == HubSpec("b", None, "train", "text", None, None)
-    assert HubSpec.parse("hub:a/b::test").config is None
+    full, bare = HubCorpus(f"hub:a/b:en:test:body@{COMMIT}#50"), HubCorpus(f"hub:b@{COMMIT}")
+    assert (full.dataset, full.config, full.split, full.column, full.count) == ("a/b", "en", "test", "body", 50)
+    assert (bare.dataset, bare.config, bare.split, bare.column, bare.count) == ("b", None, "train", "text", None)
+    assert HubCorpus(f"hub:a/b::test@{COMMIT}").config is None and full.revision == COMMIT
     for wrong in ("hub:", "hub:a#b", "hub:a:b:c:d:e", "a/b"):
         with pytest.raises(UserError, match="names no dataset of the hub; allowed: hub:NAME"):
-            HubSpec.parse(wrong)
+            HubCorpus(wrong)
 
 
 def test_a_given_commit_needs_no_network() -> None:
@@ -66,7 +66,7 @@ def dataset(tmp_path: Path) -> Path:
 def test_documents_are_streamed(dataset: Path, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     pytest.importorskip("datasets")
     monkeypatch.setenv("HF_HOME", str(tmp_path / "hf"))
-    monkeypatch.setattr(moments_corpus, "_commit", lambda spec: COMMIT)
+    monkeypatch.setattr(moments_corpus, "_commit", lambda *_: COMMIT)
     corpus = HubCorpus(f"hub:{dataset}#5")
     assert list(corpus.stream()) == [f"Document {n}." for n in range(5)]
     with pytest.raises(UserError, match="no text column 'body'; allowed: text, id"):

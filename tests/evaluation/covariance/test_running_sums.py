@@ -10,7 +10,7 @@ import torch
 from curation.files.artifact_cache import Cache
 from evaluation.covariance import covariance as running_sums
 from evaluation.covariance.corpus import Corpus
-from evaluation.covariance.covariance import RunningSums, key_covariances, layers_a_pass, multiplies_wide
+from evaluation.covariance.covariance import RunningSums, key_covariances, layers_a_pass
 from tests.support.fake_device import fake_gpu
 from tests.support.tiny import make, shuffled
 
@@ -47,24 +47,6 @@ def test_float32_sums_against_float64(dtype: torch.dtype, monkeypatch: pytest.Mo
     assert running.stretch == 0 and gap < 1e-5, float(gap)
 
 
-def test_stretches_end_at_their_length(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(running_sums, "STRETCH", 32)
-    with fake_gpu() as machine:
-        running = RunningSums({0: torch.zeros(8, 8, dtype=torch.float64)})
-        for batch in keys_of(96, 8, torch.float32).split(16):
-            running.add(0, batch.to(CUDA))
-            running.count(16)
-        assert machine.counts.to_host.total() == 3 and running.stretch == 0
-
-
-def test_a_sum_on_the_device_takes_four_bytes_an_entry() -> None:
-    with fake_gpu() as machine:
-        running = RunningSums({n: torch.zeros(64, 64, dtype=torch.float64) for n in (0, 1)})
-        for layer in (0, 1):
-            running.add(layer, torch.ones(1, 64).to(CUDA))
-        assert 2 * 4 * 64 * 64 <= machine.memory.devices[0].peak <= 2 * 4 * 64 * 64 + 2 * 4 * 64
-
-
 @pytest.mark.parametrize("dtype", [torch.float32, torch.bfloat16])
 def test_the_device_measures_what_the_cpu_does(dtype: torch.dtype, corpus: Corpus, tmp_path: Path) -> None:
     want = key_covariances(make("llama", dtype=dtype), [0, 2], corpus, cache=Cache(tmp_path / "cpu"))
@@ -93,8 +75,3 @@ def test_layers_beyond_the_memory_have_their_own_pass(
     with fake_gpu(memory=own + 3 * 4 * lm.layout.inner**2):
         lm.model.to("cuda")
         assert list(layers_a_pass(lm, [0, 1, 2])) == [[0], [1], [2]], "half of what is free is one sum"
-
-
-def test_whether_narrow_keys_are_multiplied_as_they_are_is_tried() -> None:
-    """A CPU has no such product, so keys are widened there; the same values."""
-    assert not multiplies_wide(torch.device("cpu"), torch.bfloat16)

@@ -16,7 +16,8 @@ import pytest
 import torch
 
 from curation.files.artifact_cache import Cache
-from evaluation.covariance.covariance import KeyCovariance
+from evaluation.covariance.covariance import Corpus, KeyCovariance
+from evaluation.covariance.pack import write_pack
 from evaluation.editors.base import Editor
 from evaluation.editors.presets import make_editor
 from evaluation.edits.edit import Edit
@@ -154,8 +155,9 @@ def published_moments(folder: Path) -> KeyCovariance:
 
 def rome(which: str, lm: LM, reference: Path, folder: Path) -> Editor:
     name, texts = ROME[which]
-    published_moments(reference).save(folder / "moments.safetensors")
     report = json.loads((reference / name).read_text())["hparams"]
+    moments = {report["layers"][0]: published_moments(reference)}
+    write_pack(folder / "moments.safetensors", lm, moments, Corpus.shipped(), cache=Cache(folder))
     options = {
         "layer": report["layers"][0],
         "steps": report["v_num_grad_steps"],
