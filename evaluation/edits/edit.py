@@ -155,24 +155,16 @@ class WeightEdit(PlainPrompts):
         """The edit while its changes stand in the weights: without its copy of them, which would fill the memory."""
         return replace(self, deltas=())
 
-    def followed(self) -> Self:
-        """The same once another edit followed: without what only the newest needs."""
-        return self
-
 
 @dataclass(frozen=True)
 class CarryingEdit(WeightEdit):
     """An edit that holds all that its method has edited so far: the next one of a sequence goes on from it.
 
     Attributes:
-        carried: What the next edit needs; of edits that others followed nobody asks for it.
+        carried: What the next edit needs; only the newest edit's is asked for.
     """
 
     carried: Any = None
-
-    def followed(self) -> Self:
-        """Without what was carried: the next edit has it."""
-        return replace(self, carried=None)
 
 
 def carried_by(earlier: Sequence[Edit]) -> Any:

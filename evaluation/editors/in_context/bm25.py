@@ -8,15 +8,15 @@ from typing import Annotated, Any, ClassVar, Literal
 
 from pydantic import Field
 
-from evaluation.editors.base import Editor, check_requests
+from evaluation.editors.base import check_requests
 from evaluation.editors.in_context.retrieval import (
     Bm25,
     Index,
+    MemoryEditor,
     RetrievalEdit,
     fill_memory,
     nearest,
     said_before,
-    statement,
 )
 from evaluation.edits.edit import Edit
 from evaluation.metrics.event_questions import question_of
@@ -26,7 +26,7 @@ from schemas.core.errors import UserError
 from schemas.facts import Fact
 
 
-class Retrieval(Editor):
+class Retrieval(MemoryEditor):
     """A memory of many edits; what is found is said as ``prompt`` says it, the nearest last.
 
     The memory holds all requests of an edit. A single edit shares it with facts of the run's support or with all edits
@@ -53,25 +53,13 @@ class Retrieval(Editor):
         above: float | None = 0.0
         seed: int = 0
 
-    params: Any
     _support: tuple[Case, ...] = ()
-    _edits: tuple[EditRequest, ...] = ()
-    _index: tuple[tuple[str, ...], Index] | None = None
 
     @classmethod
     def wants_support(cls, options: Mapping[str, Any]) -> bool:
         """Where the memory is filled up."""
-        memory = _memory(cls, options)
+        memory = options.get("memory", cls.Params.model_fields["memory"].default)
         return memory != "split" and bool(memory)
-
-    @classmethod
-    def wants_split(cls, options: Mapping[str, Any]) -> bool:
-        """Where the memory holds all edits of the split."""
-        return bool(_memory(cls, options) == "split")
-
-    def read_split(self, requests: Sequence[EditRequest]) -> None:
-        """Keep the edits that fill the memory."""
-        self._edits = tuple(requests)
 
     def prepare(self, support: Sequence[Case]) -> None:
         """Keep the support: its facts fill the memory."""
@@ -92,8 +80,7 @@ class Retrieval(Editor):
             UserError: events, and a memory that is filled with facts.
         """
         p, memory = self.params, self._remembered(check_requests(requests))
-        index = self._index_of(tuple(map(statement, memory)))
-
+        index = self.made_for(memory, self.index)
         chosen: dict[str, list[int]] = {}
 
         def look_up(prompts: Sequence[str]) -> None:
@@ -123,8 +110,7 @@ class Retrieval(Editor):
         """What the memory holds: the requests, and what fills it."""
         p = self.params
         if p.memory == "split":
-            keys = {r.key for r in self._edits}
-            return [*self._edits, *(r for r in requests if r.key not in keys)]
+            return self.with_split(requests)
         facts = [r for r in requests if isinstance(r, Fact)]
         if p.memory and len(facts) < len(requests):
             raise UserError(
@@ -135,16 +121,6 @@ class Retrieval(Editor):
         if not p.memory:
             return list(requests)
         return fill_memory(facts, self._support, size=p.memory, draw=p.seed, who=self.name)
-
-    def _index_of(self, texts: tuple[str, ...]) -> Index:
-        """The index of a memory; that of the split is made once."""
-        if self._index is None or self._index[0] != texts:
-            self._index = (texts, self.index(texts))
-        return self._index[1]
-
-
-def _memory(kind: type[Retrieval], options: Mapping[str, Any]) -> Any:
-    return options.get("memory", kind.Params.model_fields["memory"].default)
 
 
 class Bm25Retrieval(Retrieval):

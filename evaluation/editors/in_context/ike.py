@@ -8,18 +8,10 @@ from typing import Any, ClassVar
 from pydantic import Field, field_validator
 
 from curation.files.artifact_cache import Cache
+from curation.similarity.embeddings import MODEL
 from evaluation.editors.base import Editor, check_requests
 from evaluation.editors.in_context.demonstrations import Demonstration, Shows, assign, of_facts
-from evaluation.editors.in_context.retrieval import (
-    Index,
-    Similarity,
-    Vectors,
-    encoder_device,
-    index_components,
-    make_index,
-    nearest,
-    statement,
-)
+from evaluation.editors.in_context.retrieval import Dense, Index, Vectors, encoder_device, nearest, statement
 from evaluation.edits.edit import Edit, PromptEdit
 from evaluation.models.language_model import LM
 from schemas.cases import Case
@@ -38,7 +30,7 @@ class Ike(Editor):
     name: ClassVar[str] = "ike"
     version: ClassVar[int] = 1
     about: ClassVar[str] = "the new fact after k demonstrations of copying, updating and retaining (in context)"
-    needs: ClassVar[str] = "support to demonstrate with; the embedding model (or similarity = tfidf)"
+    needs: ClassVar[str] = "support to demonstrate with; the embedding model"
     costs: ClassVar[str] = "no search; much longer prompts"
 
     class Params(Options):
@@ -47,12 +39,10 @@ class Ike(Editor):
         Attributes:
             k: Demonstrations; fewer where the support has fewer.
             ratio: Shares of copy, update and retain.
-            similarity: How near cases are found: ``embedding`` (all-MiniLM-L6-v2) or ``tfidf``.
         """
 
         k: int = Field(default=32, ge=1)
         ratio: tuple[float, float, float] = (1.0, 3.0, 4.0)
-        similarity: Similarity = "embedding"
 
         @field_validator("ratio")
         @classmethod
@@ -76,15 +66,15 @@ class Ike(Editor):
 
     @property
     def components(self) -> Mapping[str, str]:
-        """What measures similarity."""
-        return index_components(self.params.similarity)
+        """The embedding model, which measures how near cases are."""
+        return {"embedding": MODEL}
 
     def prepare(self, support: Sequence[Case]) -> None:
         """Keep the cases that can show something, and index them."""
         wanted = [k for k, r in zip(("copy", "update", "retain"), self.params.ratio, strict=True) if r > 0]
         self._cases = tuple(c for c in support if any(self.shows(c)[k] for k in wanted))  # type: ignore[index]
         texts = [statement(c.fact) for c in self._cases]
-        self._index = make_index(self.params.similarity, texts, self._vectors) if texts else None
+        self._index = Dense(texts, self._vectors) if texts else None
 
     def shows(self, case: Case) -> Shows:
         """What a case can demonstrate."""

@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 import logging
-import sys
+import os
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cache as remember
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal, Protocol
+from typing import TYPE_CHECKING, Any, Protocol
 
-from curation.similarity.embeddings import MODEL, Embedder
+from curation.similarity.embeddings import Embedder
+from evaluation.editors.base import Editor
 from evaluation.edits.edit import NoEdit
 from schemas.cases import Case, EditRequest
 from schemas.core.errors import UserError
@@ -24,8 +25,6 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from evaluation.models.language_model import LM
-
-Similarity = Literal["embedding", "tfidf"]
 
 
 def statement(request: EditRequest) -> str:
@@ -61,26 +60,6 @@ class Index(Protocol):
         ...
 
 
-def _bm25s() -> Any:
-    """The package, without JAX, which takes three quarters of a GPU's memory when it starts.
-
-    Where JAX is installed, bm25s starts it to choose the best of many scores by it, which is not asked of it here.
-    """
-    if "bm25s" in sys.modules:
-        return sys.modules["bm25s"]
-    modules: dict[str, Any] = sys.modules
-    known = {name: modules.get(name) for name in ("jax", "jax.lax")}
-    modules.update(dict.fromkeys(known))  # None: an import of it fails
-    try:
-        import bm25s
-    finally:
-        for name, module in known.items():
-            del modules[name]
-            if module is not None:
-                modules[name] = module
-    return bm25s
-
-
 class Bm25(Index):
     """BM25 of words (Robertson & Zaragoza 2009; the package bm25s, Lucene's variant), English stop words left out.
 
@@ -91,7 +70,9 @@ class Bm25(Index):
     """
 
     def __init__(self, texts: Sequence[str], *, k1: float = 1.5, b: float = 0.75) -> None:
-        bm25s = _bm25s()
+        os.environ.setdefault("XLA_PYTHON_CLIENT_PREALLOCATE", "false")  # else JAX, which it starts, fills a GPU
+        import bm25s
+
         logging.getLogger("bm25s").setLevel(logging.NOTSET)  # the package asks for DEBUG, whatever the program says
         self._split: Callable[[str], list[str]] = lambda text: bm25s.tokenize(
             [text], stopwords="en", return_ids=False, show_progress=False
@@ -192,16 +173,6 @@ class Dense(Index):
         return np.asarray(self._rows @ self._queries.of([query])[0], dtype=np.float64)
 
 
-def make_index(similarity: Similarity, texts: Sequence[str], vectors: Vectors) -> Index:
-    """An index of the kind asked for."""
-    return Dense(texts, vectors) if similarity == "embedding" else Tfidf(texts)
-
-
-def index_components(similarity: Similarity) -> dict[str, str]:
-    """What an index depends on beside the texts, for a run's id."""
-    return {"embedding": MODEL} if similarity == "embedding" else {"similarity": "tfidf@1"}
-
-
 def nearest(scores: NDArray[np.float64], limit: int, *, above: float | None = None) -> list[int]:
     """Numbers of the nearest texts, nearest first; of equals the earlier. ``above``: only scores greater than that."""
     import numpy as np
@@ -225,6 +196,35 @@ def fill_memory(requests: Sequence[Fact], support: Sequence[Case], *, size: int,
         )
     others = sorted((c.fact for c in support), key=lambda f: seed(str(draw), f.key, "memory"))[: max(short, 0)]
     return sorted([*requests, *others], key=lambda f: (seed(str(draw), f.key, "place"), f.key))
+
+
+class MemoryEditor(Editor):
+    """A method whose memory may hold all edits of the split, whichever of them the run takes (``memory = "split"``)."""
+
+    params: Any
+    _edits: tuple[EditRequest, ...] = ()
+    _looked_up_in: tuple[tuple[str, ...], Any] | None = None
+
+    @classmethod
+    def wants_split(cls, options: Mapping[str, Any]) -> bool:
+        """Where the memory holds all edits of the split."""
+        return bool(options.get("memory", cls.Params.model_fields["memory"].default) == "split")
+
+    def read_split(self, requests: Sequence[EditRequest]) -> None:
+        """Keep the edits that fill the memory."""
+        self._edits = tuple(requests)
+
+    def with_split(self, requests: Sequence[EditRequest]) -> list[EditRequest]:
+        """All edits of the split in its own order, so that ties fall the same way, and the requests that it lacks."""
+        known = {r.key for r in self._edits}
+        return [*self._edits, *(r for r in requests if r.key not in known)]
+
+    def made_for(self, memory: Sequence[EditRequest], make: Callable[[tuple[str, ...]], Any]) -> Any:
+        """What looks prompts up in a memory; that of the split is made once."""
+        texts = tuple(map(statement, memory))
+        if self._looked_up_in is None or self._looked_up_in[0] != texts:
+            self._looked_up_in = (texts, make(texts))
+        return self._looked_up_in[1]
 
 
 @dataclass(frozen=True)

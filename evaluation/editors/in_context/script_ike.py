@@ -9,7 +9,7 @@ from pydantic import Field
 
 from evaluation.editors.in_context.demonstrations import Demonstration, Shows, of_scripts
 from evaluation.editors.in_context.ike import Ike
-from evaluation.editors.in_context.retrieval import Similarity, statement
+from evaluation.editors.in_context.retrieval import statement
 from schemas.cases import Case
 from schemas.facts import Fact
 
@@ -20,7 +20,7 @@ class ScriptIke(Ike):
     name: ClassVar[str] = "script_ike"
     version: ClassVar[int] = 1
     about: ClassVar[str] = "the new fact after demonstrations that are whole script questions with scripts (in context)"
-    needs: ClassVar[str] = "support with script prompts; the embedding model (or similarity = tfidf)"
+    needs: ClassVar[str] = "support with script prompts; the embedding model"
 
     class Params(Ike.Params):
         """Options of IKE with scripts, as IKE's.
@@ -28,12 +28,10 @@ class ScriptIke(Ike):
         Attributes:
             k: Demonstrations, each a question with a script.
             ratio: Shares of copy, update and retain.
-            similarity: How near cases are found: ``embedding`` (all-MiniLM-L6-v2) or ``tfidf``.
         """
 
         k: int = Field(default=4, ge=1)
         ratio: tuple[float, float, float] = (0.0, 1.0, 1.0)
-        similarity: Similarity = "embedding"
 
     params: Params
 

@@ -3,20 +3,23 @@
 from __future__ import annotations
 
 from abc import abstractmethod
-from collections.abc import Mapping, Sequence
-from typing import Any, ClassVar, Literal, Protocol
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any, ClassVar, Literal, NamedTuple, Protocol
 
 from pydantic import Field
 
-from evaluation.editors.base import Editor, check_requests
-from evaluation.editors.in_context.retrieval import said_before, statement
+from evaluation.editors.base import check_requests
+from evaluation.editors.in_context.retrieval import MemoryEditor, RetrievalEdit, said_before
 from evaluation.edits.edit import Edit
-from evaluation.edits.routing import Route, RoutedEdit
 from schemas.cases import AnyCase, EditRequest
 from schemas.core.config import Options
 
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
 
-class RoutingEditor(Editor):
+
+class RoutingEditor(MemoryEditor):
     """A memory of events; a question is preceded by the event that it is sent to, or stays as it is."""
 
     takes: ClassVar[tuple[str, ...]] = ("event",)
@@ -34,24 +37,12 @@ class RoutingEditor(Editor):
         memory: Literal["split", "edit"] = "split"
         threshold: float = Field(default=0.5, ge=0, le=1)
 
-    params: Any
-    _edits: tuple[EditRequest, ...] = ()
     _support: tuple[AnyCase, ...] = ()
     _ready: bool = False
-    _router: tuple[tuple[str, ...], Router] | None = None
-
-    @classmethod
-    def wants_split(cls, options: Mapping[str, Any]) -> bool:
-        """Where the memory holds all events of the split."""
-        return bool(options.get("memory", cls.Params.model_fields["memory"].default) == "split")
-
-    def read_split(self, requests: Sequence[EditRequest]) -> None:
-        """Keep the events that fill the memory."""
-        self._edits = tuple(requests)
 
     def prepare(self, support: Sequence[AnyCase]) -> None:
         """Keep the support, and learn from it or read what was learnt."""
-        self._support, self._router, self._ready = tuple(support), None, False
+        self._support, self._looked_up_in, self._ready = tuple(support), None, False
         self._learn_once()
 
     def _learn_once(self) -> None:
@@ -70,20 +61,15 @@ class RoutingEditor(Editor):
     def edit(self, requests: Sequence[EditRequest]) -> Edit:
         """An edit that routes every prompt."""
         keys = {r.key for r in check_requests(requests)}
-        memory = list(requests)
-        if self.params.memory == "split":  # the split's own order, whatever is edited: ties fall the same way
-            known = {r.key for r in self._edits}
-            memory = [*self._edits, *(r for r in requests if r.key not in known)]
-        router = self._router_of(tuple(map(statement, memory)))
-        notes = {"memory": len(memory), "edited": len(keys)}
-        return RoutedEdit(notes, [said_before(r) for r in memory], router.route, router.expect)
+        memory = self.with_split(requests) if self.params.memory == "split" else list(requests)
+        self._learn_once()
+        router = self.made_for(memory, self.router)
 
-    def _router_of(self, texts: tuple[str, ...]) -> Router:
-        """The router of a memory; that of the split is made once."""
-        if self._router is None or self._router[0] != texts:
-            self._learn_once()
-            self._router = (texts, self.router(texts))
-        return self._router[1]
+        def find(prompt: str) -> str:
+            item = router.route(prompt).item
+            return "" if item is None else said_before(memory[item])
+
+        return RetrievalEdit({"memory": len(memory), "edited": len(keys)}, find, router.expect)
 
 
 class Router(Protocol):
@@ -96,3 +82,34 @@ class Router(Protocol):
     def route(self, prompt: str) -> Route:
         """Where a prompt goes, and the best score."""
         ...
+
+
+class Route(NamedTuple):
+    """Where a prompt was sent.
+
+    Attributes:
+        item: Number of the item in the memory; None where none passes.
+        score: Of the best item, chosen or not.
+    """
+
+    item: int | None
+    score: float
+
+
+def best_route(scores: NDArray[np.floating[Any]], *, threshold: float) -> Route:
+    """The item with the greatest score, of equals the earlier, where that score reaches the threshold.
+
+    Args:
+        scores: One number an item, shape (items,).
+        threshold: The least score that passes.
+
+    Example:
+        >>> import numpy as np
+        >>> best_route(np.array([0.2, 0.7]), threshold=0.5), best_route(np.array([0.2, 0.4]), threshold=0.5).item
+        (Route(item=1, score=0.7), None)
+    """
+    if not len(scores):
+        return Route(None, float("-inf"))
+    item = int(scores.argmax())
+    score = float(scores[item])
+    return Route(item if score >= threshold else None, score)

@@ -10,9 +10,8 @@ import torch
 from torch import Tensor, nn
 
 from evaluation.editors.in_context.retrieval import Vectors
-from evaluation.editors.routed.base import Router
+from evaluation.editors.routed.base import Route, Router, best_route
 from evaluation.editors.routed.pairs import EventMemory
-from evaluation.edits.routing import Route, best_route
 from evaluation.metrics.event_questions import question_of
 
 MAX_TOKENS = 160  # of question and event together, as published

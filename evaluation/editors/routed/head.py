@@ -9,9 +9,8 @@ import torch
 from torch import Tensor, nn
 
 from evaluation.editors.in_context.retrieval import Vectors
-from evaluation.editors.routed.base import Router
+from evaluation.editors.routed.base import Route, Router, best_route
 from evaluation.editors.routed.pairs import BUCKETS, MEASURES, EventMemory, Pairs
-from evaluation.edits.routing import Route, best_route
 from evaluation.metrics.event_questions import question_of
 
 

@@ -12,8 +12,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 from curation.similarity.texts import words
 from evaluation.editors.in_context.retrieval import Tfidf
-from evaluation.editors.routed.base import Router, RoutingEditor
-from evaluation.edits.routing import Route
+from evaluation.editors.routed.base import Route, Router, RoutingEditor
 from evaluation.metrics.event_questions import has_options, question_of
 from schemas.cases import EventCase
 from schemas.core.errors import UserError

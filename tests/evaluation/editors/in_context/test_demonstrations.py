@@ -87,8 +87,3 @@ def test_the_text_hangs_on_the_cases_name_alone() -> None:
     among = assign([many] * 10, (1, 0, 0), names=names(10))
     assert among[7] == single_result[0] and len(set(among)) > 5
     assert any(a != b for a, b in pairwise(among))
-
-
-def test_a_name_for_every_case() -> None:
-    with pytest.raises(ValueError, match="zip"):
-        assign([shows("copy")] * 2, (1, 0, 0), names=["one"])

@@ -1,18 +1,18 @@
 from __future__ import annotations
 
 import re
-from collections import Counter
 
 import numpy as np
 import pytest
 
 from curation.files.artifact_cache import Cache
-from evaluation.editors.in_context.demonstrations import Demonstration, assign
-from evaluation.editors.in_context.retrieval import Tfidf, statement
+from evaluation.editors.in_context import retrieval
+from evaluation.editors.in_context.retrieval import statement
 from evaluation.editors.presets import make_editor
 from evaluation.models.language_model import LM
 from schemas.cases import Case
 from schemas.core.errors import UserError
+from tests.evaluation.editors.in_context.test_retrieval import CountingEncoder
 from tests.support.editors import memories
 from tests.support.editors.memories import PERU, prepared
 
@@ -20,30 +20,27 @@ lm = memories.lm
 support = memories.support
 
 
-def test_kinds_follow_the_ratio() -> None:
-    case = {k: [Demonstration(k, " ", "x")] for k in ("copy", "update", "retain")}
-    routes = assign([case] * 32, (1, 3, 4), names=[str(n) for n in range(32)])
-    assert Counter(s.prompt for s in routes if s) == {"copy": 4, "update": 12, "retain": 16}
-    poor = {"copy": [], "update": [Demonstration("u", " ", "x")], "retain": []}
-    assert [s.prompt for s in assign([poor] * 2, (1, 3, 4), names=["a", "b"]) if s] == ["u", "u"]
-    assert assign([poor], (1, 0, 1), names=["a"]) == [None]
+@pytest.fixture(autouse=True)
+def encoder(monkeypatch: pytest.MonkeyPatch) -> CountingEncoder:
+    made = CountingEncoder()
+    monkeypatch.setattr(retrieval, "_embedder", lambda name, device: made)
+    return made
 
 
-def test_ike_shows_the_nearest_last(lm: LM, cache: Cache, support: list[Case]) -> None:
-    options = {"k": 3, "ratio": (1, 0, 0), "similarity": "tfidf"}
+def test_ike_shows_the_nearest_last(lm: LM, cache: Cache, support: list[Case], encoder: CountingEncoder) -> None:
+    options = {"k": 3, "ratio": (1, 0, 0)}
     text = prepared("ike", lm, cache, support, **options).edit([PERU]).rewrite("Peru is ruled from")
     blocks = text.split("\n\n")
     assert len(blocks) == 4 and blocks[-1] == "New Fact: The capital of Peru is Oslo.\nPrompt: Peru is ruled from"
-    assert all("capital" in b for b in blocks[:3]) and "Mozart" not in text
     fact_, prompt = blocks[2].split("\n")
     assert fact_.startswith("New Fact: The capital of ") and prompt == "Prompt: " + fact_.removeprefix("New Fact: ")
-    near = Tfidf([statement(c.fact) for c in support]).scores(statement(PERU))
-    order = [support[i].fact.subject.text for i in np.argsort(-near, kind="stable")[:3]]
-    assert [re.search(r"capital of (\w+)", b).group(1) for b in blocks[2::-1]] == order  # type: ignore[union-attr]
+    near = encoder.embed([statement(c.fact) for c in support]) @ encoder.embed([statement(PERU)])[0]
+    order = [statement(support[i].fact) for i in np.argsort(-near, kind="stable")[:3]]
+    assert [b.split("\n")[0] for b in blocks[2::-1]] == [f"New Fact: {text}." for text in order]
 
 
 def test_ike_retains_with_the_neighbours_own_object(lm: LM, cache: Cache, support: list[Case]) -> None:
-    options = {"k": 9, "ratio": (0, 0, 1), "similarity": "tfidf"}
+    options = {"k": 9, "ratio": (0, 0, 1)}
     edit = prepared("ike", lm, cache, support, **options).edit([PERU])
     demonstrations = re.findall(
         r"New Fact: The capital of (\w+) is (\w+)\.\nPrompt: The capital of (\w+) is (\w+)\.", edit.rewrite("")
@@ -56,6 +53,6 @@ def test_ike_retains_with_the_neighbours_own_object(lm: LM, cache: Cache, suppor
 
 def test_ike_needs_support(lm: LM, cache: Cache) -> None:
     with pytest.raises(UserError, match='add support = "shipped"'):
-        make_editor("ike", lm, cache, {"similarity": "tfidf"}).edit([PERU])
+        make_editor("ike", lm, cache, {}).edit([PERU])
     with pytest.raises(UserError, match="ratio: shares are at least 0"):
         make_editor("ike", lm, cache, {"ratio": (0, 0, 0)})

@@ -2,11 +2,7 @@
 
 from __future__ import annotations
 
-import os
-import subprocess
-import sys
 from collections.abc import Sequence
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -19,7 +15,6 @@ from evaluation.models.language_model import LM
 from schemas.cases import Case
 from schemas.core.errors import UserError
 from schemas.probes import ScoreProbe
-from tests.support import ROOT
 from tests.support.editors import memories
 from tests.support.editors.memories import PERU, country, prepared
 from tests.support.fake_device import fake_gpu
@@ -63,26 +58,6 @@ class CountingEncoder:
         self.calls.append(len(texts))
         counts = np.array([[text.lower().count(letter) for letter in "aeinorst"] for text in texts], np.float32)
         return counts / np.maximum(np.linalg.norm(counts, axis=1, keepdims=True), 1e-9)
-
-
-def test_words_are_looked_up_without_jax(tmp_path: Path) -> None:
-    """Where JAX is installed, bm25s would start it, and JAX takes three quarters of a GPU's memory."""
-    (tmp_path / "jax").mkdir()
-    (tmp_path / "jax" / "__init__.py").write_text("print('jax has started')\n")
-    (tmp_path / "jax" / "lax.py").write_text("def top_k(scores, k): print('jax computes')\n")
-    program = """
-from evaluation.editors.in_context.retrieval import Bm25
-print(Bm25(["The capital of Peru", "a river"]).scores("Peru") > 0)
-print("then the program's own use of it")
-import jax.lax
-"""
-    path = os.pathsep.join([str(tmp_path), str(ROOT)])
-    done = subprocess.run(
-        [sys.executable, "-c", program],
-        env={**os.environ, "PYTHONPATH": path},
-        capture_output=True, text=True, check=True, cwd=tmp_path,
-    )  # fmt: skip
-    assert done.stdout.splitlines() == ["[ True False]", "then the program's own use of it", "jax has started"]
 
 
 @pytest.mark.parametrize("method", ["dense", "ike"])

@@ -2,12 +2,9 @@ from __future__ import annotations
 
 from pathlib import Path
 
-import pytest
-
 from curation.files.artifact_cache import Cache
 from evaluation.editors.in_context.retrieval import said_before
 from evaluation.editors.presets import make_editor
-from schemas.core.errors import UserError
 from tests.support.documents.records import TRAM, make_document
 from tests.support.tiny import make
 
@@ -21,10 +18,3 @@ def test_another_document_stands_before_the_question(tmp_path: Path) -> None:
         edit = made.edit([document])
         assert edit.rewrite("Question: x") == said_before(other) + "Question: x"
         assert edit.notes == {"placebo": [other.key]} and edit.deltas == ()
-
-
-def test_a_split_of_one_document_has_no_other(tmp_path: Path) -> None:
-    made = make_editor("swapped", make("llama"), Cache(tmp_path))
-    made.read_split([BRIDGE])
-    with pytest.raises(UserError, match="no other edit"):
-        made.edit([BRIDGE])

@@ -7,8 +7,7 @@ from pathlib import Path
 from typing import ClassVar
 
 from curation.files.artifact_cache import Cache
-from evaluation.editors.routed.base import Router, RoutingEditor
-from evaluation.edits.routing import Route
+from evaluation.editors.routed.base import Route, Router, RoutingEditor
 from schemas.events.event import Event
 from tests.support.events import event_case, make_event
 
