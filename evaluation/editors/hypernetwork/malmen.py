@@ -8,13 +8,10 @@ from typing import Any, ClassVar, Literal
 import torch
 from pydantic import Field
 
-from evaluation.editors.base import check_requests, norm_notes
-from evaluation.editors.hypernetwork.gradients import ALL, apply_changes, gradients
+from evaluation.editors.hypernetwork.gradients import ALL, apply_changes
 from evaluation.editors.hypernetwork.mend import Mend
 from evaluation.editors.hypernetwork.network import GradientPairs, WeightChange
 from evaluation.editors.hypernetwork.training import Losses, Trainer, TrainingTask
-from evaluation.editors.target_texts import TargetBatch
-from evaluation.edits.edit import Edit, WeightEdit
 from evaluation.edits.weight_deltas import DenseDelta, LowRankDelta, WeightDelta
 
 
@@ -63,43 +60,17 @@ class Malmen(Mend):
         p = self.params
         return super().training_task(cases)._replace(joint=True, answers=p.tokens == "answer", clip=p.clip)
 
-    def edit(self, requests: Sequence[Any]) -> Edit:
-        """One change for all requests."""
-        return self.edit_groups([requests])[0]
-
-    def edit_each(self, requests: Sequence[Any]) -> list[Edit]:
-        """Independent edits; the gradients of many come from one pass."""
-        return self.edit_groups([[request] for request in requests])
-
-    @torch.no_grad()
-    def edit_groups(self, groups: Sequence[Sequence[Any]]) -> list[Edit]:
-        """One change a group; the gradients of many groups come from one pass."""
-        ready = self._network()
-        texts = self.texts_of([request for group in groups for request in check_requests(group)])
-        owners = [n for n, group in enumerate(groups) for _ in group]
-        parts: list[list[dict[str, GradientPairs]]] = [[] for _ in groups]
-        for start in range(0, len(texts), self.rows):
-            batch = TargetBatch(self.lm, texts[start : start + self.rows], min(ready.layers))
-            pairs = gradients(ready.maps, batch, answers=ready.answers)
-            of_rows = owners[start : start + self.rows]
-            for owner in dict.fromkeys(of_rows):
-                first = of_rows.index(owner)
-                rows = slice(first, first + of_rows.count(owner))
-                parts[owner].append({name: _tokens(pairs[name], rows) for name in ready.maps})
-        changes = [
-            [self._delta(at, name, [one[name] for one in part]) for at, name in enumerate(ready.maps)] for part in parts
-        ]
-        notes = norm_notes(self.lm.model, changes)
-        return [WeightEdit(tuple(deltas), note) for deltas, note in zip(changes, notes, strict=True)]
-
-    def _delta(self, at: int, name: str, pairs: Sequence[GradientPairs]) -> WeightDelta:
-        """The change of one map, in factors where they are smaller than the weight."""
+    def _change(self, at: int, pairs: Sequence[GradientPairs]) -> WeightChange:
+        """One change for all requests, by least squares."""
         joined = GradientPairs(*(torch.cat(some, 1) for some in zip(*pairs, strict=True)))
-        change = self._network().network.together(at, joined)
-        left, right = (self.params.scale * change.left[0]).contiguous(), change.right[0].contiguous()
-        if left.shape[1] > min(len(left), len(right)):
-            return DenseDelta(f"{name}.weight", left @ right.T)
-        return LowRankDelta(f"{name}.weight", left, right)
+        return self._network().network.together(at, joined)
+
+    def _delta(self, at: int, pairs: Sequence[GradientPairs]) -> WeightDelta:
+        """The change of one map, in factors where they are smaller than the weight."""
+        delta = super()._delta(at, pairs)
+        if isinstance(delta, LowRankDelta) and delta.left.shape[1] > min(delta.shape):
+            return DenseDelta(delta.weight, delta.matrix())
+        return delta
 
 
 class SequenceTrainer(Trainer):
@@ -166,11 +137,6 @@ class RLEdit(Malmen):
         size_weight: float = Field(default=1e-3, ge=0)
 
     params: Params
-
-
-def _tokens(pairs: GradientPairs, rows: slice) -> GradientPairs:
-    """The tokens of some rows as those of one row, padding among them."""
-    return GradientPairs(*(x[rows].flatten(0, 1)[None] for x in pairs))
 
 
 def _joined(earlier: WeightChange | None, change: WeightChange) -> WeightChange:

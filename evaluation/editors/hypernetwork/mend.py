@@ -14,12 +14,12 @@ from curation.case_sources.support import TrainingData
 from evaluation.editors.base import FactFormat, check_requests, norm_notes
 from evaluation.editors.checkpoints import CheckpointEditor, not_trained, read_tensors, write_checkpoint
 from evaluation.editors.hypernetwork.gradients import gradients, map_shapes
-from evaluation.editors.hypernetwork.network import EditNetworks, GradientPairs
+from evaluation.editors.hypernetwork.network import EditNetworks, GradientPairs, WeightChange
 from evaluation.editors.hypernetwork.training import Trainer, TrainingResult, TrainingStep, TrainingTask
 from evaluation.editors.hypernetwork.training_cases import training_cases
 from evaluation.editors.target_texts import TargetBatch, TargetText, fact_texts
 from evaluation.edits.edit import Edit, WeightEdit
-from evaluation.edits.weight_deltas import LowRankDelta
+from evaluation.edits.weight_deltas import LowRankDelta, WeightDelta
 from evaluation.models.devices import send
 from schemas.core.errors import UserError
 
@@ -162,35 +162,50 @@ class Mend(CheckpointEditor):
 
     def edit(self, requests: Sequence[Any]) -> Edit:
         """The changes of all requests together."""
-        return _together(self.edit_each(check_requests(requests)))
-
-    def edit_groups(self, groups: Sequence[Sequence[Any]]) -> list[Edit]:
-        """Gradients of the facts of many groups come from one pass."""
-        each = iter(self.edit_each([request for group in groups for request in check_requests(group)]))
-        return [_together(list(islice(each, len(group)))) for group in groups]
+        return self.edit_groups([requests])[0]
 
     def edit_each(self, requests: Sequence[Any]) -> list[Edit]:
         """Independent edits; the gradients of many come from one pass."""
-        out: list[Edit] = []
-        for start in range(0, len(requests), self.rows):
-            out += self._edit_each(requests[start : start + self.rows])
-        return out
+        return self.edit_groups([[request] for request in requests])
 
     @torch.no_grad()
-    def _edit_each(self, requests: Sequence[Any]) -> list[Edit]:
-        lm, ready = self.lm, self._network()
-        pairs = gradients(ready.maps, TargetBatch(lm, self.texts_of(requests), min(ready.layers)))
-        counts = torch.stack([pairs[name].real for name in ready.maps]).gt(0).tolist()  # fetched once, as the norms are
-        changes: list[list[LowRankDelta]] = []
-        for i in range(len(requests)):
-            changes.append([])
-            for at, name in enumerate(ready.maps):
-                mine = send([n for n, real in enumerate(counts[at][i]) if real], lm.device)
-                change = ready.network(at, GradientPairs(*(x[i : i + 1, mine] for x in pairs[name])))
-                left = (self.params.scale * change.left[0]).contiguous()
-                changes[-1].append(LowRankDelta(f"{name}.weight", left, change.right[0].contiguous()))
-        notes = norm_notes(lm.model, changes)
+    def edit_groups(self, groups: Sequence[Sequence[Any]]) -> list[Edit]:
+        """One edit a group; the gradients of many groups come from one pass."""
+        requests = [request for group in groups for request in check_requests(group)]
+        pairs: list[list[GradientPairs]] = []
+        for start in range(0, len(requests), self.rows):
+            pairs += self._pairs(requests[start : start + self.rows])
+        each, changes = iter(pairs), list[list[WeightDelta]]()
+        for group in groups:
+            by_map = zip(*islice(each, len(group)), strict=True)
+            changes.append([self._delta(at, some) for at, some in enumerate(by_map)])
+        notes = norm_notes(self.lm.model, changes)
         return [WeightEdit(tuple(deltas), note) for deltas, note in zip(changes, notes, strict=True)]
+
+    def _pairs(self, requests: Sequence[Any]) -> list[list[GradientPairs]]:
+        """Vectors u and δ of every request by map, without padding."""
+        ready = self._network()
+        batch = TargetBatch(self.lm, self.texts_of(requests), min(ready.layers))
+        pairs = gradients(ready.maps, batch, answers=ready.answers)
+        counts = torch.stack([pairs[name].real for name in ready.maps]).gt(0).tolist()  # fetched once, as the norms are
+        out: list[list[GradientPairs]] = []
+        for i in range(len(requests)):
+            out.append([])
+            for at, name in enumerate(ready.maps):
+                mine = send([n for n, real in enumerate(counts[at][i]) if real], self.lm.device)
+                out[-1].append(GradientPairs(*(x[i : i + 1, mine] for x in pairs[name])))
+        return out
+
+    def _change(self, at: int, pairs: Sequence[GradientPairs]) -> WeightChange:
+        """What the network makes of the gradients of an edit's requests at one map: here the sum over them."""
+        each = [self._network().network(at, one) for one in pairs]
+        return WeightChange(torch.cat([one.left for one in each], 2), torch.cat([one.right for one in each], 2))
+
+    def _delta(self, at: int, pairs: Sequence[GradientPairs]) -> WeightDelta:
+        """The change of one map, scaled, in factors."""
+        change = self._change(at, pairs)
+        left = (self.params.scale * change.left[0]).contiguous()
+        return LowRankDelta(f"{self._network().maps[at]}.weight", left, change.right[0].contiguous())
 
     # --- the network --------------------------------------------------------------------------------------------------
 
@@ -253,12 +268,3 @@ class Checkpoint(NamedTuple):
             return cls(network, tuple(params["layers"]), identity["model"], maps, answers)
         except (KeyError, TypeError, ValueError, RuntimeError) as error:
             raise not_trained(method, error, path) from None
-
-
-def _together(edits: Sequence[Edit]) -> Edit:
-    """The changes of several edits as one."""
-    if len(edits) == 1:
-        return edits[0]
-    notes = [dict(e.notes) for e in edits]
-    worst = {"norm_ratio": max(n["norm_ratio"] for n in notes), "blow_up": any(n["blow_up"] for n in notes)}
-    return WeightEdit(tuple(d for edit in edits for d in edit.deltas or ()), {"requests": notes, **worst})

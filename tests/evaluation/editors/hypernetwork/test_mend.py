@@ -49,9 +49,8 @@ def test_edits_add_up_and_scale(tiny: LM, cases: list[Case], tmp_path: Path) -> 
         peru_fact("f/n", subject=Entity(text="Norway"), new=Object(text="Quito")),
     )
     both, each = method.edit([peru_fact(), other]), method.edit_each([peru_fact(), other])
-    assert [d.weight for d in both.deltas or ()] == [d.weight for e in each for d in e.deltas or ()]
-    for a, b in zip(both.deltas or (), [d for e in each for d in e.deltas or ()], strict=True):
-        assert torch.allclose(a.matrix(), b.matrix(), atol=1e-6)
+    for a, *some in zip(both.deltas or (), *(e.deltas or () for e in each), strict=True):
+        assert torch.allclose(a.matrix(), sum(b.matrix() for b in some), atol=1e-6)
     method.train(cases, name="t", out=tmp_path / "m.safetensors")
     record = {"checkpoint": str(tmp_path / "m.safetensors")}
     double = make_editor("mend", tiny, Cache(tmp_path), {**record, "scale": 2.0}).edit([peru_fact()])

@@ -2,15 +2,12 @@
 
 from __future__ import annotations
 
-import json
-import time
 from pathlib import Path
 from typing import Any
 
 import pytest
 import torch
 
-from curation.files import atomic
 from curation.files.artifact_cache import Cache
 from evaluation.editors.checkpoints import read_tensors, write_tensors
 from evaluation.editors.hypernetwork.mend import Checkpoint, Mend
@@ -92,19 +89,6 @@ def test_at_most_a_quarter_is_held_out_and_always_one(
     assert (len(method.held), len(method.train)) == (holding, count - holding)
 
 
-def test_two_cases_are_enough(cases: list[Case], tmp_path: Path) -> None:
-    """One to learn from, one held out; more edits a step than there are cases are as many as there are."""
-    training = trainer(make("llama"), cases[:2], tmp_path, edits=50).run()
-    assert all(value == value and value >= 0 for value in training.held_out) and 1 <= training.step <= 6
-
-
-def test_reports_come_at_their_steps_and_at_the_last(cases: list[Case], tmp_path: Path) -> None:
-    calls: list[TrainingStep] = []
-    trainer(make("llama"), cases, tmp_path, steps=5, report_every=2, on_step=calls.append).run()
-    assert [(s.done, s.of) for s in calls] == [(2, 5), (4, 5), (5, 5)]
-    assert calls[-1].left == 0.0 and [s.seconds for s in calls] == sorted(s.seconds for s in calls)
-
-
 def test_the_network_with_the_least_held_out_loss_is_given(
     cases: list[Case], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -126,21 +110,6 @@ def test_the_network_with_the_least_held_out_loss_is_given(
     assert any(not torch.equal(a, b) for a, b in zip(remainder[1], remainder[3], strict=True)), (
         "training went on after it"
     )
-
-
-def test_time_before_a_kill_counts(cases: list[Case], tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """A minute is a minute of all calls together."""
-    clock = iter(range(0, 10_000, 50))
-    monkeypatch.setattr(time, "perf_counter", lambda: float(next(clock)))
-
-    def killed(step: TrainingStep) -> None:
-        raise KeyboardInterrupt
-
-    with pytest.raises(KeyboardInterrupt):
-        trainer(make("llama"), cases, tmp_path, on_step=killed, minutes=1.5).run()
-    calls: list[TrainingStep] = []
-    training = trainer(make("llama"), cases, tmp_path, on_step=calls.append, minutes=1.5).run()
-    assert calls == [] and training.step == 2 and training.seconds > 90
 
 
 def test_a_state_of_another_identity_or_none_of_ours_is_refused(cases: list[Case], tmp_path: Path) -> None:
@@ -166,20 +135,6 @@ def test_what_is_written_is_read(tmp_path: Path) -> None:
     assert read_tensors(tmp_path / "none") == ({}, {})
 
 
-def test_a_killed_write_leaves_the_file_before_it(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    path = tmp_path / "t"
-    write_tensors(path, {"a": torch.ones(1)}, {"n": 1})
-
-    def killed(*paths: object) -> None:
-        raise KeyboardInterrupt
-
-    monkeypatch.setattr(atomic.os, "replace", killed)
-    with pytest.raises(KeyboardInterrupt):
-        write_tensors(path, {"a": torch.zeros(1)}, {"n": 2})
-    monkeypatch.undo()
-    assert read_tensors(path) == ({"a": torch.ones(1)}, {"n": 1}) and [p.name for p in tmp_path.iterdir()] == ["t"]
-
-
 @pytest.mark.parametrize("kind", ["absent", "noise", "cut", "no manifest", "a folder", "no JSON"])
 def test_other_files_are_refused(tmp_path: Path, kind: str) -> None:
     from safetensors.torch import save_file
@@ -199,9 +154,3 @@ def test_other_files_are_refused(tmp_path: Path, kind: str) -> None:
     with pytest.raises(DataError, match="not a file of this program that can be read") as error:
         read_tensors(path)
     assert error.value.where == str(path)
-
-
-def test_a_place_that_cannot_be_written_is_said(tmp_path: Path) -> None:
-    (tmp_path / "file").write_text("")
-    with pytest.raises(UserError, match="cannot be written"):
-        write_tensors(tmp_path / "file" / "t", {"a": torch.ones(1)}, json.loads("{}"))
