@@ -6,10 +6,10 @@ import gc
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from functools import partial
-from pathlib import Path
 from typing import Any
 
 import numpy as np
+import psutil
 import torch
 from torch import Tensor
 from torch.nn.functional import gelu
@@ -58,37 +58,9 @@ def least_free_bytes(devices: Iterable[torch.device]) -> int:
     return min(free_bytes(device) for device in devices if device.type == "cuda")
 
 
-def available_bytes(device: torch.device) -> int | None:
-    """Bytes that new tensors may take on a device; of this machine's own memory, where Linux tells, else None."""
-    return free_bytes(device) if device.type == "cuda" else _main_memory() if device.type == "cpu" else None
-
-
-def _main_memory() -> int | None:
-    """What the machine has left, or what its container allows, where that is less."""
-    told = [left for left in (_host_bytes(), _container_bytes()) if left is not None]
-    return min(told, default=None)
-
-
-def _container_bytes(groups: Path = Path("/sys/fs/cgroup")) -> int | None:
-    """Bytes that a control group leaves, files in its cache that it can drop among them; None without a limit."""
-    new = (groups, "memory.max", "memory.current", "inactive_file")
-    old = (groups / "memory", "memory.limit_in_bytes", "memory.usage_in_bytes", "total_inactive_file")
-    for folder, limit, used, droppable in (new, old):
-        try:
-            most, now = int((folder / limit).read_text()), int((folder / used).read_text())
-            counts = dict(line.split() for line in (folder / "memory.stat").read_text().splitlines())
-            return max(0, most - now + int(counts.get(droppable, 0)))
-        except (OSError, ValueError):  # no such group, or "max": no limit
-            continue
-    return None
-
-
-def _host_bytes(meminfo: Path = Path("/proc/meminfo")) -> int | None:
-    try:
-        lines = meminfo.read_text(encoding="ascii").splitlines()
-        return next(int(line.split()[1]) * 1024 for line in lines if line.startswith("MemAvailable:"))
-    except (OSError, StopIteration, ValueError, IndexError):
-        return None
+def available_bytes(device: torch.device) -> int:
+    """Bytes that new tensors may take on a CUDA device, or of this machine's own memory."""
+    return free_bytes(device) if device.type == "cuda" else int(psutil.virtual_memory().available)
 
 
 def out_of_memory(error: BaseException) -> bool:

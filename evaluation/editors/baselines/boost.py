@@ -9,7 +9,7 @@ from collections.abc import Mapping, Sequence
 from contextlib import ExitStack
 from itertools import islice
 from pathlib import Path
-from typing import Any, ClassVar, Literal, NamedTuple
+from typing import ClassVar, Literal, NamedTuple
 
 import torch
 from pydantic import Field
@@ -17,7 +17,7 @@ from torch import Tensor
 
 from evaluation.covariance.corpus import local_files
 from evaluation.covariance.covariance import Corpus
-from evaluation.editors.base import Editor, check_requests
+from evaluation.editors.base import Editor, check_requests, norm_notes
 from evaluation.edits.edit import Edit, WeightEdit
 from evaluation.edits.weight_deltas import LowRankDelta
 from evaluation.inference.passes import logits_at
@@ -27,9 +27,7 @@ from schemas.cases import Case
 from schemas.core.config import Options
 from schemas.facts import Fact
 
-KIND = "constant"
 LONGEST = 64  # tokens read of a document
-TOGETHER = 32  # edits whose backward passes are batched: each holds a slope of the logits of all sample positions
 
 
 class Boost(Editor):
@@ -80,39 +78,22 @@ class Boost(Editor):
         return {"corpus": self._corpus().digest}
 
     def prepare(self, support: Sequence[Case]) -> None:
-        """Fit the constant direction, unless the cache has it."""
+        """Fit the constant direction."""
         self._constant()
 
     def edit(self, requests: Sequence[Fact]) -> Edit:
         """One change that raises all new objects alike."""
-        chosen = [token for fact in check_requests(requests) for token in self._raised(fact)]
-        return self._edits([sorted(set(chosen))])[0]
-
-    def edit_each(self, requests: Sequence[Fact]) -> list[Edit]:
-        """Independent edits from one pass: each has a backward pass of its own, all of them batched."""
-        chosen = [sorted(set(self._raised(fact))) for fact in check_requests(requests)] if requests else []
-        return [edit for n in range(0, len(chosen), TOGETHER) for edit in self._edits(chosen[n : n + TOGETHER])]
+        lm, constant = self.lm, self._constant()
+        slope = self._slope(sorted({token for fact in check_requests(requests) for token in self._raised(fact)}))
+        left = self.params.strength * constant.length * slope / slope.norm()
+        delta = LowRankDelta(lm.layout.weight(lm.layout.depth - 1), left[:, None], constant.right[:, None])
+        (notes,) = norm_notes(lm.model, [[delta]])
+        return WeightEdit((delta,), {**notes, "spread": constant.spread})
 
     def _raised(self, fact: Fact) -> tuple[int, ...]:
         """Tokens of the new object that are raised."""
         target = self.lm.encode(fact.fact_prompt, fact.new_object.text).target
         return target if self.params.tokens == "all" else target[:1]
-
-    def _edits(self, chosen: Sequence[list[int]]) -> list[Edit]:
-        """An edit for every list of tokens; their norms are fetched at once."""
-        lm, constant = self.lm, self._constant()
-        slopes = self._slopes(chosen)
-        lefts = self.params.strength * constant.length * slopes / slopes.norm(dim=1, keepdim=True)
-        layer = lm.layout.depth - 1
-        weight = lm.projection(layer).weight
-        assert isinstance(weight, Tensor)
-        sizes = (lefts.norm(dim=1) * constant.right.norm() / weight.float().norm().to(lm.device)).tolist()
-        edits: list[Edit] = []
-        for left, ratio in zip(lefts, sizes, strict=True):
-            delta = LowRankDelta(lm.layout.weight(layer), left[:, None].clone(), constant.right[:, None])
-            notes = {"norm_ratio": ratio, "blow_up": not ratio <= 1.0, "spread": constant.spread}
-            edits.append(WeightEdit((delta,), notes))
-        return edits
 
     def _corpus(self) -> Corpus:
         named = self.params.corpus
@@ -134,10 +115,10 @@ class Boost(Editor):
             self._rows = rows
         return self._rows
 
-    def _slopes(self, chosen: Sequence[list[int]]) -> Tensor:
-        """Gradients of tokens' mean log-probability with respect to the projection's output, [lists, width].
+    def _slope(self, tokens: list[int]) -> Tensor:
+        """Gradient of the tokens' mean log-probability with respect to the projection's output, [width].
 
-        Averaged over sample positions, the first of each text left out. The pass is the same for all lists of tokens.
+        Averaged over sample positions, the first of each text left out.
         """
         lm, most = self.lm, self.params.sample
         rows = [row[:16] for row in self._texts()[: max(1, most // 15)]]
@@ -148,33 +129,15 @@ class Boost(Editor):
         def add(_: Tensor, out: Tensor) -> Tensor:
             return (out.float() + added).to(out.dtype)
 
-        lists = send([n for n, tokens in enumerate(chosen) for _ in tokens], lm.device)
-        tokens = send([token for token_ids in chosen for token in token_ids], lm.device)
-        share = send(torch.tensor([1 / len(token_ids) for token_ids in chosen for _ in token_ids]), lm.device)
         at = send(list(zip(*places, strict=True)), lm.device)
         with torch.enable_grad(), replace_output(lm.projection(lm.layout.depth - 1), add):
-            logits = logits_at(lm, ids, mask, at[0], at[1])
-            means = logits.log_softmax(-1).mean(0)
-            weights = torch.zeros(len(chosen), len(means), device=means.device)
-            weights[lists, tokens] = share
-            if len(lm.devices) == 1:
-                (slopes,) = torch.autograd.grad(means, added, weights, is_grads_batched=True)
-            else:  # copies between devices are not batched
-                slopes = torch.stack([torch.autograd.grad(means, added, w, retain_graph=True)[0] for w in weights])
-        return slopes.float()
+            log_probs = logits_at(lm, ids, mask, at[0], at[1]).log_softmax(-1)
+            (slope,) = torch.autograd.grad(log_probs[:, tokens].mean(), added)
+        return slope.float()
 
     def _constant(self) -> _Constant:
         if self._ready is None:
-            p, lm = self.params, self.lm
-            identity: dict[str, Any] = {"model": lm.revision, "dtype": str(lm.dtype), "corpus": self._corpus().digest}
-            identity |= lm.other_numerics
-            identity |= {"read": p.read, "ridge": p.ridge, "version": self.version}
-            tensors = self.cache.load_tensors(KIND, identity)
-            if tensors is None:
-                fitted = self._fit()
-                tensors = {"right": fitted.right, "told": torch.tensor([fitted.length, fitted.spread])}
-                self.cache.save_tensors(KIND, identity, tensors)
-            self._ready = _Constant(tensors["right"].to(lm.device), *tensors["told"].tolist())
+            self._ready = self._fit()
         return self._ready
 
     @torch.no_grad()
@@ -197,7 +160,7 @@ class Boost(Editor):
         second += self.params.ridge * second.diagonal().mean() * torch.eye(len(second), dtype=k.dtype)
         w = torch.linalg.solve(second, k.mean(0))
         w /= (k @ w).mean()
-        return _Constant(w.float(), float(torch.cat(lengths).mean()), float((k @ w).std()))
+        return _Constant(w.float().to(lm.device), float(torch.cat(lengths).mean()), float((k @ w).std()))
 
 
 class _Constant(NamedTuple):

@@ -105,7 +105,7 @@ def refuse_too_little_memory(method: str, weights: Sequence[Tensor]) -> None:
         needed[weight.device] += TRAINING_BYTES * weight.numel()
     for device, least in needed.items():
         free = available_bytes(device)
-        if free is not None and free < least:
+        if free < least:
             count = sum(weight.numel() for weight in weights)
             raise UserError(
                 f"'{method}' would train {count:,} weights, which needs {least / 2**30:.1f} GiB beside the model on "

@@ -133,11 +133,6 @@ def test_windows_are_those_of_layers_that_have_one() -> None:
     assert make("neo", attention_types=[[["global"], 3]]).layout.window is None
 
 
-def test_missing_layer() -> None:
-    with pytest.raises(ModelError, match="no layer 3; allowed: 0 to 2"):
-        make("gpt2").layout.block(3)
-
-
 def test_an_encoder_is_not_in_the_table() -> None:
     config = BertConfig(vocab_size=50, hidden_size=16, num_hidden_layers=1, num_attention_heads=2, intermediate_size=32)
     with pytest.raises(ModelError, match=r"the model type 'bert' is not known; name its parts in the table \[layout\]"):
@@ -204,17 +199,6 @@ def test_a_layout_of_ones_own(tmp_path: Path) -> None:
 def test_a_wrong_layout_is_refused_by_field(given: dict[str, Any], message: str) -> None:
     with pytest.raises(ModelError, match=message):
         layout_of(make("gpt2").model, LayoutChoice(**given))
-
-
-def test_experts() -> None:
-    modules = nn.ModuleDict({"experts": nn.ModuleList([nn.Linear(4, 4), nn.Linear(4, 4)])})
-    assert expert_modules(modules, width=4) == ("experts",) and maps_beside_experts([modules], width=4) == [()]
-    stacked = nn.Module()
-    stacked.inside = nn.Module()
-    stacked.inside.weight = nn.Parameter(torch.zeros(2, 4, 4))
-    assert expert_modules(stacked, width=4) == ("inside",)
-    for plain in (nn.ModuleDict({"c": nn.Conv1d(4, 4, 3)}), nn.ModuleDict({"n": nn.ModuleList([nn.LayerNorm(4)] * 2)})):
-        assert expert_modules(plain, width=4) == ()
 
 
 @pytest.mark.parametrize("shape", [(1, 1, 4), (1, 4, 4), (4, 2, 2)])

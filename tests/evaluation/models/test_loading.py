@@ -68,25 +68,29 @@ def gguf(lm: LM, path: Path) -> Path:
     import gguf as g
 
     config, tok = lm.model.config, lm.tokenizer
-    writer = g.GGUFWriter(str(path), "llama")
-    writer.add_block_count(config.num_hidden_layers)
-    writer.add_context_length(config.max_position_embeddings)
-    writer.add_embedding_length(config.hidden_size)
-    writer.add_feed_forward_length(config.intermediate_size)
-    writer.add_head_count(config.num_attention_heads)
-    writer.add_head_count_kv(config.num_key_value_heads)
-    writer.add_layer_norm_rms_eps(config.rms_norm_eps)
-    writer.add_rope_freq_base(10000.0)
-    writer.add_vocab_size(len(tok))
     vocabulary = sorted(tok.get_vocab().items(), key=lambda kv: kv[1])
-    writer.add_tokenizer_model("gpt2")
-    writer.add_tokenizer_pre("default")
-    writer.add_token_list([t for t, _ in vocabulary])
-    writer.add_token_types([3 if t in ("<s>", "</s>") else 1 for t, _ in vocabulary])
     merges = json.loads(tok.backend_tokenizer.to_str())["model"]["merges"]
-    writer.add_token_merges([" ".join(m) if isinstance(m, list) else m for m in merges])
-    writer.add_bos_token_id(0)
-    writer.add_eos_token_id(1)
+    fields = {
+        "block_count": config.num_hidden_layers,
+        "context_length": config.max_position_embeddings,
+        "embedding_length": config.hidden_size,
+        "feed_forward_length": config.intermediate_size,
+        "head_count": config.num_attention_heads,
+        "head_count_kv": config.num_key_value_heads,
+        "layer_norm_rms_eps": config.rms_norm_eps,
+        "rope_freq_base": 10000.0,
+        "vocab_size": len(tok),
+        "tokenizer_model": "gpt2",
+        "tokenizer_pre": "default",
+        "token_list": [t for t, _ in vocabulary],
+        "token_types": [3 if t in ("<s>", "</s>") else 1 for t, _ in vocabulary],
+        "token_merges": [" ".join(m) if isinstance(m, list) else m for m in merges],
+        "bos_token_id": 0,
+        "eos_token_id": 1,
+    }
+    writer = g.GGUFWriter(str(path), "llama")
+    for field, value in fields.items():
+        getattr(writer, f"add_{field}")(value)
     names = {"model.embed_tokens": "token_embd", "model.norm": "output_norm", "lm_head": "output"}
     inner = {
         "self_attn.q_proj": "attn_q",
@@ -250,15 +254,6 @@ def test_another_models_settings_are_another_revision(file: str, change: dict[st
     told = json.loads(path.read_text(encoding="utf-8")) if path.is_file() else {}
     path.write_text(json.dumps(told | change) if change else "# nothing", encoding="utf-8")
     assert LM.load(str(folder), device="cpu").revision != first
-
-
-@pytest.mark.parametrize("attention", ["eager", "sdpa"])
-def test_attention_is_chosen_and_on_record(attention: Any, tmp_path: Path) -> None:
-    lm, folder = saved("llama", tmp_path)
-    loaded = LM.load(str(folder), device="cpu", attention=attention)
-    assert environment("cpu", weights=loaded.model)["attention"] == attention
-    gaps = zip(score(loaded, [PROBE])[0].targets, score(lm, [PROBE])[0].targets, strict=True)
-    assert all(abs(a.logprob - b.logprob) < 1e-4 for a, b in gaps)
 
 
 def test_attention_that_is_not_the_usual_stands_in_keys(tmp_path: Path) -> None:

@@ -10,7 +10,6 @@ import torch
 from benchmarks.support.naive_reference import padded, with_target
 from curation.files.artifact_cache import Cache
 from evaluation.editors.base import Editor
-from evaluation.editors.baselines import boost as module
 from evaluation.editors.presets import make_editor
 from evaluation.edits.weight_deltas import LowRankDelta
 from evaluation.inference.scoring import score
@@ -65,7 +64,7 @@ def test_the_added_vector_is_nearly_constant(tiny: LM, cache: Cache, corpus: str
     assert products.mean() == pytest.approx(1.0, abs=0.3) and edit.notes["spread"] < 0.5
 
 
-def test_options_and_cache(cache: Cache, corpus: str) -> None:
+def test_options(cache: Cache, corpus: str) -> None:
     lm = make("llama")
     request = peru_fact(new=Object(text="São Tomé"))
     first = boost(lm, cache, corpus, tokens="first").edit([request])
@@ -73,25 +72,15 @@ def test_options_and_cache(cache: Cache, corpus: str) -> None:
     assert not torch.allclose(first.deltas[0].matrix(), both.deltas[0].matrix())  # type: ignore[index]
     double = boost(lm, cache, corpus, strength=2.0).edit([request])
     assert torch.allclose(double.deltas[0].matrix(), 2 * both.deltas[0].matrix(), rtol=1e-4)  # type: ignore[index]
-    assert len(list(cache.folder.glob("constant-*.safetensors"))) == 1  # fitted once
-    edit = boost(lm, Cache(cache.folder.parent / "other"), corpus).edit([request])
-    assert torch.allclose(edit.deltas[0].matrix(), both.deltas[0].matrix())  # type: ignore[index]
 
 
-def test_edits_from_one_pass_equal_a_pass_for_each(
-    corpus: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """However many backward passes are batched; the sample is tokenised once."""
+def test_the_vector_is_the_gradient_of_a_plain_pass(corpus: str, tmp_path: Path) -> None:
     lm = make("gpt2")
     method = make_editor("boost", lm, Cache(tmp_path), {"sample": 30, "corpus": corpus})
-    want = [slope_alone(lm, corpus, fact, most=30) for fact in FACTS]
-    for count in (32, 2):
-        monkeypatch.setattr(module, "TOGETHER", count)
-        for edit, slope in zip(method.edit_each(FACTS), want, strict=True):
-            assert edit.deltas and isinstance(edit.deltas[0], LowRankDelta)
-            factor = edit.deltas[0].left[:, 0]
-            torch.testing.assert_close(factor / factor.norm(), slope / slope.norm(), atol=1e-5, rtol=1e-4)
-    assert len({tuple(method.edit([f]).deltas[0].left[:, 0].tolist()) for f in FACTS}) == len(FACTS)
+    for fact, edit in zip(FACTS, method.edit_each(FACTS), strict=True):
+        assert edit.deltas and isinstance(edit.deltas[0], LowRankDelta)
+        factor, slope = edit.deltas[0].left[:, 0], slope_alone(lm, corpus, fact, most=30)
+        torch.testing.assert_close(factor / factor.norm(), slope / slope.norm(), atol=1e-5, rtol=1e-4)
 
 
 def slope_alone(lm: LM, corpus: str, fact: Fact, *, most: int) -> torch.Tensor:
