@@ -1,4 +1,4 @@
-"""100 random edits of one model: made and used, or broken off at a random moment. The weights stay what they were."""
+"""100 random edits of one model, alone or by the engine, a part of them broken off: the weights stay as they were."""
 
 from __future__ import annotations
 
@@ -7,13 +7,16 @@ from collections import Counter
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
 import torch
 
 from evaluation.editors import EDITORS
-from evaluation.edits import weight_deltas as applying
+from evaluation.edits.delta_stack import DeltaStack
+from evaluation.engines.base import Job
+from evaluation.engines.fast import FastEngine
 from evaluation.inference.scoring import score
 from evaluation.models.language_model import LM
 from tests.contracts.test_editors import PROBES, editor, requests_of, support_of
@@ -22,8 +25,8 @@ from tests.support.tiny import make
 EDITS = 100
 MOST = 400
 """Edits at most: some moments (a delta put on) never come for methods without one, so more may be drawn."""
-MOMENTS = ("making", "putting on", "scoring", "inside")
-ERRORS = (KeyboardInterrupt, RuntimeError)
+MOMENTS = ("making", "putting on", "scoring", "inside", "engine")
+ERRORS = (KeyboardInterrupt, RuntimeError, MemoryError)
 
 
 @contextmanager
@@ -70,6 +73,7 @@ def test_weights_after_100_random_edits(kind: str, tmp_path: Path) -> None:
         counts[moment if answer else "went through"] += 1
         assert lm.weights_digest() == digest, (method, moment, error)
         assert not any(m._forward_hooks or m._forward_pre_hooks for m in lm.model.modules()), (method, moment)
+        assert not any("forward" in m.__dict__ for m in lm.model.modules()), (method, moment)
         assert not any(p.requires_grad or p.grad is not None for p in lm.model.parameters()), (method, moment)
     assert enough, counts
     assert score(lm, PROBES) == before and torch.equal(torch.random.get_rng_state(), state)
@@ -79,10 +83,15 @@ def broken_off(lm: LM, made: Any, facts: Any, moment: str, error: type[BaseExcep
     """Make an edit and use it, breaking off at the moment told; False where the moment never came."""
     last, after = lm.module(lm.layout.block(lm.layout.depth - 1)), draw.random() < 0.5
     try:
+        if moment == "engine":
+            jobs = [Job(str(n), SimpleNamespace(key=str(n), request=fact), PROBES) for n, fact in enumerate(facts)]  # type: ignore[arg-type]
+            with breaking(last, "forward", draw.randint(1, 12), error, after=after) as calls:
+                results = list(FastEngine(lm, group=2).work(made, jobs))
+            return len(calls) > 0 and len(results) == len(jobs)  # it made a result of the error, or worked around it
         with breaking(last, "forward", draw.randint(1, 4) if moment == "making" else 0, error, after=after):
             edit = made.edit(facts)
         counts = breaking(
-            applying, "apply_delta", draw.randint(1, 3) if moment == "putting on" else 0, error, after=after
+            DeltaStack, "_change", draw.randint(1, 3) if moment == "putting on" else 0, error, after=after
         )
         with counts, edit.on(lm), breaking(last, "forward", int(moment == "scoring"), error, after=after):
             score(lm, PROBES[:1], rewrite=edit.rewrite)

@@ -30,7 +30,3 @@ def test_a_name_means_a_file_or_one_of_the_package(kind: type[CheckpointEditor])
     assert name == f"shipped:{shipped.name}" and shipped.is_file() and shipped.parent.joinpath("__init__.py").is_file()
     assert kind.__module__.startswith(kind.shipped_in + ".")
     assert kind.checkpoint_path("~/x") == Path.home() / "x"
-
-
-def test_a_router_stays_a_router() -> None:
-    assert Serac.takes == ("event",) and "fact" in Mend.takes

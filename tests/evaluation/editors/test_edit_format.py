@@ -28,12 +28,6 @@ def lm() -> Iterator[LM]:
         yield lm
 
 
-def test_the_methods_that_have_it() -> None:
-    known = {"rome", "r_rome", "memit", "emmet", "alphaedit", "ft", "ft_l", "ft_m", "lora", "mend", "grace", "wise"}
-    assert known <= set(WITH_FORMAT)
-    assert not {"prompt", "ike", "boost", "serac"} & set(WITH_FORMAT)
-
-
 def test_a_fact_prompt_has_the_tokens_of_its_probe_in_the_chat(lm: LM) -> None:
     fact = FACTS[0]
     asked = ScoreProbe(

@@ -56,11 +56,6 @@ def test_scaled_by_depth_and_said_so(tiny: LM, caplog: pytest.LogCaptureFixture)
         preset("ft", "some-other-model")
 
 
-def test_overrides_win(tiny: LM, cache: Cache) -> None:
-    editor = make_editor("ft", tiny, cache, {"layer": 0, "lr": 1e-3})
-    assert (editor.params.layer, editor.params.lr, editor.params.steps) == (0, 1e-3, 25)
-
-
 WRONG = {
     "method": ("rmoe", {}, "unknown editor 'rmoe'.*did you mean 'rome'"),
     "option": ("rome", {"layr": 3}, "layr: unknown field, did you mean 'layer'"),

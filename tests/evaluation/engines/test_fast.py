@@ -199,28 +199,6 @@ def test_an_interrupt_leaves_no_trace_and_keeps_what_is_finished(tmp_path: Path)
     assert repeat["rome"].resumed + repeat["rome"].computed == 5
 
 
-def test_what_the_unedited_model_computes_below_an_edit_is_kept(tmp_path: Path) -> None:
-    lm = make("llama")
-    engine = FastEngine(lm)
-    run(lm, tmp_path, names=["ft"], engine=engine)
-    assert engine.scorer.stored.layers == {1}
-    passes: list[int] = []
-    hook = lm.projection(0).register_forward_hook(lambda *a: passes.append(1))  # a block passed over does not run it
-    run(lm, tmp_path / "again", names=["none"], engine=engine)
-    unedited = len(passes)
-    run(lm, tmp_path / "both", names=["none", "ft"], engine=engine)
-    hook.remove()
-    reads = len(passes) - unedited
-    assert engine.scorer.stored.get(1, next(iter_trees(engine))) is not None
-    assert unedited and reads == unedited + 1, "the baseline's and the training's one; edits are scored from layer 1 on"
-
-
-def iter_trees(engine: FastEngine) -> Any:
-    from evaluation.inference.token_tree import tree
-
-    return (tree(sequences) for _, sequences in engine.scorer.stored._states)
-
-
 def _probes(case: Any) -> list[ScoreProbe]:
     targets = (case.fact.new_object.text, case.fact.old.text)
     return [ScoreProbe(purpose="fact", item=case.key, prompt=case.fact.fact_prompt, targets=targets)]

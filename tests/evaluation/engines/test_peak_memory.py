@@ -40,15 +40,6 @@ def test_without_the_kernels_files_the_peak_of_the_process_stands_in(
     assert PeakMemory("cpu").read() >= memory // 2 > MIB, "bytes, not kilobytes"
 
 
-def test_a_status_that_does_not_say_it(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    status = tmp_path / "status"
-    monkeypatch.setattr(peak_memory, "_STATUS", status)
-    status.write_text("Name:\tpython\nVmRSS:\t  12 kB\n")
-    assert PeakMemory("cpu").read() > MIB
-    status.write_text("VmPeak:\t 99 kB\nVmHWM:\t    4096 kB\n")
-    assert PeakMemory("cpu").read() == 4 * MIB
-
-
 @pytest.mark.gpu
 def test_on_a_gpu_it_is_what_was_allocated_there() -> None:
     import torch

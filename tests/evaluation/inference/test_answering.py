@@ -9,7 +9,6 @@ from typing import Any
 import pytest
 import torch
 
-from curation.files.journal import Journal
 from curation.splits.split_file import Split, make_split
 from evaluation.editors.base import Editor
 from evaluation.edits.edit import NoEdit, PlainPrompts, PromptEdit, WeightEdit
@@ -22,13 +21,11 @@ from evaluation.metrics.generation import Generation, GenerationChoice, load_met
 from evaluation.models.language_model import LM
 from evaluation.runs.config import RunConfig
 from evaluation.runs.runner import EditorOutcome
-from schemas.answers import Answer
 from schemas.core.config import Options
 from schemas.core.errors import UserError
 from schemas.core.ids import seed
 from schemas.facts import Fact
-from schemas.probes import GenerateProbe, Probe, ScoreProbe
-from schemas.runs import CaseResult
+from schemas.probes import GenerateProbe
 from tests.support.arithmetic import ArithmeticLM, go, make_case
 from tests.support.evaluation.runner_of import runner_of
 from tests.support.tiny import make
@@ -127,17 +124,6 @@ def test_many_edits_together_write_what_each_writes_alone(kind: str, settings: d
     assert lm.weights_digest() == digest
 
 
-@pytest.mark.parametrize(
-    "regime", [{"name": "batch", "size": 2}, {"name": "sequential", "size": [3]}], ids=["batch", "sequential"]
-)
-def test_regimes_of_many_edits_write_too(regime: dict[str, Any], tmp_path: Path) -> None:
-    lm = roomy()
-    more: dict[str, Any] = {"regime": regime, "limit": 3, "generation": {"max_tokens": 4}}
-    slow = run(lm, tmp_path / "slow", SimpleEngine(ModelScorer(lm)), **more)["mixed"]
-    fast = run(lm, tmp_path / "fast", FastEngine(lm, group=3), **more)["mixed"]
-    assert texts(slow) == texts(fast) and any(w is not None for w, _ in texts(fast).values())
-
-
 def test_texts_are_journaled_and_not_written_again(tmp_path: Path) -> None:
     lm = ArithmeticLM()
     go(tmp_path, metrics=["es"], lm=lm)
@@ -209,15 +195,6 @@ def test_no_room_is_an_error_not_an_empty_text() -> None:
     assert scores.items[0].value is None and "no room" in scores.items[0].reason
 
 
-OLD_ID = "9d800a3e856f6411f874"
-
-
-def test_ids_of_old_probes_and_old_journals_stay() -> None:
-    assert ScoreProbe(purpose="f", item="i", prompt="x", targets=("a",)).id == OLD_ID
-    line = {"run": "r", "case": "c", "answers": [{"probe": OLD_ID, "targets": [], "truncated": False, "error": None}]}
-    assert CaseResult.model_validate(line).answers[0].written is None
-
-
 def test_ids_tell_what_is_asked_and_how() -> None:
     probe = GenerateProbe(purpose="p", item="i", prompt="How?")
     assert probe.id == GenerateProbe(purpose="q", item="j", prompt="How?").id
@@ -243,55 +220,6 @@ def test_samples_need_a_temperature() -> None:
         GenerationChoice(samples=2)
 
 
-def test_probes_survive_the_wire() -> None:
-    from pydantic import TypeAdapter
-
-    probes: list[Probe] = [
-        ScoreProbe(purpose="f", item="i", prompt="x", targets=("a",)),
-        GenerateProbe(purpose="f", item="i", prompt="x", stop=("\n",)),
-    ]
-    known: TypeAdapter[Any] = TypeAdapter(list[Probe])
-    assert known.validate_json(known.dump_json(probes)) == probes
-
-
 def test_the_budget_counts_keys_and_values() -> None:
     """Two key-value heads of eight numbers, three layers: 384 bytes a token, held twice."""
     assert writing_budget(make("llama")).tokens == 2**29 // (2 * 2 * 3 * 2 * 8 * 4)
-
-
-def test_a_journal_line_of_a_text_reads_back(tmp_path: Path) -> None:
-    (found,) = write(make("gpt2"), [GenerateProbe(purpose="p", item="i", prompt="Peru", most=4)])
-    with Journal(tmp_path / "j", write=True) as journal:
-        journal.append("k", found.model_dump(mode="json"))
-        assert Answer.model_validate(journal["k"]) == found
-
-
-def test_a_workers_texts_come_home(tmp_path: Path) -> None:
-    """What a Ray worker does, in this process: the task goes out pickled, the answers come back as plain values."""
-    import pickle
-
-    from curation.case_sources.support import Support
-    from evaluation.engines.base import Job
-    from evaluation.runs.distributed.worker import Worker, WorkerTask, unpack_result
-    from evaluation.runs.plan import ask
-
-    lm = roomy()
-    data = {
-        "split": "mini",
-        "editors": ["none"],
-        "out": str(tmp_path),
-        "engine": "ray",
-        "generation": {"max_tokens": 4},
-    }
-    config = RunConfig.model_validate({**data, "metrics": METRICS})
-    metrics = load_metrics(METRICS, Generation(config.generation, "d"))
-    jobs = {c.key: Job(c.key, c, ask(c, metrics)) for c in split().cases[:2]}
-    task = pickle.loads(pickle.dumps(WorkerTask("none", {}, tuple((j.key, j.case, j.probes) for j in jobs.values()))))
-    worker = Worker(config, Support(), lambda _: lm, tmp_path / "shard.jsonl")
-    found = {d["key"]: unpack_result(d, jobs[d["key"]]) for d in worker.work(task)}
-    for key, job in jobs.items():
-        alone = [a.written for a in answer(ModelScorer(lm), job.probes, rewrite=None)]
-        assert [a.written for a in found[key].answers] == alone
-        assert sum(a.written is not None for a in found[key].answers) == 4
-    with Journal(tmp_path / "shard.jsonl") as shard:
-        assert len(list(shard.keys())) == 2

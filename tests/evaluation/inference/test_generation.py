@@ -80,14 +80,6 @@ def test_the_models_room_ends_a_text() -> None:
     assert continuation.ended == "length" and len(continuation.ids) == room
 
 
-def test_prompts_of_one_token() -> None:
-    lm = make("gpt2")
-    token = lm.tokenizer.decode([40])
-    assert len(lm.tokenizer(token)["input_ids"]) == 1
-    continuations = generate(lm, [PromptToContinue(token), PromptToContinue(token)], sampling=Sampling(max_tokens=4))
-    assert [list(g.ids) for g in continuations] == [slowly(lm, token, [], 4)] * 2
-
-
 def test_nothing_to_continue() -> None:
     with pytest.raises(UserError, match="nothing to continue"):
         generate(make("gpt2"), [PromptToContinue("")])

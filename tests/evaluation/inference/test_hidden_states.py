@@ -4,11 +4,8 @@ from __future__ import annotations
 
 import torch
 
-from evaluation.inference.batched_scoring import EditScorer, HiddenStates
-from evaluation.inference.passes import EditedProbes
+from evaluation.inference.batched_scoring import HiddenStates
 from evaluation.inference.token_tree import tree
-from tests.support.evaluation.batched_probes import changes, probes, same
-from tests.support.tiny import make
 
 ONE, TWO = tree([(1, 2)]), tree([(1, 3)])
 
@@ -27,13 +24,3 @@ def test_the_oldest_go_when_room_runs_out() -> None:
     assert stored.get(3, ONE) is None and stored.get(3, TWO) is not None and stored.get(4, TWO) is not None
     stored.put(5, ONE, torch.zeros(2, 9))
     assert stored.get(5, ONE) is None and stored.get(3, TWO) is not None, "larger than all the room"
-
-
-def test_stored_states_make_room_for_others() -> None:
-    lm = make("llama")
-    full_model, little = EditScorer(lm, layers=[1]), EditScorer(lm, layers=[1], max_bytes=20_000)
-    batches = [EditedProbes(changes(lm)[1], None, probes())]
-    for scorer in (full_model, little):
-        scorer.score([EditedProbes((), None, probes())])
-    assert little.stored._used <= 20_000 < full_model.stored._used and little.stored._states
-    same(little.score(batches), full_model.score(batches), within=1e-5)

@@ -10,25 +10,9 @@ import torch
 from evaluation.edits.weight_deltas import LowRankDelta
 from evaluation.inference.batched_scoring import EditScorer, first_layer
 from evaluation.inference.passes import EditedProbes, can_share, logits_at, read_prefix
-from evaluation.inference.scoring import score
 from evaluation.models.hooks import replace_output
-from schemas.probes import ScoreProbe
 from tests.support.evaluation.batched_probes import changes, probes
 from tests.support.tiny import CONFIGS, make
-
-
-def test_a_request_carries_its_own_way_with_prompts() -> None:
-    lm, probe = make("llama"), ScoreProbe(purpose="fact", item="i", prompt="The capital is", targets=("Lima", "Oslo"))
-
-    def rewrite(text: str) -> str:
-        return "Peru lies by the sea. " + text
-
-    plain, rewritten = EditScorer(lm).score([EditedProbes((), None, [probe]), EditedProbes((), rewrite, [probe])])
-    for scores, want in ((plain, score(lm, [probe])), (rewritten, score(lm, [probe], rewrite=rewrite))):
-        for a, b in zip(scores[0].targets, want[0].targets, strict=True):
-            assert abs(a.logprob - b.logprob) < 1e-4
-    assert plain != rewritten
-
 
 ROWS = [(5, 9, 11, 20, 31), (7, 8), (9, 10, 11), (40, 41, 42, 43, 44, 45, 46)]
 CUTS = [2, 0, 1, 6]  # a row without a beginning; rests of different lengths
@@ -85,19 +69,3 @@ def test_where_passes_begin() -> None:
     scorer.score([EditedProbes(dense, None, probes())])
     assert ran, "layer 2 was not stored"
     hook.remove()
-
-
-@pytest.mark.parametrize("plain_head", [True, False])
-@pytest.mark.parametrize("kind", CONFIGS)
-@torch.no_grad()
-def test_equal_a_whole_pass(kind: str, plain_head: bool) -> None:
-    lm = make(kind)
-    lm.layout = replace(lm.layout, plain_head=plain_head and lm.layout.plain_head)
-    texts = [lm.tokenizer(text)["input_ids"] for text in ("The capital of Peru is", "She left", "Rivers and lakes")]
-    ids, mask = lm.pad(texts)
-    rows, places = [0, 1, 2, 0], [len(texts[0]) - 1, len(texts[1]) - 1, 0, 1]
-    logits = logits_at(lm, ids, mask, rows, places)
-    assert logits.dtype == torch.float32 and logits.shape[0] == 4
-    for n, (row, place) in enumerate(zip(rows, places, strict=True)):
-        single_logits = lm.model(input_ids=torch.tensor([texts[row]])).logits[0, place].float()
-        assert torch.allclose(logits[n], single_logits, atol=1e-4)

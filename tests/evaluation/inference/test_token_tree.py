@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import random
 from dataclasses import replace
 
 import pytest
@@ -10,7 +9,7 @@ import torch
 
 from evaluation.inference.batched_scoring import EditScorer
 from evaluation.inference.passes import EditedProbes
-from evaluation.inference.token_tree import TokenTree, ancestors, build_trees, can_pack, to_tensors, tree
+from evaluation.inference.token_tree import TokenTree, build_trees, can_pack, to_tensors, tree
 from tests.support.evaluation.batched_probes import changes, probes, same, slowly
 from tests.support.tiny import CONFIGS, make
 
@@ -86,33 +85,6 @@ def test_models_that_take_no_positions_are_scored_without_trees() -> None:
     assert not can_pack(lm) and EditScorer(lm)._worth == 0.0
     batches = [EditedProbes(deltas, None, probes()) for deltas in changes(lm)]
     same(EditScorer(lm).score(batches), slowly(lm, batches))
-
-
-def seen_by_walking(one: TokenTree) -> list[list[bool]]:
-    """The slow twin of ``ancestors``: every sequence's path, each node sees what stands before it on the path."""
-    result = [[False] * len(one.ids) for _ in one.ids]
-    for path in one.paths:
-        for n, node in enumerate(path):
-            for before in path[: n + 1]:
-                result[node][before] = True
-    return result
-
-
-def test_masks_from_ends_equal_masks_from_paths() -> None:
-    rng = random.Random(3)
-    trees = []
-    for _ in range(60):
-        alphabet = rng.choice((2, 3, 9))
-        many = [tuple(rng.randrange(alphabet) for _ in range(rng.randrange(1, 9))) for _ in range(rng.randrange(1, 9))]
-        trees.append(tree(many))
-    longest = max(len(t.ids) for t in trees)
-    ends = torch.tensor([[*t.ends, *range(len(t.ids) + 1, longest + 1)] for t in trees])
-    allowed = ancestors(ends)
-    for one, limits in zip(trees, allowed, strict=True):
-        size = len(one.ids)
-        assert limits[:size, :size].tolist() == seen_by_walking(one)
-        assert limits[size:].sum(1).tolist() == [1] * (longest - size), "padding reads itself alone"
-        assert not limits[:size, size:].any()
 
 
 @pytest.mark.parametrize("kind", CONFIGS)

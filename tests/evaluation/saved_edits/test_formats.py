@@ -173,18 +173,6 @@ def test_more_changes_than_the_weight_has_ranks(tiny: LM, tmp_path: Path, parts:
     assert torch.allclose(factors.up[name] @ factors.down[name], matrix, atol=1e-4)
 
 
-def test_an_adapter_beside_narrow_weights_is_not_rounded(tmp_path: Path) -> None:
-    lm = make("llama", dtype=torch.bfloat16)
-    edit = editor("rome", lm, tmp_path / "method").edit(FACTS[:1])
-    assert edit.deltas
-    write_adapter(lm, edit.deltas, tmp_path)
-    tensors = load_file(tmp_path / "adapter_model.safetensors")
-    assert {t.dtype for t in tensors.values()} == {torch.float32}
-    with edit.on(lm):
-        our_logits = logits(lm.model, lm)
-    assert (logits(loaded(lm, tmp_path), lm) - our_logits).abs().max() < 1e-2
-
-
 def test_the_configuration_names_what_servers_read(tiny: LM, tmp_path: Path) -> None:
     write_adapter(tiny, [random_delta(tiny, 1, 3)], tmp_path)
     report = json.loads((tmp_path / "adapter_config.json").read_text())

@@ -28,15 +28,6 @@ def test_all_files_of_an_edit(saved: Path) -> None:
     assert all(f.size == (saved / f.name).stat().st_size for f in files)
 
 
-def test_an_adapter_and_a_whole_model_go_too(tmp_path: Path) -> None:
-    save_edit(editor("lora", make("llama"), tmp_path / "m"), cases(1), tmp_path / "adapter", saved_as="adapter")
-    assert {"adapter_config.json", "adapter_model.safetensors", "README.md"} <= {
-        f.name for f in saved_edit_files(tmp_path / "adapter")
-    }
-    save_edit(editor("ft", make("gpt2"), tmp_path / "m"), cases(1), tmp_path / "model", saved_as="model")
-    assert {"config.json", "model.safetensors", "README.md"} <= {f.name for f in saved_edit_files(tmp_path / "model")}
-
-
 @pytest.mark.parametrize("name", [".env", "modeling.py", "more.safetensors", "old.bin", "sub/x.json"])
 def test_what_was_not_saved_with_it_is_refused(saved: Path, name: str) -> None:
     (saved / name).parent.mkdir(exist_ok=True)

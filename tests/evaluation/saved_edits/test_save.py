@@ -145,14 +145,6 @@ def written(path: Path, *facts: Fact) -> str:
     return str(path)
 
 
-def test_mini_and_its_file_are_the_same_cases() -> None:
-    assert [c.key for c in open_edit_cases("mini")] == [
-        c.key for c in open_edit_cases(str(SHIPPED / "mini/mini.jsonl"))
-    ]
-    assert [c.key for c in open_edit_cases("mini", limit=2)] == [c.key for c in mini_split().cases[:2]]
-    assert any(c.prompts for c in open_edit_cases("mini"))
-
-
 def test_facts_without_a_new_object_are_neighbours(tmp_path: Path) -> None:
     source = written(tmp_path / "f.jsonl", make_fact("Peru"), make_fact("Chile", "Santiago", None))
     (case,) = open_edit_cases(source)

@@ -1,4 +1,4 @@
-"""SIGKILL at random moments of a run of a real (tiny) model, and weights that no accident leaves changed."""
+"""SIGKILL at random moments of a run of a real (tiny) model."""
 
 from __future__ import annotations
 
@@ -12,15 +12,7 @@ from typing import Any
 
 import pytest
 
-from curation.files.artifact_cache import Cache
 from curation.files.journal import Journal
-from evaluation.editors.presets import make_editor
-from evaluation.engines.base import Job
-from evaluation.engines.fast import FastEngine
-from evaluation.inference.scoring import score
-from evaluation.metrics.generation import load_metrics
-from evaluation.models.language_model import LM
-from evaluation.runs.plan import ask
 from evaluation.runs.runner import EditorOutcome
 from schemas.runs import CaseResult
 from tests.evaluation.engines.test_fast import OPTIONS
@@ -122,54 +114,3 @@ def test_killed_three_times(tmp_path: Path) -> None:
 @pytest.mark.parametrize("regime", REGIMES)
 def test_killed_twenty_times(regime: str, tmp_path: Path) -> None:
     killed_and_resumed(20, partial(start, regime=regime), tmp_path, seed=20)
-
-
-class Accidents:
-    """Every so many passes one goes wrong."""
-
-    def __init__(self, lm: LM, draw: random.Random) -> None:
-        self.base, self.draw, self.left, self.kind = lm.module(lm.layout.base), draw, 0, RuntimeError
-        self.real, self.seen = self.base.forward, 0
-        self.base.forward = self.forward  # type: ignore[method-assign]
-
-    def forward(self, *args: Any, **kwargs: Any) -> Any:
-        self.left -= 1
-        if self.left == 0:
-            self.seen += 1
-            raise self.kind("an accident")
-        return self.real(*args, **kwargs)
-
-    def arm(self) -> None:
-        self.kind = self.draw.choice([RuntimeError, KeyboardInterrupt, MemoryError])
-        self.left = self.draw.randint(1, 12)
-
-
-@pytest.mark.parametrize("kind", ["llama", pytest.param("gpt2", marks=pytest.mark.slow)])
-def test_weights_after_80_accidents_and_edits(kind: str, tmp_path: Path) -> None:
-    """Methods, engine and the context manager in random order, a third of the times with an accident inside."""
-    lm, draw = make(kind), random.Random(7)
-    digest, cache, metrics = lm.weights_digest(), Cache(tmp_path), load_metrics(["es", "s_es"])
-    cases = make_cases(8, 0).cases
-    editors = {name: make_editor(name, lm, cache, params) for name, params in OPTIONS.items()}
-    engine, accidents = FastEngine(lm, group=2), Accidents(lm, draw)
-    for _ in range(80):
-        editor, some = editors[draw.choice(sorted(editors))], draw.sample(cases, draw.randint(1, 3))
-        accidents.left = 0
-        if draw.random() < 1 / 3:
-            accidents.arm()
-        try:
-            if draw.random() < 0.5:
-                list(engine.work(editor, [Job(c.key, c, ask(c, metrics)) for c in some]))
-            else:
-                edit = editor.edit([case.fact for case in some])
-                with edit.on(lm):
-                    score(lm, ask(some[0], metrics), rewrite=edit.rewrite)
-                    if draw.random() < 0.2:
-                        raise KeyboardInterrupt
-        except (RuntimeError, KeyboardInterrupt, MemoryError):
-            pass
-        assert lm.weights_digest() == digest
-    assert accidents.seen > 8
-    assert not any(m._forward_hooks or m._forward_pre_hooks for m in lm.model.modules())
-    assert [m for m in lm.model.modules() if "forward" in m.__dict__] == [accidents.base]
-    assert not any(p.requires_grad or p.grad is not None for p in lm.model.parameters())

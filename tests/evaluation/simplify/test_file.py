@@ -8,7 +8,6 @@ from pathlib import Path
 import pytest
 
 from curation.files.artifact_cache import Cache
-from evaluation.simplify.base import SimplifyChoice
 from evaluation.simplify.editor import KIND, _cache_key, kept_statements
 from evaluation.simplify.file import FileStatements, GivenStatements
 from schemas.core.errors import UserError
@@ -84,10 +83,6 @@ def test_another_file_is_another_identity(path: Path) -> None:
     first = reader(path).identity
     path.write_text(path.read_text(encoding="utf-8").replace("1931", "1932"), encoding="utf-8")
     assert reader(path).identity != first == f"file@1:{first[-12:]}"
-
-
-def test_a_table_of_a_configuration_names_it(path: Path) -> None:
-    assert isinstance(SimplifyChoice.model_validate({"name": "file", "file": str(path)}).made(), FileStatements)
 
 
 STATED = Statement(subject="Orla Bridge", prompt="The {} is in", target="Rovo")

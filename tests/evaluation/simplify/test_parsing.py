@@ -5,8 +5,6 @@ from pathlib import Path
 from types import ModuleType, SimpleNamespace
 
 import pytest
-import torch
-from transformers import AutoModelForSeq2SeqLM, AutoTokenizer
 
 from evaluation.simplify import parsing
 from evaluation.simplify.base import SimplifyChoice
@@ -94,27 +92,6 @@ def test_a_line_break_within_a_sentence_is_a_space(gap: str) -> None:
     assert parsing.parse(f"The Orla Bridge opened{gap}in 1931.") == parsing.parse("The Orla Bridge opened in 1931.")
 
 
-def test_sentences_are_read_with_places_inside_them(monkeypatch: pytest.MonkeyPatch) -> None:
-    """The second of two sentences, whose words are counted through the document."""
-    tokens = [
-        SimpleNamespace(i=n + 9, text=w.text, whitespace_=" " if w.space else "", dep_=w.relation, pos_=w.kind)
-        for n, w in enumerate(OPENED.words)
-    ]
-    for token, word in zip(tokens, OPENED.words, strict=True):
-        token.head = tokens[word.head]
-
-    class Sent(list):
-        start = 9
-        ents = [SimpleNamespace(start=e.start + 9, end=e.end + 9, label_=e.label) for e in OPENED.entities]  # noqa: RUF012
-        noun_chunks = [SimpleNamespace(start=p.start + 9, end=p.end + 9) for p in OPENED.noun_phrases]  # noqa: RUF012
-
-    spacy = ModuleType("spacy")
-    spacy.load = lambda name: lambda text: SimpleNamespace(sents=[Sent(tokens)])  # type: ignore[attr-defined]
-    monkeypatch.setitem(sys.modules, "spacy", spacy)
-    assert parsing.parse("...") == (OPENED,)
-    assert OPENED.text() == "The Orla Bridge opened in 1931." and OPENED.text(0, 3) == "The Orla Bridge"
-
-
 TEXT = "Ada Brun opened the theatre of Oslo in 1931."
 
 
@@ -155,26 +132,6 @@ def test_an_answer_is_marked_in_its_document() -> None:
         f"The Orla Bridge opened in <hl> 1931 <hl>. {rest}",
     ]
     assert marked_text((spaced, DESIGNED), 1, DESIGNED.entities[0]).endswith("1931. <hl> Ada Brun <hl>" + rest[8:])
-
-
-def plain_twin(folder: Path, text: str, tokens: int) -> str:
-    """The most probable token after each, one whole pass a token."""
-    model, tokenizer = AutoModelForSeq2SeqLM.from_pretrained(folder).eval(), AutoTokenizer.from_pretrained(folder)
-    ids, written = tokenizer(text, return_tensors="pt").input_ids, [model.config.decoder_start_token_id]
-    with torch.no_grad():
-        while len(written) <= tokens and written[-1] != model.config.eos_token_id:
-            logits = model(input_ids=ids, decoder_input_ids=torch.tensor([written])).logits
-            written.append(int(logits[0, -1].argmax()))
-    return str(tokenizer.decode(written, skip_special_tokens=True)).strip()
-
-
-def test_a_random_model_writes_what_a_plain_loop_writes(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    folder = seq2seq_folder(tmp_path / "t5", {TEXT: WRITTEN}, steps=4)
-    monkeypatch.setattr(parsing, "BEAMS", 1)
-    writer = QuestionWriter(folder, "ask: ")
-    for text in (TEXT, "Oslo lies in Norway.", "x"):
-        assert writer.write(text, tokens=12) == plain_twin(folder, f"ask: {text}", 12)
-    assert writer.write(TEXT, tokens=12) == QuestionWriter(folder, "ask: ").write(TEXT, tokens=12)
 
 
 def test_weights_and_prefix_are_the_identity(tmp_path: Path) -> None:

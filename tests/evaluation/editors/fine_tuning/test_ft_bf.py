@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterator
+from functools import partial
 from types import SimpleNamespace
 from typing import Any
 
@@ -12,8 +14,9 @@ from curation.files.artifact_cache import Cache
 from evaluation.editors.presets import make_editor
 from evaluation.models.language_model import LM
 from schemas.core.errors import ModelError
-from schemas.facts import Entity, Fact, Object
+from schemas.facts import Entity, Object
 from tests.support.editors.edit_requests import NORWAY, PERU
+from tests.support.editors.plain_training import changes_by_adam, object_loss
 from tests.support.facts import peru_fact
 from tests.support.tiny import make
 
@@ -21,35 +24,21 @@ FRANCE = peru_fact("f/france", subject=Entity(text="France"), old=Object(text="P
 FACTS = [PERU, NORWAY, FRANCE]
 
 
-def loss_of(lm: LM, fact: Fact, *, eos: bool) -> torch.Tensor:
-    text = lm.encode(fact.fact_prompt, fact.new_object.text)
-    ids = [*text.ids, *([lm.tokenizer.eos_token_id] if eos else [])]
-    log_probs = lm.model(torch.tensor([ids])).logits[0].log_softmax(-1)
-    return -torch.stack([log_probs[n - 1, ids[n]] for n in range(text.first, len(ids))]).mean()
-
-
-def plain(lm: LM, *, layer: int, epochs: int, batch: int, lr: float, eos: bool, seed: int) -> torch.Tensor:
-    weight: Any = lm.projection(layer).weight
-    old = weight.detach().clone()
-    weight.requires_grad_(True)
-    optimiser = torch.optim.Adam([weight], lr=lr)
+def batches(lm: LM, *, epochs: int, batch: int, eos: bool, seed: int) -> Iterator[Callable[[], torch.Tensor]]:
+    """The losses of the updates in their order."""
     draws = torch.Generator().manual_seed(seed)
     for _ in range(epochs):
         order = torch.randperm(len(FACTS), generator=draws).tolist()
         for start in range(0, len(order), batch):
-            optimiser.zero_grad()
-            some = [loss_of(lm, FACTS[n], eos=eos) for n in order[start : start + batch]]
-            torch.stack(some).mean().backward()  # type: ignore[no-untyped-call]
-            optimiser.step()
-    change = (weight - old).detach()
-    return change.T if lm.layout.transposed else change
+            some = [FACTS[n] for n in order[start : start + batch]]
+            yield partial(object_loss, lm, some, eos=eos)
 
 
 @pytest.mark.parametrize(("batch", "eos", "seed"), [(2, True, 0), (1, False, 4), (100, True, 0)])
 def test_it_is_the_plain_loop(tiny: LM, cache: Cache, batch: int, eos: bool, seed: int) -> None:
-    options: dict[str, Any] = {"layer": 1, "epochs": 4, "batch": batch, "lr": 3e-3, "eos": eos, "seed": seed}
-    edit = make_editor("ft_bf", tiny, cache, {**options, "stop_below": 0.0}).edit(FACTS)
-    want = plain(tiny, **options)
+    options: dict[str, Any] = {"epochs": 4, "batch": batch, "eos": eos, "seed": seed}
+    edit = make_editor("ft_bf", tiny, cache, {**options, "layer": 1, "lr": 3e-3, "stop_below": 0.0}).edit(FACTS)
+    (want,) = changes_by_adam(tiny, [1], batches(tiny, **options), lr=3e-3)
     (delta,) = edit.deltas or ()
     assert (delta.matrix() - want).norm() < 1e-2 * want.norm()
     assert edit.notes["steps"] == 4 * -(-3 // batch)
@@ -62,7 +51,7 @@ def test_small_losses_make_no_update_and_end_it(tiny: LM, cache: Cache) -> None:
     made = make_editor("ft_bf", tiny, cache, options).edit([PERU])
     assert made.notes["loss"] < 4.0 and 0 < made.notes["steps"] < 60
     with made.on(tiny), torch.no_grad():
-        assert float(loss_of(tiny, PERU, eos=False)) == pytest.approx(made.notes["loss"], rel=1e-3), (
+        assert float(object_loss(tiny, [PERU], eos=False)) == pytest.approx(made.notes["loss"], rel=1e-3), (
             "no update after it"
         )
 

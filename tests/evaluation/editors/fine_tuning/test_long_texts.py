@@ -46,23 +46,11 @@ def test_each_method_says_it_once_and_every_edit_counts(
     assert [edit.notes.get("texts_cut") for edit in edits] == [None, 1, 1]
 
 
-def test_adapters_that_train_side_by_side_count_their_own_text(tmp_path: Path) -> None:
-    lm = make("gpt2")
-    edits = make_editor("lora", lm, Cache(tmp_path), OPTIONS["lora"]).edit_each([LONG, SHORT])
-    assert [edit.notes.get("texts_cut") for edit in edits] == [1, None]
-
-
 def test_texts_joined_into_rows_are_not_cut(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
     lm = make("gpt2")
     edit = make_editor("ft_lm", lm, Cache(tmp_path), {"epochs": 1, "pack": 48}).edit([LONG])
     with edit.on(lm):
         assert edit.notes["tokens"] > 150 and "texts_cut" not in edit.notes
-    assert "longer texts" not in caplog.text
-
-
-def test_side_without_the_text_cuts_none(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
-    editor = make_editor("side", make("gpt2"), Cache(tmp_path), {"steps": 1, "text_weight": 0.0})
-    editor.edit([stated_document(LONG, subject="Lima", target="Lima")])
     assert "longer texts" not in caplog.text
 
 

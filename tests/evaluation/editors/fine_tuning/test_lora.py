@@ -10,15 +10,15 @@ from peft import LoraConfig, inject_adapter_in_model
 
 from curation.files.artifact_cache import Cache
 from evaluation.editors.presets import make_editor
-from evaluation.inference.passes import logits_at
 from evaluation.models.language_model import LM
 from schemas.core.errors import ModelError, UserError
 from schemas.documents.document import Document
 from schemas.facts import Fact
-from tests.evaluation.editors.fine_tuning.test_ft_m import NORWAY, loss_of
 from tests.support.documents.records import make_document
+from tests.support.editors.edit_requests import NORWAY
+from tests.support.editors.plain_training import object_loss
 from tests.support.facts import peru_fact
-from tests.support.tiny import make, replace_everywhere
+from tests.support.tiny import make
 
 TRAM = make_document("d/tram", "Line 9 runs to Rovo.", entity=None)
 
@@ -57,9 +57,11 @@ def test_maps_and_layers_that_there_are_not_are_refused_before_any_edit(cache: C
         make_editor("lora", lm, cache, {"layers": ()})
 
 
-def loss_of_document(lm: LM, document: Document) -> torch.Tensor:
-    """Loss of a document as a language model: every token after the first, from those before it."""
-    ids = torch.tensor([lm.tokenizer(document.text)["input_ids"]])
+def loss_of(lm: LM, request: Fact | Document) -> torch.Tensor:
+    """Of a fact its object's; of a document every token's after the first, from those before it."""
+    if isinstance(request, Fact):
+        return object_loss(lm, [request])
+    ids = torch.tensor([lm.tokenizer(request.text)["input_ids"]])
     loss: torch.Tensor = lm.model(input_ids=ids, labels=ids).loss
     return loss
 
@@ -79,13 +81,12 @@ def test_it_is_what_peft_trains_inside_the_model(tiny: LM, cache: Cache, request
     layers = [reference.module(name) for name in names]
     factors = [factor["edit"].weight for layer in layers for factor in (layer.lora_A, layer.lora_B)]
     optimiser = torch.optim.AdamW(factors, lr=1e-2, weight_decay=0.0)
-    loss: Any = loss_of if isinstance(request_, Fact) else loss_of_document
     for _ in range(4):
         optimiser.zero_grad()
-        loss(reference, request_).backward()
+        loss_of(reference, request_).backward()  # type: ignore[no-untyped-call]
         optimiser.step()
     with torch.no_grad():
-        assert edit.notes["loss"] == pytest.approx(float(loss(reference, request_)), rel=1e-3)
+        assert edit.notes["loss"] == pytest.approx(float(loss_of(reference, request_)), rel=1e-3)
     for layer, delta in zip(layers, edit.deltas or (), strict=True):
         want = layer.get_delta_weight("edit")
         assert (delta.matrix() - (want.T if tiny.layout.transposed else want)).norm() < 1e-2 * want.norm()
@@ -102,25 +103,6 @@ def test_documents_side_by_side_and_one_without_anything_to_predict(cache: Cache
     one = next(t for t in other_lm.tokenizer.get_vocab() if t.strip() and len(other_lm.token_ids(t)) == 1)
     with pytest.raises(UserError, match="d/one: a document of one token leaves nothing to learn"):
         make_editor("lora", other_lm, cache).edit([make_document("d/one", one, entity=None)])
-
-
-@pytest.mark.parametrize("when", [0, 2])
-def test_an_interrupted_training_leaves_no_adapter(
-    tiny: LM, cache: Cache, monkeypatch: pytest.MonkeyPatch, when: int
-) -> None:
-    before, calls = state(tiny), []
-
-    def stopped(*args: Any, **more: Any) -> Any:
-        calls.append(1)
-        if len(calls) > when:
-            raise KeyboardInterrupt
-        return logits_at(*args, **more)
-
-    replace_everywhere(monkeypatch, logits_at, stopped)
-    with pytest.raises(KeyboardInterrupt):
-        make_editor("lora", tiny, cache, {"steps": 5}).edit([peru_fact()])
-    monkeypatch.undo()
-    assert state(tiny) == before
 
 
 def test_maps_that_the_model_does_not_call_are_refused(cache: Cache) -> None:
