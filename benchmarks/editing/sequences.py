@@ -171,7 +171,7 @@ def by_earlier(earlier: Sequence[int] = EARLIER, *, inner: int = 1536, width: in
         book = Codebook("w", held, torch.zeros(count, width), torch.ones(count), ((1,),) * count) if count else None
         calls: dict[str, Callable[[], object]] = {
             "accumulate": lambda held=held, own=own: spread_solve(own, held, lower),  # type: ignore[misc]
-            "prune": lambda total=total: [damping([total], original) for _ in range(LAYERS_OF_SPREAD)],  # type: ignore[misc]
+            "prune": lambda total=total: [damping(total, original) for _ in range(LAYERS_OF_SPREAD)],  # type: ignore[misc]
             "grace": lambda book=book, own=own, value=value: with_key(  # type: ignore[misc]
                 book, own[0, 0], (2,), value, weight="w", eps=1.0
             ),

@@ -118,7 +118,6 @@ def check_options(
         tuned = preset(method, model)
     except UserError:
         tuned = _scale_layers(method, depth or STAND_IN_DEPTH)
-    _refuse_stabilisers(method, changes, where=where)
     wanted = _without_alternatives(kind, tuned, changes)
     params = validate(kind.Params, wanted, where=where)
     missing = [] if depth is None else [n for n in layers_of(params) if not 0 <= n < depth]
@@ -129,16 +128,6 @@ def check_options(
             fix = f"name a file on this machine; '{method}' reads it"
             raise UserError(f"there is no file '{name}'", where=where, fix=fix)
     return params
-
-
-def _refuse_stabilisers(method: str, changes: Mapping[str, Any], *, where: str) -> None:
-    offering = [name for name in EDITORS.names() if "stabilise" in EDITORS.get(name).Params.model_fields]
-    if "stabilise" in changes and method not in offering:
-        raise UserError(
-            f"'{method}' has no stabilisers, which are for changes that are solved for",
-            where=f"{where}.stabilise",
-            allowed=", ".join(offering),
-        )
 
 
 def _without_alternatives(kind: type[Editor], tuned: dict[str, Any], changes: Mapping[str, Any]) -> dict[str, Any]:

@@ -164,7 +164,7 @@ class StabilisedEditor(Editor):
                 out.append(LowRankDelta(name, -earlier.left, earlier.right))
             now = None
             if name in after.total:
-                now = stabilisers.damping([after.total[name]], self._weight(layer, before, edited=False))
+                now = stabilisers.damping(after.total[name], self._weight(layer, before, edited=False))
             if now is not None:
                 damping[name] = now
                 out.append(now)

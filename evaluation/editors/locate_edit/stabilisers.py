@@ -6,7 +6,6 @@ searched values, ``accumulate`` on the keys (``closed_forms.columns``).
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import NamedTuple
 
 import torch
@@ -101,35 +100,33 @@ def shielded(delta: WeightDelta, directions: Tensor, *, strength: float = SPHERE
     return LowRankDelta(delta.weight, delta.left, right.float())
 
 
-def damping(changes: Sequence[WeightDelta], original: Tensor, *, base: float = PRUNE_BASE) -> LowRankDelta | None:
+def damping(change: WeightDelta, original: Tensor, *, base: float = PRUNE_BASE) -> LowRankDelta | None:
     """PRUNE: what is to be added to the sum of all changes; None where none of its singular values is too large.
 
     A singular value σ above m, the largest of W₀, becomes log(σ) - log(m) + m; others stay.
 
     Args:
-        changes: Of one weight, undamped: their sum is W - W₀.
+        change: The sum, undamped: W - W₀.
         original: W₀, [out, in].
         base: Of the logarithm.
     """
     spectral_norm = torch.linalg.matrix_norm(original.double(), 2)
-    u, sizes, v = _singular([on(change, original.device) for change in changes])  # read from a file they lie elsewhere
+    u, sizes, v = _singular(on(change, original.device))  # read from a file it lies elsewhere
     large = sizes > spectral_norm
     if not bool(large.any()):
         return None
     sizes = sizes[large]
     damped = (sizes / spectral_norm).log() / torch.tensor(base).log() + spectral_norm
     left = u[:, large] * (damped - sizes)
-    return LowRankDelta(changes[0].weight, left.float().contiguous(), v[:, large].float().contiguous())
+    return LowRankDelta(change.weight, left.float().contiguous(), v[:, large].float().contiguous())
 
 
-def _singular(changes: Sequence[WeightDelta]) -> tuple[Tensor, Tensor, Tensor]:
-    """U [out, r], σ [r] and V [in, r] of the sum of changes, float64; by their factors where these are smaller."""
-    low = [c for c in changes if isinstance(c, LowRankDelta)]
-    out, inner = changes[0].shape
-    if len(low) == len(changes) and sum(c.left.shape[1] for c in low) < min(out, inner):
-        left, left_mix = torch.linalg.qr(torch.cat([c.left for c in low], 1).double())
-        right, right_mix = torch.linalg.qr(torch.cat([c.right for c in low], 1).double())
+def _singular(change: WeightDelta) -> tuple[Tensor, Tensor, Tensor]:
+    """U [out, r], σ [r] and V [in, r] of a change, float64; by its factors where these are smaller."""
+    if isinstance(change, LowRankDelta) and change.left.shape[1] < min(change.shape):
+        left, left_mix = torch.linalg.qr(change.left.double())
+        right, right_mix = torch.linalg.qr(change.right.double())
         u, sizes, v = torch.linalg.svd(left_mix @ right_mix.T)
         return left @ u, sizes, right @ v.T
-    u, sizes, v = torch.linalg.svd(torch.stack([c.matrix().double() for c in changes]).sum(0), full_matrices=False)
+    u, sizes, v = torch.linalg.svd(change.matrix().double(), full_matrices=False)
     return u, sizes, v.T

@@ -24,24 +24,6 @@ def entered(*items: tuple[Tensor, int], eps: float = 1.0, **more: str) -> tuple[
     return book, places
 
 
-@pytest.mark.parametrize(
-    ("second", "label", "radii", "items"),
-    [
-        pytest.param(at(2.5, 0), 1, [1.0, 1.0], 2, id="further than both radii"),
-        pytest.param(at(1.6, 0), 1, [0.8 - 1e-5, 0.8], 2, id="near, another label: halves"),
-        pytest.param(at(1.6, 0), 0, [1.6], 1, id="near, the same label: it grows"),
-        pytest.param(at(0.5, 0), 0, [1.0], 1, id="within, the same label: nothing grows"),
-        pytest.param(at(0.5, 0), 1, [0.25 - 1e-5, 0.25], 2, id="within, another label"),
-        pytest.param(at(2.5, 0), 0, [1.0, 1.0], 2, id="far, the same label"),
-    ],
-)
-def test_a_second_key(second: Tensor, label: int, radii: list[float], items: int) -> None:
-    book, places = entered((at(0, 0), 0), (second, label))
-    assert book.radii.tolist() == pytest.approx(radii) and len(book.keys) == len(book.labels) == items
-    assert places == [(0, True), (items - 1, items == 2)]
-    assert torch.equal(book.keys[0], at(0, 0))
-
-
 def test_the_same_prompt_with_another_object_takes_the_item_over() -> None:
     """The published halves of no distance would leave both items without a reach: a fact could be edited once only."""
     key = torch.randn(5, generator=torch.Generator().manual_seed(0))

@@ -38,15 +38,6 @@ def saved(kind: str, folder: Path, **more: Any) -> tuple[LM, Path]:
     return lm, folder
 
 
-@pytest.mark.parametrize("kind", ["llama", "gpt2"])
-def test_a_device_map_on_what_is_here(kind: str, tmp_path: Path) -> None:
-    lm, folder = saved(kind, tmp_path / "m")
-    spread = LM.load(str(folder), device="map")
-    (want,), (got,) = score(lm, [PROBE]), score(spread, [PROBE])
-    assert [t.logprob for t in got.targets] == pytest.approx([t.logprob for t in want.targets], abs=1e-4)
-    assert spread.device == spread.model.get_input_embeddings().weight.device
-
-
 def test_weights_that_do_not_fit_are_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     _, folder = saved("llama", tmp_path / "m")
     from transformers import AutoModelForCausalLM

@@ -23,13 +23,3 @@ def test_weights_gather_and_come_back(tiny: LM, cache: Cache) -> None:
             assert edit.deltas and chain.edits[-1].deltas == (), "a copy of the change is not kept"
             digests.append(tiny.weights_digest())
     assert len(set(digests)) == 3 and tiny.weights_digest() == digests[0]
-
-
-def test_the_newest_statement_stands_in_front(tiny: LM, cache: Cache) -> None:
-    editor = make_editor("prompt", tiny, cache, {})
-    with ExitStack() as stack:
-        chain = EditChain(ModelScorer(tiny), stack)
-        for land in ("Peru", "Norway"):
-            chain.add(editor, make_case(land).fact)
-        text = chain.rewrite("Where?")
-    assert text.endswith("Where?") and 0 <= text.index("Norway") < text.index("Peru")

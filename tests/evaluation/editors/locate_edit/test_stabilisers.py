@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from functools import reduce
 
 import numpy as np
 import pytest
@@ -16,7 +17,7 @@ from evaluation.editors.locate_edit.stabilisers import (
     shielded_directions,
     weight_matrix,
 )
-from evaluation.edits.weight_deltas import DenseDelta, LowRankDelta
+from evaluation.edits.weight_deltas import DenseDelta, LowRankDelta, joint
 from tests.support.tiny import make
 
 DRAW = torch.Generator().manual_seed(3)
@@ -74,15 +75,15 @@ def test_prune_damps_singular_values_above_the_weights_largest(changes: list[Low
     u, sizes, v = np.linalg.svd(sum(c.matrix().double() for c in changes).numpy(), full_matrices=False)
     assert sizes[0] > most, "there is something to damp"
     kept = [s if s <= most else math.log(s, 1.2) - math.log(most, 1.2) + most for s in sizes]
-    found = damping(changes, WEIGHT)
+    found = damping(reduce(joint, changes), WEIGHT)
     assert found is not None and found.left.shape[1] == sum(s > most for s in sizes)
     total = sum(c.matrix() for c in [*changes, found]).numpy()
     np.testing.assert_allclose(total, u @ np.diag(kept) @ v, atol=2e-4)
 
 
 def test_prune_leaves_small_changes_alone() -> None:
-    assert damping([low(2, 1e-3)], WEIGHT) is None and damping([dense(1e-3), low(1, 1e-3)], WEIGHT) is None
-    assert damping([LowRankDelta("w", torch.zeros(6, 1), torch.zeros(9, 1))], WEIGHT) is None
+    assert damping(low(2, 1e-3), WEIGHT) is None and damping(dense(1e-3), WEIGHT) is None
+    assert damping(LowRankDelta("w", torch.zeros(6, 1), torch.zeros(9, 1)), WEIGHT) is None
 
 
 def test_nas_scales_to_the_mean_and_skips_what_is_twice_as_long() -> None:
