@@ -23,7 +23,7 @@ from evaluation.editors.locate_edit import closed_forms, context_templates, opti
 from evaluation.editors.locate_edit.options import CovarianceParams, ValueSearchParams
 from evaluation.editors.locate_edit.stabilised import (
     FIRST,
-    SequenceState,
+    CarriedState,
     StabilisedEditor,
     StabiliserParams,
     state_after,
@@ -155,7 +155,7 @@ class ResidualEditor(StabilisedEditor):
         """Whether later edits ask at which keys earlier ones wrote; if not, edits do not carry them."""
         return self.keeps_earlier or "accumulate" in self.params.stabilise
 
-    def _held(self, before: SequenceState, keys: Mapping[int, Tensor]) -> dict[int, Tensor]:
+    def _held(self, before: CarriedState, keys: Mapping[int, Tensor]) -> dict[int, Tensor]:
         """Keys that later edits are to spare, by layer: those of earlier edits and of this one."""
         held = keys if self._holds_keys else {}
         return {n: torch.cat([before.keys[n], new]) if n in before.keys else new for n, new in held.items()}
@@ -190,7 +190,7 @@ class ResidualEditor(StabilisedEditor):
         target = torch.where(wanted.skipped[:, None], initial, initial + wanted.values - part)
         return target, wanted.skipped.nonzero()[:, 0].tolist()
 
-    def _write(self, groups: list[list[Fact]], before: SequenceState = FIRST) -> list[Edit]:
+    def _write(self, groups: list[list[Fact]], before: CarriedState = FIRST) -> list[Edit]:
         """An edit for every group of facts; groups are of one size and do not influence each other."""
         p, lm = self.params, self.lm
         contexts, moments = self._material()

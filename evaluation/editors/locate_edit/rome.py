@@ -15,7 +15,7 @@ from evaluation.editors.locate_edit import closed_forms, context_templates, opti
 from evaluation.editors.locate_edit.options import CovarianceParams, ValueSearchParams
 from evaluation.editors.locate_edit.stabilised import (
     FIRST,
-    SequenceState,
+    CarriedState,
     StabilisedEditor,
     StabiliserParams,
     state_after,
@@ -120,7 +120,7 @@ class Rome(StabilisedEditor):
         return torch.stack([value.target for value in self._search(facts)])
 
     def _deltas_of(
-        self, facts: Sequence[Fact], before: SequenceState = FIRST
+        self, facts: Sequence[Fact], before: CarriedState = FIRST
     ) -> list[tuple[WeightDelta, dict[str, Any]]]:
         """For every fact the change that makes it true in the model as it stands, and what is to be noted of it."""
         p, lm = self.params, self.lm

@@ -51,7 +51,7 @@ class StabiliserParams(Options):
         return tuple(name for name in ORDER if name in names)
 
 
-class SequenceState(NamedTuple):
+class CarriedState(NamedTuple):
     """What an edit hands on to the next one of a sequence; empty before the first.
 
     Attributes:
@@ -65,13 +65,13 @@ class SequenceState(NamedTuple):
     keys: Mapping[int, Tensor] = {}
 
 
-FIRST = SequenceState()
+FIRST = CarriedState()
 """Of edits that none came before."""
 
 
-def state_after(earlier: Sequence[Edit]) -> SequenceState:
+def state_after(earlier: Sequence[Edit]) -> CarriedState:
     """What the newest of some edits hands on."""
-    state: SequenceState | None = carried_by(earlier)
+    state: CarriedState | None = carried_by(earlier)
     return FIRST if state is None else state
 
 
@@ -119,7 +119,7 @@ class StabilisedEditor(Editor):
             raise UserError("the stabiliser 'nas' was not prepared", fix="call prepare(support) first")
         return stabilisers.anchored(values, self._mean_length)
 
-    def reshaped(self, layer: int, changes: Sequence[WeightDelta], before: SequenceState) -> list[WeightDelta]:
+    def reshaped(self, layer: int, changes: Sequence[WeightDelta], before: CarriedState) -> list[WeightDelta]:
         """Independent changes of one layer after ``sphere`` and ``rect``; what came before is in force."""
         chosen = self.params.stabilise
         out = list(changes)
@@ -133,7 +133,7 @@ class StabilisedEditor(Editor):
             out = [stabilisers.rectified(change, weight) for change in out]
         return out
 
-    def added(self, before: SequenceState, deltas: Sequence[WeightDelta]) -> SequenceState:
+    def added(self, before: CarriedState, deltas: Sequence[WeightDelta]) -> CarriedState:
         """The state with these changes in the sums."""
         if {"sphere", "rect", "prune"}.isdisjoint(self.params.stabilise):
             return before
@@ -144,7 +144,7 @@ class StabilisedEditor(Editor):
         return before._replace(total=total)
 
     def finish(
-        self, deltas: Sequence[WeightDelta], notes: Mapping[str, Any], before: SequenceState, keys: Mapping[int, Tensor]
+        self, deltas: Sequence[WeightDelta], notes: Mapping[str, Any], before: CarriedState, keys: Mapping[int, Tensor]
     ) -> CarryingEdit:
         """An edit, with ``prune`` among its changes what damps all changes together.
 
@@ -168,9 +168,9 @@ class StabilisedEditor(Editor):
             if now is not None:
                 damping[name] = now
                 out.append(now)
-        return CarryingEdit(tuple(out), notes, SequenceState(after.total, damping, keys))
+        return CarryingEdit(tuple(out), notes, CarriedState(after.total, damping, keys))
 
-    def _weight(self, layer: int, before: SequenceState, *, edited: bool) -> Tensor:
+    def _weight(self, layer: int, before: CarriedState, *, edited: bool) -> Tensor:
         """A layer's weight [out, in], float32, with or without the earlier edits, which the model carries."""
         module, name = self.lm.projection(layer), self.lm.layout.weight(layer)
         weight = stabilisers.weight_matrix(module).float().to(self.lm.device)

@@ -16,7 +16,7 @@ from evaluation.models.language_model import LM
 from evaluation.regimes.edit_chain import EditChain
 from evaluation.regimes.sequence_log import tensors_in
 from evaluation.regimes.snapshots import SequenceStep, Snapshots
-from tests.contracts.test_editors import editor, every, requests_of
+from tests.contracts.test_editors import editor, every, requests_of, support_of
 from tests.support.tiny import make
 
 DIGESTS = ["0", "1", "2", "3"]
@@ -43,6 +43,7 @@ def test_from_a_snapshot_it_goes_on_bit_for_bit(method: str, tmp_path: Path) -> 
     before = again.weights_digest()
     with ExitStack() as stack:
         chain, made = EditChain(ModelScorer(lm), stack), editor(method, lm, tmp_path)
+        made.prepare(support_of(method))
         chain.add(made, requests[0])
         edit = chain.add(made, requests[1])
         snapshots(tmp_path).keep(chain, SequenceStep(2, {"n": 1}, None, 0.5, 7))
@@ -53,6 +54,7 @@ def test_from_a_snapshot_it_goes_on_bit_for_bit(method: str, tmp_path: Path) -> 
         return
     with ExitStack() as stack:
         chain, made, cases = EditChain(ModelScorer(again), stack), editor(method, again, tmp_path), map(_Case, requests)
+        made.prepare(support_of(method))
         calls = []
         once = made.edit_after
         made.edit_after = lambda *given: calls.append(given) or once(*given)
