@@ -19,8 +19,7 @@ from typing import Any
 
 from annotation_ui.campaigns.campaign import CampaignOptions, assign_items, create_campaign, make_task
 from annotation_ui.ratings import raters as people
-from annotation_ui.ratings.database import RatingsDB
-from annotation_ui.ratings.records import Assignment
+from annotation_ui.ratings.database import Assignment, RatingsDB
 from curation.store.store import Store
 from evaluation.judge.inputs import script_inputs
 from evaluation.judge.ratings import expected_ratings, named_objects

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from construction.llm.cost.budget import Budget
-    from construction.pipeline.progress import ConstructionProgress
+    from construction.pipeline.runner import ConstructionProgress
     from evaluation.runs.progress import EditorProgress
 
 

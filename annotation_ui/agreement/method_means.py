@@ -6,12 +6,11 @@ import math
 from collections.abc import Collection, Mapping, Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
-from annotation_ui.agreement.judgements import Judgement, live_judgements
+from annotation_ui.agreement.report import Judgement, live_judgements
 from annotation_ui.campaigns.assignment import pairs_in_words
 from annotation_ui.campaigns.campaign import assign_items, campaign_task
-from annotation_ui.ratings.database import RatingsDB
+from annotation_ui.ratings.database import Assignment, RatingsDB
 from annotation_ui.ratings.open_items import skips_of_campaign
-from annotation_ui.ratings.records import Assignment
 from annotation_ui.tasks.base import RatingTask
 from annotation_ui.tasks.generated_scripts import OUTCOMES, ComparisonTask, method_of
 from curation.stats.bradley_terry import PairedComparison, Strengths, bradley_terry

@@ -16,10 +16,15 @@ from statistics import median
 
 from pydantic import ValidationError
 
-from annotation_ui.agreement.judgements import Judgement, judgements_by_judges, live_judgements
 from annotation_ui.agreement.method_means import method_means, methods_of, stop_lines
 from annotation_ui.agreement.page import page_body
-from annotation_ui.agreement.report import TaskReport, agreement_report
+from annotation_ui.agreement.report import (
+    Judgement,
+    TaskReport,
+    agreement_report,
+    judgements_by_judges,
+    live_judgements,
+)
 from annotation_ui.campaigns.campaign import task_of
 from annotation_ui.child_environment import child_environment
 from annotation_ui.ratings.database import RatingsDB

@@ -10,9 +10,8 @@ from pathlib import Path
 from typing import Any
 
 from annotation_ui.agreement.blocks import agreement_blocks
-from annotation_ui.agreement.judgements import Judgement
 from annotation_ui.agreement.method_means import MethodMeans
-from annotation_ui.agreement.report import AspectReport, TaskReport
+from annotation_ui.agreement.report import AspectReport, Judgement, TaskReport
 from annotation_ui.tasks.base import RatingTask
 from curation.files.atomic import atomic_file
 from schemas.core.errors import MissingPackage

@@ -9,7 +9,7 @@ import streamlit as st
 from annotation_ui.app import widgets
 from annotation_ui.app.lead.progress import apply_lead_style, lead_table
 from annotation_ui.app.page_context import PageContext
-from annotation_ui.ratings.records import CampaignItem
+from annotation_ui.ratings.database import CampaignItem
 from annotation_ui.tasks.forms import Form
 from schemas.core.errors import UserError
 from schemas.text.counting import counted

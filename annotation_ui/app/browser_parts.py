@@ -11,8 +11,7 @@ import streamlit as st
 
 from annotation_ui.app.page_context import PageContext
 from annotation_ui.interface.texts import ENGLISH, interface_text
-from annotation_ui.tasks.forms import COMMENT, Field, Form
-from annotation_ui.tasks.spans import markable, text_digest
+from annotation_ui.tasks.forms import COMMENT, Field, Form, markable, text_digest
 
 
 def field_keys(campaign: str, item: str, form: Form) -> dict[str, str]:

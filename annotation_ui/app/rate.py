@@ -17,10 +17,9 @@ from annotation_ui.app.rating.form import ItemView, show_item, show_skip
 from annotation_ui.app.rating.saving import handle_pending
 from annotation_ui.campaigns.campaign import campaign_task, closed_items, task_of, waiting_for
 from annotation_ui.ratings import raters
-from annotation_ui.ratings.database import RatingsDB
+from annotation_ui.ratings.database import Assignment, Campaign, RatingsDB
 from annotation_ui.ratings.open_items import answered_items, next_item, read_draft, skipped_items
 from annotation_ui.ratings.raters import keep_preference
-from annotation_ui.ratings.records import Assignment, Campaign
 from annotation_ui.tasks.forms import Form
 from schemas.core.errors import StoreError, UserError
 from schemas.core.ids import digest

@@ -21,8 +21,7 @@ from annotation_ui.ratings import raters
 from annotation_ui.ratings.database import RatingsDB
 from annotation_ui.ratings.raters import keep_preference
 from annotation_ui.tasks.base import RatingTask
-from annotation_ui.tasks.forms import COMMENT, Field, Form
-from annotation_ui.tasks.spans import read_spans
+from annotation_ui.tasks.forms import COMMENT, Field, Form, read_spans
 from schemas.core.errors import StoreError
 
 _SET_COOKIE = """

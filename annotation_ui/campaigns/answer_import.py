@@ -9,9 +9,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 from annotation_ui.campaigns.campaign import campaign_task, form_task, task_of
-from annotation_ui.ratings.database import RatingsDB
+from annotation_ui.ratings.database import Adjudication, Assignment, CampaignItem, RatingsDB, Revision
 from annotation_ui.ratings.open_items import skips_of_campaign
-from annotation_ui.ratings.records import Adjudication, Assignment, CampaignItem, Revision
 from annotation_ui.tasks.base import RatingTask, TaskItem
 from annotation_ui.tasks.forms import Answers
 from curation.files.atomic import atomic_file

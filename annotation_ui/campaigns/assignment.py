@@ -8,7 +8,7 @@ from collections.abc import Collection, Mapping, Sequence
 from itertools import combinations
 from typing import NamedTuple
 
-from annotation_ui.ratings.records import Assignment, CampaignItem
+from annotation_ui.ratings.database import Assignment, CampaignItem
 from annotation_ui.tasks.base import TaskItem
 from schemas.core.errors import UserError
 from schemas.core.ids import seed

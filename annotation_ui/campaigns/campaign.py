@@ -18,10 +18,9 @@ from annotation_ui.campaigns.control_items import (
     refuse_double_use,
     wrong_fields,
 )
-from annotation_ui.ratings.database import RatingsDB
+from annotation_ui.ratings.database import Assignment, Campaign, CampaignItem, RatingsDB, Revision
 from annotation_ui.ratings.open_items import answered_items, next_item, skipped_items, skips_of_campaign
 from annotation_ui.ratings.raters import consents, list_raters, web_address
-from annotation_ui.ratings.records import Assignment, Campaign, CampaignItem, Revision
 from annotation_ui.tasks import TASKS
 from annotation_ui.tasks.base import RatingTask, TaskItem
 from annotation_ui.tasks.forms import Form

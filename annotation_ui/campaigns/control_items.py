@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from annotation_ui.ratings.records import CampaignItem
+from annotation_ui.ratings.database import CampaignItem
 from annotation_ui.tasks.base import RatingTask, TaskItem
 from curation.files.json_files import json_lines
 from schemas.core.config import validate

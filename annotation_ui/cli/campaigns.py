@@ -205,7 +205,7 @@ def status(db_path: Path, name: str | None, as_json: bool) -> None:
 
     Example: scedit annotate status --ratings r.sqlite
     """
-    from annotation_ui.agreement.judgements import unreadable_answers
+    from annotation_ui.agreement.report import unreadable_answers
     from annotation_ui.campaigns.campaign import rater_progress
     from annotation_ui.ratings.database import RatingsDB
 

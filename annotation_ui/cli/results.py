@@ -114,9 +114,8 @@ def agreement(
     Example: scedit annotate agreement pilot --ratings r.sqlite --page agreement.html
     """
     from annotation_ui.agreement.blocks import agreement_blocks, blocks_as_text
-    from annotation_ui.agreement.judgements import live_judgements, unreadable_answers
     from annotation_ui.agreement.method_means import method_means, methods_of
-    from annotation_ui.agreement.report import agreement_report
+    from annotation_ui.agreement.report import agreement_report, live_judgements, unreadable_answers
     from annotation_ui.campaigns.campaign import task_of
     from annotation_ui.ratings.database import RatingsDB
     from curation.stats.bootstrap import Resampling
@@ -128,7 +127,7 @@ def agreement(
         if left := unreadable_answers(db, name):
             click.echo(f"{left} stored answers cannot be read under the form and are left out.", err=True)
     if store_path:
-        from annotation_ui.agreement.judgements import judgements_by_judges
+        from annotation_ui.agreement.report import judgements_by_judges
         from curation.store.store import Store
 
         with Store.open(store_path) as store:
@@ -155,8 +154,8 @@ def disagreements(name: str, db_path: Path, limit: int, as_json: bool) -> None:
 
     Example: scedit annotate disagreements pilot --ratings r.sqlite
     """
-    from annotation_ui.agreement.judgements import live_judgements
     from annotation_ui.agreement.report import disagreements as apart
+    from annotation_ui.agreement.report import live_judgements
     from annotation_ui.campaigns.campaign import task_of
     from annotation_ui.ratings.database import RatingsDB
 

@@ -19,17 +19,18 @@ from label_studio_sdk import LabelStudio
 from label_studio_sdk.core.api_error import ApiError
 
 from annotation_ui.campaigns.campaign import form_task, refuse_outside_app
-from annotation_ui.label_studio.labeling_config import config_digest, label_config, task_data
 from annotation_ui.label_studio.validation import (
     PullResult,
     RawAnnotation,
+    config_digest,
     deleted_annotations,
+    label_config,
     named_item,
+    task_data,
     validate_annotations,
 )
-from annotation_ui.ratings.database import RatingsDB
+from annotation_ui.ratings.database import Campaign, RatingsDB
 from annotation_ui.ratings.raters import get_rater, list_raters
-from annotation_ui.ratings.records import Campaign
 from annotation_ui.tasks.base import RatingTask
 from curation.files.json_files import read_json
 from schemas.core.errors import DataError, UserError

@@ -6,8 +6,7 @@ import json
 from collections.abc import Mapping
 from typing import Any
 
-from annotation_ui.ratings.database import RatingsDB
-from annotation_ui.ratings.records import Assignment
+from annotation_ui.ratings.database import Assignment, RatingsDB
 from annotation_ui.tasks.forms import COMMENT_LENGTH, Form
 from schemas.core.clock import now
 from schemas.core.errors import UserError

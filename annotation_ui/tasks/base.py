@@ -7,8 +7,7 @@ from collections.abc import Iterator, Mapping
 from copy import copy
 from typing import TYPE_CHECKING, Any, ClassVar
 
-from annotation_ui.tasks.forms import Answers, Field, FieldOption, Form
-from annotation_ui.tasks.spans import FAIL, span_faults, stored_spans, with_spans
+from annotation_ui.tasks.forms import FAIL, Answers, Field, FieldOption, Form, span_faults, stored_spans, with_spans
 from schemas.core.errors import DataError
 from schemas.core.records import Frozen, Record
 from schemas.raters import Rater

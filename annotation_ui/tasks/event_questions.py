@@ -6,8 +6,7 @@ from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, ClassVar, NamedTuple
 
 from annotation_ui.tasks.base import Numbers, RatingTask, TaskItem, join_reasons
-from annotation_ui.tasks.forms import Answers, read_form
-from annotation_ui.tasks.spans import FAIL
+from annotation_ui.tasks.forms import FAIL, Answers, read_form
 from schemas.core.ids import content_id
 from schemas.core.records import Record
 from schemas.events.event import TEMPLATE_TEXT, Event

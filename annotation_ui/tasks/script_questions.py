@@ -7,10 +7,11 @@ from typing import TYPE_CHECKING, ClassVar
 
 from annotation_ui.tasks.base import Numbers, RatingTask, TaskItem, join_reasons
 from annotation_ui.tasks.forms import (
+    FAIL,
+    LEAK,
     Answers,
     read_form,
 )
-from annotation_ui.tasks.spans import FAIL, LEAK
 from schemas.core.records import Record
 from schemas.facts import Fact
 from schemas.generated_scripts import GeneratedScript

@@ -26,7 +26,7 @@ from construction.prompts.prompt_file import FILES, WriterPrompt
 from construction.scripts.question_step import QuestionAsk, QuestionStep, relation_words
 from construction.scripts.script_step import Draft, RejectedScript, ScriptAsk, ScriptStep, script_of
 from construction.scripts.truncation import cut_script
-from construction.verifier.prompt_verifier import (
+from construction.verifier.steps import (
     ON_PROMPTS,
     ON_QUESTIONS,
     UnansweredCall,

@@ -9,8 +9,7 @@ from construction.authoring.diversity import CHECK as CHOSEN
 from construction.authoring.outcome import MARK
 from construction.authoring.replacement import CHECK as REPLACED
 from construction.checks import CHECKS
-from construction.verifier.prompt_verifier import READ
-from construction.verifier.steps import STEPS
+from construction.verifier.steps import READ, STEPS
 from curation.rules.rule import SplitRule, Verdicts
 from curation.store.store import Store
 from schemas.verdicts import Verdict

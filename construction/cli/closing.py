@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 @contextmanager
 def resumable() -> Iterator[None]:
     """Work that a person may stop: it ends with how to go on, and the signal's exit status."""
-    from construction.llm.session import StoppedEarly
+    from construction.llm.connection import StoppedEarly
 
     try:
         yield

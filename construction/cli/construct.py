@@ -161,7 +161,7 @@ def _import_facts(prepared: PreparedJob) -> SourceUpdate:
 
 def _run(prepared: PreparedJob, *, origin: str) -> ConstructionCounts:
     """Construct; a person who stops it is told how to go on."""
-    from construction.pipeline.progress import ProgressDisplay
+    from construction.pipeline.runner import ProgressDisplay
 
     live = ProgressDisplay(prepared.estimate().answers)
     with resumable():

@@ -50,7 +50,7 @@ def construct_documents(*, dry_run: bool, as_json: bool, **options: Any) -> None
     if options["most"] < options["fewest"]:
         raise click.UsageError(f"--max-probes {options['most']} is less than --min-probes {options['fewest']}")
     from construction.documents.job import ProbeJob, prepare_probes, run_probes
-    from construction.pipeline.progress import ProgressDisplay
+    from construction.pipeline.runner import ProgressDisplay
 
     prepared = prepare_probes(ProbeJob(**options))
     expected = prepared.estimate()

@@ -82,7 +82,7 @@ def construct_events(*, dry_run: bool, as_json: bool, **options: Any) -> None:
       scedit data construct-events --topic Energy --topic Law --store events.duckdb --model gpt-4o-mini
     """  # noqa: D301 - click needs the real backspace
     from construction.events.job import EventJob, prepare_events, run_events
-    from construction.pipeline.progress import ProgressDisplay
+    from construction.pipeline.runner import ProgressDisplay
 
     prepared = prepare_events(EventJob(**options))
     expected = prepared.estimate()

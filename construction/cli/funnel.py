@@ -12,8 +12,7 @@ from curation.cli.options import json_option, store_option, writes
 from schemas.core.errors import UserError
 
 if TYPE_CHECKING:
-    from construction.documents.funnel import ProbeCounts
-    from construction.documents.people import ProbeCuration
+    from construction.documents.funnel import ProbeCounts, ProbeCuration
     from construction.events.funnel import EventCounts
 
 

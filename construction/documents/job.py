@@ -13,13 +13,11 @@ from construction.documents.pipeline import ProbeConstruction, ProbePlan
 from construction.documents.sources import ReadDocuments, read_documents
 from construction.documents.steps import FILES, ProbePrompt
 from construction.llm.client import Client
-from construction.llm.connection import Access
+from construction.llm.connection import Access, ModelSession
 from construction.llm.cost.estimates import CallEstimate
-from construction.llm.session import ModelSession
 from construction.pipeline.author_models import ScriptAuthor, profile_of, verifier
-from construction.pipeline.progress import ProgressDisplay
 from construction.pipeline.rehearsal import NoStore, RehearsalClient, estimate_job
-from construction.pipeline.runner import WritingJob, run_job
+from construction.pipeline.runner import ProgressDisplay, WritingJob, run_job
 from curation.store.store import Store
 
 

@@ -9,8 +9,7 @@ from itertools import combinations
 from typing import NamedTuple
 
 from construction.events.defaults import CAP
-from construction.events.fact_table import FactTable
-from construction.events.templates import TemplateFile
+from construction.events.templates import FactTable, TemplateFile
 from schemas.core.ids import digest, seed, slug
 from schemas.events.event import Event, EventRole
 from schemas.events.template import PLACE, EntityPath, EventTemplate, FeasibilityRule

@@ -7,8 +7,8 @@ from pathlib import Path
 from typing import ClassVar
 
 from construction.authoring.outcome import overall_label
+from construction.authoring.tally import CountedLoss, Tally, closing_lines, percent_of
 from construction.report.store_funnel import JudgedItems, MadeItems
-from construction.tally import CountedLoss, Tally, closing_lines, percent_of
 from curation.store.store import Store
 from schemas.core.records import Frozen, Record
 from schemas.events.event import Event

@@ -8,20 +8,18 @@ from typing import NamedTuple
 
 from construction.events.defaults import CAP, EVENTS, UNTOUCHED
 from construction.events.draw import draw_events
-from construction.events.fact_table import FactTable
 from construction.events.funnel import EventCounts, EventTally
 from construction.events.pipeline import DrawnEvent, EventConstruction, EventPlan
 from construction.events.questions import ask_facts
 from construction.events.steps import FILES, EventPrompt
-from construction.events.templates import read_templates
+from construction.events.templates import FactTable, read_templates
 from construction.llm import connection
 from construction.llm.client import Client
+from construction.llm.connection import ModelSession
 from construction.llm.cost.estimates import CallEstimate
-from construction.llm.session import ModelSession
 from construction.pipeline.author_models import profile_of
-from construction.pipeline.progress import ProgressDisplay
 from construction.pipeline.rehearsal import NoStore, RehearsalClient, estimate_job
-from construction.pipeline.runner import WritingJob, run_job
+from construction.pipeline.runner import ProgressDisplay, WritingJob, run_job
 from curation.loaders import load
 from curation.store.store import Store
 from schemas.core.errors import UserError

@@ -8,8 +8,7 @@ from typing import NamedTuple
 
 from construction.events.defaults import UNTOUCHED
 from construction.events.draw import FilledTemplate
-from construction.events.fact_table import FactTable, as_object
-from construction.events.templates import TemplateFile
+from construction.events.templates import FactTable, TemplateFile, as_object
 from curation.loaders.formats.elken import question_key
 from schemas.core.ids import seed
 from schemas.events.questions import UNKNOWN, BackgroundQuestion, FactQuestion, Scope

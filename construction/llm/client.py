@@ -8,16 +8,17 @@ from __future__ import annotations
 import asyncio
 import logging
 import random
-from collections.abc import Iterator
+from collections import deque
+from collections.abc import AsyncGenerator, Callable, Coroutine, Iterable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from itertools import count
 from types import TracebackType
+from typing import Any, TypeVar
 
 import openai
 
 from construction.llm.attempts import ASKED_AGAIN, Reply, another_attempt, known_sum, merge_attempts
 from construction.llm.calls.call_errors import CallError, fatal_error, pause, unreachable
-from construction.llm.calls.concurrency import gather_all
 from construction.llm.cost.budget import Amount, Budget, cost_of, upper_bound, used_by
 from construction.llm.cost.prices import Price
 from construction.llm.endpoint import Access, bare_address, key_of
@@ -25,14 +26,55 @@ from construction.llm.replies import read, repair
 from construction.llm.reply_cache import ReplyCache, StoredOutcome, request_key
 from construction.llm.request_formats import KnownFormats, RequestFormat, body_of, fallback
 from construction.llm.step import Request
-from construction.llm.transport.batch import BatchTransport
-from construction.llm.transport.batch_api import BatchApi
-from construction.llm.transport.live import LiveTransport, Transport
-from construction.llm.transport.rate_limits import Throttle
+from construction.llm.transport.batch import BatchApi, BatchTransport
+from construction.llm.transport.live import LiveTransport, Throttle, Transport
 from construction.llm.transport.secrets import Mask, quiet_wire, secrets_of
 from schemas.core.clock import now
 from schemas.core.errors import ModelError
 from schemas.text.escaping import escape_line
+
+T = TypeVar("T")
+
+
+async def gather_all(work: Sequence[Coroutine[Any, Any, T]]) -> list[T]:
+    """Results of coroutines in their order; when one fails the others are stopped and waited for."""
+    tasks = [asyncio.ensure_future(w) for w in work]
+    try:
+        return list(await asyncio.gather(*tasks))
+    except BaseException:
+        await _stop(tasks)
+        raise
+
+
+async def ordered_map(work: Iterable[Callable[[], Coroutine[Any, Any, T]]], *, ahead: int) -> AsyncGenerator[T, None]:
+    """Results one after the other, while up to ``ahead`` later ones are in the making already.
+
+    So nobody waits for the slowest call of a batch: the next batch's calls fill the free places. When one fails or the
+    reader stops (close the iterator), the others are stopped and waited for.
+
+    Args:
+        work: Makes the coroutines, each when its turn comes.
+        ahead: How many beyond the one that is waited for; 0 is one after the other.
+    """
+    tasks: deque[asyncio.Task[T]] = deque()
+    try:
+        for make in work:
+            tasks.append(asyncio.create_task(make()))
+            if len(tasks) > ahead:
+                yield await tasks[0]
+                tasks.popleft()
+        while tasks:
+            yield await tasks[0]
+            tasks.popleft()
+    finally:
+        await _stop(list(tasks))
+
+
+async def _stop(tasks: Sequence[asyncio.Task[T]]) -> None:
+    for task in tasks:
+        task.cancel()
+    await asyncio.gather(*tasks, return_exceptions=True)
+
 
 __all__ = ["Access", "Client", "Reply", "gather_all"]
 

@@ -9,9 +9,8 @@ from construction.authoring.replacement import Choice
 from construction.authoring.screening import dropped_in
 from construction.authoring.tally import ConstructionCounts
 from construction.llm.client import Client
-from construction.llm.connection import Access
+from construction.llm.connection import Access, ModelSession
 from construction.llm.reply_cache import ReplyCache
-from construction.llm.session import ModelSession
 from construction.pipeline.author_models import ScriptAuthor, profile_of, script_authors, verifier
 from construction.pipeline.cost_estimate import ConstructionEstimate, estimate
 from construction.pipeline.generations import EarlierItems, earlier_generations, refuse_second_generation, sentence
@@ -23,8 +22,7 @@ from construction.pipeline.pipeline import (
     ConstructionWork,
     plan_work,
 )
-from construction.pipeline.progress import ConstructionProgress, ProgressDisplay
-from construction.pipeline.runner import WritingJob, recorded_replies, run_job
+from construction.pipeline.runner import ConstructionProgress, ProgressDisplay, WritingJob, recorded_replies, run_job
 from construction.prompts.prompt_file import FILES
 from curation.files.local_models import LOCAL, names_a_file
 from curation.files.model_packages import EMBEDDED

@@ -17,17 +17,15 @@ from construction.authoring.replacement import Choice, generation_verdicts
 from construction.authoring.tally import ConstructionCounts, ConstructionTally
 from construction.checks import CheckInputs, judge
 from construction.llm.client import Client
-from construction.neighbours.near_subjects import nearest
+from construction.neighbours.near_subjects import SOURCE, TFIDF, nearest, space_of
 from construction.neighbours.own_prompts import own_neighbours
 from construction.neighbours.same_object import NeighbourCandidate, draw_same_object, link, norm, source_neighbours
-from construction.neighbours.vectors import SOURCE, TFIDF, space_of
-from construction.pipeline.progress import ConstructionProgress
 from construction.pipeline.rehearsal import NoStore
-from construction.pipeline.runner import run_in_batches
+from construction.pipeline.runner import ConstructionProgress, run_in_batches
 from construction.prompts.prompt_file import FILES, WriterPrompt
 from construction.scripts.question_step import QuestionStep
 from construction.scripts.script_step import ScriptStep
-from construction.verifier.prompt_verifier import Verifier
+from construction.verifier.steps import Verifier
 from curation.store.store import Store
 from schemas.core.clock import now
 from schemas.core.config import Options

@@ -18,8 +18,16 @@ from typing import NamedTuple
 
 from construction.authoring.diversity import CHECK as SURPLUS
 from construction.authoring.outcome import MARK, Standing, better, worse
-from construction.report.cost import sum_spending
-from construction.report.records import PAPER_TABLE, AuthorLine, CheckFindings, Length, Stage, StoreYield, Table1
+from construction.report.records import (
+    PAPER_TABLE,
+    AuthorLine,
+    CheckFindings,
+    Length,
+    Stage,
+    StoreYield,
+    Table1,
+    sum_spending,
+)
 from curation.checks.store_checks import STORE_CHECKS
 from curation.store.store import Store
 from schemas.core.errors import UserError

@@ -7,8 +7,7 @@ from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar
 
-from construction.verifier.prompt_verifier import READ, read_verdict
-from construction.verifier.steps import STEPS, VerifyAsk, VerifyStep, requests_of, verify
+from construction.verifier.steps import READ, STEPS, VerifyAsk, VerifyStep, read_verdict, requests_of, verify
 from curation.checks.store_checks import CheckContext, StoreCheck
 from curation.files.model_packages import EMBEDDED
 from schemas.core.config import Options
@@ -97,7 +96,7 @@ class VerifyCheck(StoreCheck):
 
     def judge(self, items: Sequence[Record], around: CheckContext) -> list[Verdict]:
         """Verdicts with their lineage; none on an item that the endpoint left unanswered."""
-        from construction.llm.session import ModelSession, model_session
+        from construction.llm.connection import ModelSession, model_session
 
         async def work(session: ModelSession) -> list[Verdict]:
             async with session.client() as client:

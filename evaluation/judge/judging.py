@@ -17,9 +17,8 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal, NamedTuple, cast
 from pydantic import Field, model_validator
 
 from construction.llm.client import Client, gather_all
-from construction.llm.connection import Access
+from construction.llm.connection import Access, ModelSession, model_session
 from construction.llm.cost.estimates import CallCounter, no_price_advice
-from construction.llm.session import ModelSession, model_session
 from curation.store.store import Store
 from evaluation.judge.inputs import JudgeInput
 from evaluation.judge.ratings import JUDGE_STAGE

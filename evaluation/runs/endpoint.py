@@ -8,9 +8,8 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any, Literal
 
 from construction.llm.client import Client, Reply, gather_all
-from construction.llm.connection import Access
+from construction.llm.connection import Access, ModelSession, model_session
 from construction.llm.cost.estimates import CallCounter, CallEstimate
-from construction.llm.session import ModelSession, model_session
 from construction.llm.step import Message, PlainText, Request
 from curation.files.artifact_cache import Cache
 from curation.files.local_models import names_a_file

@@ -15,7 +15,7 @@ from annotation_ui.app.item import item_html
 from annotation_ui.app.lead.progress import apply_lead_style, quick_figures
 from annotation_ui.app.page_context import PageContext
 from annotation_ui.app.rating.saving import readable_error
-from annotation_ui.ratings.records import Revision
+from annotation_ui.ratings.database import Revision
 from annotation_ui.tasks.base import RatingTask
 from annotation_ui.tasks.forms import Field, Form
 from schemas.core.errors import StoreError

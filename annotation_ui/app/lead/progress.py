@@ -9,15 +9,13 @@ from typing import NamedTuple
 
 import streamlit as st
 
-from annotation_ui.agreement.judgements import live_judgements
 from annotation_ui.agreement.overview import Overview, answers_digest, compute_apart
-from annotation_ui.agreement.report import ItemDisagreement, disagreements
+from annotation_ui.agreement.report import ItemDisagreement, disagreements, live_judgements
 from annotation_ui.app import widgets
 from annotation_ui.app.page_context import PageContext
 from annotation_ui.app.widgets import escape_markdown
 from annotation_ui.campaigns.campaign import RaterProgress, rater_progress, task_of
-from annotation_ui.ratings.database import RatingsDB
-from annotation_ui.ratings.records import Campaign, Revision
+from annotation_ui.ratings.database import Campaign, RatingsDB, Revision
 from schemas.core.errors import UserError
 from schemas.text.counting import counted
 

@@ -9,8 +9,8 @@ import streamlit as st
 from annotation_ui.app import widgets
 from annotation_ui.app.page_context import PageContext
 from annotation_ui.campaigns.campaign import closed_items, task_of
+from annotation_ui.ratings.database import Campaign
 from annotation_ui.ratings.open_items import skipped_items
-from annotation_ui.ratings.records import Campaign
 
 PAGE = 10  # answers on a page
 

@@ -14,8 +14,7 @@ from annotation_ui.app.page_context import PageContext
 from annotation_ui.campaigns.campaign import closed_items, task_of
 from annotation_ui.campaigns.control_items import wrong_fields
 from annotation_ui.ratings.open_items import skip_item
-from annotation_ui.tasks.forms import Form
-from annotation_ui.tasks.spans import read_spans
+from annotation_ui.tasks.forms import Form, read_spans
 from schemas.core.errors import StoreError, UserError
 
 _GLANCE = 20  # characters of the line that says what was saved

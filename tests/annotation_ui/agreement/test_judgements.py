@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from annotation_ui.agreement.judgements import (
+from annotation_ui.agreement.report import (
     Judgement,
     judgement_table,
     judgements_by_judges,

@@ -8,7 +8,6 @@ from pathlib import Path
 import pytest
 
 from annotation_ui.agreement.blocks import blocks_as_text, means_blocks
-from annotation_ui.agreement.judgements import Judgement, live_judgements
 from annotation_ui.agreement.method_means import (
     MethodMeans,
     assign_campaign,
@@ -18,7 +17,7 @@ from annotation_ui.agreement.method_means import (
     scale_ratings,
     stop_lines,
 )
-from annotation_ui.agreement.report import agreement_report, disagreements
+from annotation_ui.agreement.report import Judgement, agreement_report, disagreements, live_judgements
 from annotation_ui.campaigns.campaign import CampaignOptions, assign_items, create_campaign, make_task, task_of
 from annotation_ui.campaigns.control_items import RaterControlItem
 from annotation_ui.ratings import raters

@@ -9,10 +9,9 @@ from typing import Any
 
 import pytest
 
-from annotation_ui.agreement.judgements import Judgement, live_judgements
 from annotation_ui.agreement.method_means import method_means, methods_of
 from annotation_ui.agreement.overview import Overview, answers_digest, campaign_overview, compute_apart, rater_notes
-from annotation_ui.agreement.report import agreement_report
+from annotation_ui.agreement.report import Judgement, agreement_report, live_judgements
 from annotation_ui.campaigns.campaign import make_task, task_of
 from annotation_ui.ratings import raters
 from annotation_ui.ratings.database import RatingsDB

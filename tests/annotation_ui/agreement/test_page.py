@@ -8,10 +8,9 @@ from pathlib import Path
 
 import pytest
 
-from annotation_ui.agreement.judgements import Judgement
 from annotation_ui.agreement.method_means import MethodMeans
 from annotation_ui.agreement.page import page_body, write_page
-from annotation_ui.agreement.report import agreement_report
+from annotation_ui.agreement.report import Judgement, agreement_report
 from annotation_ui.tasks.generated_scripts import RateScript
 from annotation_ui.tasks.script_questions import FilterQuestion
 from curation.stats.bootstrap import Resampling

@@ -8,8 +8,15 @@ import random
 import numpy as np
 import pytest
 
-from annotation_ui.agreement.judgements import Judgement, judgement_table
-from annotation_ui.agreement.report import agreement_report, disagreements, jaccard, projected_widths, set_of
+from annotation_ui.agreement.report import (
+    Judgement,
+    agreement_report,
+    disagreements,
+    jaccard,
+    judgement_table,
+    projected_widths,
+    set_of,
+)
 from annotation_ui.tasks.generated_scripts import RateScript
 from annotation_ui.tasks.script_questions import FilterQuestion
 from curation.stats.agreement import alpha

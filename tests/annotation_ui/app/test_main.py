@@ -131,8 +131,7 @@ def test_the_lead_sees_progress_agreement_and_decides(db: RatingsDB, store: Stor
         page.get_by_text("24 of 24 answers").wait_for()
         page.get_by_role("link", name="Agreement").click()
         page.get_by_text("Nothing here says how people agree").wait_for()
-        from annotation_ui.agreement.judgements import live_judgements
-        from annotation_ui.agreement.report import agreement_report
+        from annotation_ui.agreement.report import agreement_report, live_judgements
 
         text = (
             agreement_report(live_judgements(db, "pilot"), make_task("rate_script")).aspects[0].agreement.alpha.text()
@@ -208,7 +207,7 @@ def _rate_all(path: Path, person: str) -> None:
 @pytest.mark.slow
 def test_ten_raters_save_a_thousand_while_the_lead_looks(db: RatingsDB, store: Store) -> None:
     served.need_browser()
-    from annotation_ui.ratings.records import Assignment, Campaign, CampaignItem
+    from annotation_ui.ratings.database import Assignment, Campaign, CampaignItem
     from annotation_ui.tasks.base import TaskItem
 
     lead = people.invite(db, "lea", role="lead")

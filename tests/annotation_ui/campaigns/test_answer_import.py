@@ -7,8 +7,7 @@ from typing import Any
 
 import pytest
 
-from annotation_ui.agreement.judgements import live_judgements
-from annotation_ui.agreement.report import agreement_report, disagreements
+from annotation_ui.agreement.report import agreement_report, disagreements, live_judgements
 from annotation_ui.campaigns.answer_import import (
     RaterAnswer,
     gold_items,

@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from annotation_ui.campaigns.assignment import AssignmentSettings, assign
-from annotation_ui.ratings.records import Assignment, CampaignItem
+from annotation_ui.ratings.database import Assignment, CampaignItem
 from annotation_ui.tasks.base import TaskItem
 from schemas.core.errors import UserError
 

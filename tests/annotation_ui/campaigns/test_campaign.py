@@ -12,7 +12,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from annotation_ui.agreement.judgements import live_judgements
+from annotation_ui.agreement.report import live_judgements
 from annotation_ui.campaigns.answer_import import import_campaign
 from annotation_ui.campaigns.campaign import (
     CampaignOptions,

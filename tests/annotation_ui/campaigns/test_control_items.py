@@ -11,7 +11,7 @@ import pytest
 
 from annotation_ui.campaigns.campaign import CampaignOptions, assign_items, create_campaign, make_task
 from annotation_ui.campaigns.control_items import RaterControlItem, place_control_item, read_control_items
-from annotation_ui.label_studio.labeling_config import task_data
+from annotation_ui.label_studio.validation import task_data
 from annotation_ui.ratings import raters as people
 from annotation_ui.ratings.database import RatingsDB
 from curation.store.store import Store

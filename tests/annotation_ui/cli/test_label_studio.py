@@ -8,8 +8,7 @@ from typing import Any
 
 import pytest
 
-from annotation_ui.label_studio.labeling_config import task_data
-from annotation_ui.label_studio.validation import PullResult
+from annotation_ui.label_studio.validation import PullResult, task_data
 from annotation_ui.ratings.database import RatingsDB
 from annotation_ui.tasks.script_questions import FilterQuestion
 from schemas.core.errors import DataError, UserError

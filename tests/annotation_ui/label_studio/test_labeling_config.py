@@ -9,11 +9,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from annotation_ui.campaigns.campaign import make_task
-from annotation_ui.label_studio.labeling_config import label_config, parse_result, task_data
+from annotation_ui.label_studio.validation import label_config, parse_result, task_data
 from annotation_ui.tasks import TASKS
 from annotation_ui.tasks.base import TaskItem
-from annotation_ui.tasks.forms import Field, Form
-from annotation_ui.tasks.spans import mark, markable
+from annotation_ui.tasks.forms import Field, Form, mark, markable
 from tests.support.app.label_studio_results import build_result
 
 LabelInterface: Any = pytest.importorskip("label_studio_sdk.label_interface").LabelInterface

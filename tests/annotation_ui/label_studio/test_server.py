@@ -21,8 +21,8 @@ from annotation_ui.campaigns.answer_import import import_campaign
 from annotation_ui.campaigns.campaign import CampaignOptions, assign_items, create_campaign, make_task, rater_progress
 from annotation_ui.ratings import raters as people
 from annotation_ui.ratings.database import RatingsDB
+from annotation_ui.tasks.forms import mark
 from annotation_ui.tasks.script_questions import FilterQuestion
-from annotation_ui.tasks.spans import mark
 from curation.store.store import Store
 from schemas.core.errors import UserError
 from schemas.verdicts import Verdict
@@ -228,8 +228,7 @@ HOSTILE: tuple[dict[str, Any], ...] = (
 def test_marks_pairs_and_hostile_annotations_by_api_and_by_export_file(
     folder: Path, db: RatingsDB, store: Store, tmp_path: Path
 ) -> None:
-    from annotation_ui.agreement.judgements import live_judgements
-    from annotation_ui.agreement.report import agreement_report
+    from annotation_ui.agreement.report import agreement_report, live_judgements
     from annotation_ui.label_studio.client import BROKEN_TASK, LabelStudioSite
     from tests.support.app.label_studio_server import read_access, token_of
 

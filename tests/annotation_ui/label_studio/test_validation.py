@@ -10,12 +10,11 @@ import pytest
 
 from annotation_ui.campaigns.campaign import CampaignOptions, assign_items, create_campaign, make_task
 from annotation_ui.label_studio.client import read_export
-from annotation_ui.label_studio.labeling_config import task_data
-from annotation_ui.label_studio.validation import RawAnnotation, validate_annotations
+from annotation_ui.label_studio.validation import RawAnnotation, task_data, validate_annotations
 from annotation_ui.ratings import raters as people
 from annotation_ui.ratings.database import RatingsDB
+from annotation_ui.tasks.forms import mark
 from annotation_ui.tasks.script_questions import FilterQuestion
-from annotation_ui.tasks.spans import mark
 from curation.store.store import Store
 from tests.support.app.label_studio_results import build_result
 

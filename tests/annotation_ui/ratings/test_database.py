@@ -12,8 +12,7 @@ from pathlib import Path
 
 import pytest
 
-from annotation_ui.ratings.database import RatingsDB
-from annotation_ui.ratings.records import Assignment, Campaign, CampaignItem
+from annotation_ui.ratings.database import Assignment, Campaign, CampaignItem, RatingsDB
 from annotation_ui.tasks.base import TaskItem
 from schemas.core.errors import StoreError, UserError
 

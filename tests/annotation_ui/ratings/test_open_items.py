@@ -9,9 +9,8 @@ import pytest
 
 from annotation_ui.campaigns.campaign import assign_items, rater_progress, waiting_for
 from annotation_ui.ratings import raters as people
-from annotation_ui.ratings.database import RatingsDB
+from annotation_ui.ratings.database import Assignment, Campaign, CampaignItem, RatingsDB
 from annotation_ui.ratings.open_items import keep_draft, next_item, read_draft, skip_item, skipped_items
-from annotation_ui.ratings.records import Assignment, Campaign, CampaignItem
 from annotation_ui.tasks.base import TaskItem
 from annotation_ui.tasks.script_questions import FilterQuestion
 from curation.store.store import Store

@@ -9,7 +9,7 @@ import pytest
 
 from annotation_ui.ratings import database, raters
 from annotation_ui.ratings import raters as people
-from annotation_ui.ratings.database import RatingsDB
+from annotation_ui.ratings.database import Assignment, Campaign, CampaignItem, RatingsDB
 from annotation_ui.ratings.raters import (
     identity_of,
     invitation_link,
@@ -18,7 +18,6 @@ from annotation_ui.ratings.raters import (
     read_preferences,
     web_address,
 )
-from annotation_ui.ratings.records import Assignment, Campaign, CampaignItem
 from annotation_ui.tasks.base import TaskItem
 from schemas.core.clock import now
 from schemas.core.errors import UserError

@@ -11,8 +11,15 @@ from pathlib import Path
 import pytest
 
 from annotation_ui.ratings import database
-from annotation_ui.ratings.database import RatingsDB, file_fault, is_full, make_private
-from annotation_ui.ratings.records import Assignment, Campaign, CampaignItem
+from annotation_ui.ratings.database import (
+    Assignment,
+    Campaign,
+    CampaignItem,
+    RatingsDB,
+    file_fault,
+    is_full,
+    make_private,
+)
 from annotation_ui.tasks.base import TaskItem
 from schemas.core.errors import StoreError
 

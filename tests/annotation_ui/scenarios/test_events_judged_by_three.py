@@ -9,8 +9,7 @@ from typing import Any
 
 import pytest
 
-from annotation_ui.agreement.judgements import live_judgements
-from annotation_ui.agreement.report import TaskReport, agreement_report, disagreements
+from annotation_ui.agreement.report import TaskReport, agreement_report, disagreements, live_judgements
 from annotation_ui.campaigns.answer_import import import_campaign
 from annotation_ui.campaigns.campaign import (
     CampaignOptions,

@@ -9,8 +9,16 @@ import pytest
 from annotation_ui.campaigns.campaign import form_digest, make_task
 from annotation_ui.tasks import TASKS
 from annotation_ui.tasks.base import TaskItem
-from annotation_ui.tasks.forms import MOST_SPANS
-from annotation_ui.tasks.spans import mark, markable, read_spans, span_faults, spans_field, stored_spans, text_digest
+from annotation_ui.tasks.forms import (
+    MOST_SPANS,
+    mark,
+    markable,
+    read_spans,
+    span_faults,
+    spans_field,
+    stored_spans,
+    text_digest,
+)
 from schemas.core.errors import DataError
 from schemas.ratings import Rating
 from schemas.verdicts import Verdict

@@ -15,7 +15,7 @@ from construction.prompts.prompt_file import FILES
 from construction.scripts.question_step import QuestionStep
 from construction.scripts.script_step import Draft, ScriptStep, script_of
 from construction.scripts.truncation import cut_script
-from construction.verifier.prompt_verifier import Verifier
+from construction.verifier.steps import Verifier
 from curation.files.model_packages import EMBEDDED_LABEL
 from schemas.scripts import ScriptQuestion
 from schemas.verdicts import Span, Verdict

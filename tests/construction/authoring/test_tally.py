@@ -6,9 +6,15 @@ import pytest
 from pydantic import ValidationError
 
 from construction.authoring.outcome import AuthorAttempts, FactOutcome, QuestionOutcome, ScriptOutcome, Slot
-from construction.authoring.tally import ConstructionCounts, ConstructionTally
+from construction.authoring.tally import (
+    ConstructionCounts,
+    ConstructionTally,
+    CountedLoss,
+    Tally,
+    closing_lines,
+    percent_of,
+)
 from construction.scripts.truncation import cut_script
-from construction.tally import CountedLoss, Tally, closing_lines, percent_of
 from schemas.scripts import Script, ScriptQuestion
 from schemas.verdicts import Verdict, verdict_key
 from tests.support.facts import make_fact

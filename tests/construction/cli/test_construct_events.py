@@ -12,8 +12,8 @@ from click.testing import CliRunner
 import scedit.commands
 from construction.cli.closing import resumable, show_counts, show_estimate
 from construction.events.funnel import EventCounts, EventTally
+from construction.llm.connection import StoppedEarly
 from construction.llm.cost.estimates import CallEstimate
-from construction.llm.session import StoppedEarly
 from curation.files.journal import Journal
 from curation.store.store import Store
 from schemas.core.errors import UserError

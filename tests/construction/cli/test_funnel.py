@@ -9,7 +9,7 @@ from click.testing import CliRunner
 from construction.cli.funnel import funnel
 from construction.events.job import EventJob, prepare_events, run_events
 from construction.llm.connection import Access
-from construction.pipeline.progress import ProgressDisplay
+from construction.pipeline.runner import ProgressDisplay
 from construction.report.store_funnel import store_yield
 from construction.report.text import text
 from curation.store.store import Store

@@ -12,7 +12,7 @@ from construction.documents import defaults
 from construction.documents.job import ProbeJob, prepare_probes, run_probes
 from construction.llm.connection import Access
 from construction.llm.cost.budget import BudgetReached
-from construction.pipeline.progress import ProgressDisplay
+from construction.pipeline.runner import ProgressDisplay
 from curation.store.store import Store
 from schemas.core.errors import UserError
 from schemas.documents.document import DocumentProbe

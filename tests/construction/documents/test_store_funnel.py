@@ -10,9 +10,16 @@ import pytest
 from click.testing import CliRunner
 
 from construction.cli.funnel import funnel
-from construction.documents.funnel import ProbeCounts, ProbeTally, count_document, stored_probe_counts
+from construction.documents.funnel import (
+    ProbeCounts,
+    ProbeCuration,
+    ProbeTally,
+    count_document,
+    first_version,
+    probe_curation,
+    stored_probe_counts,
+)
 from construction.documents.job import ProbeJob, prepare_probes, run_probes
-from construction.documents.people import ProbeCuration, first_version, probe_curation
 from construction.llm.connection import Access
 from curation.store.store import Store
 from schemas.documents.document import DocumentProbe

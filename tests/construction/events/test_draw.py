@@ -7,8 +7,7 @@ from typing import Any
 import pytest
 
 from construction.events.draw import draw_events
-from construction.events.fact_table import FactTable, as_object
-from construction.events.templates import TemplateFile, read_templates
+from construction.events.templates import FactTable, TemplateFile, as_object, read_templates
 from schemas.core.errors import UserError
 from schemas.facts import Entity, Object, Source
 from tests.support.construction.event_templates import TRANSFER, data, read, table, templates, write

@@ -12,7 +12,7 @@ from construction.events import defaults
 from construction.events.job import EventJob, prepare_events, run_events
 from construction.events.steps import FILES
 from construction.llm.connection import Access
-from construction.pipeline.progress import ProgressDisplay
+from construction.pipeline.runner import ProgressDisplay
 from curation.store.store import Store
 from schemas.core.errors import UserError
 from schemas.events.event import Event

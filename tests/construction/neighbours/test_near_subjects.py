@@ -7,9 +7,8 @@ import tracemalloc
 
 import pytest
 
-from construction.neighbours.near_subjects import nearest, subject_texts
+from construction.neighbours.near_subjects import CharacterTfidf, Embeddings, nearest, space_of, subject_texts
 from construction.neighbours.same_object import NeighbourCandidate, link, source_neighbours
-from construction.neighbours.vectors import CharacterTfidf, Embeddings, space_of
 from schemas.core.errors import UserError
 from schemas.facts import Entity, Fact, Neighbour, Object
 from tests.support.construction.naive_neighbours import nearest_one_by_one

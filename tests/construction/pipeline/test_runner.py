@@ -8,15 +8,13 @@ from pathlib import Path
 import pytest
 
 from construction.llm.attempts import ATTEMPTS
-from construction.llm.connection import Access
+from construction.llm.connection import Access, StoppedEarly
 from construction.llm.cost.budget import Amount, Budget
 from construction.llm.reply_cache import ReplyCache
-from construction.llm.session import StoppedEarly
 from construction.pipeline.author_models import ScriptAuthor
 from construction.pipeline.job import ConstructionJob, PreparedJob
 from construction.pipeline.pipeline import ConstructionPlan, plan_work
-from construction.pipeline.progress import ConstructionProgress, ProgressDisplay
-from construction.pipeline.runner import WritingJob
+from construction.pipeline.runner import ConstructionProgress, ProgressDisplay, WritingJob
 from curation.files.journal import Journal
 from curation.loaders.base import LoadResult
 from curation.store.store import Store

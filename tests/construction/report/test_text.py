@@ -4,8 +4,17 @@ from __future__ import annotations
 
 import pytest
 
-from construction.report.cost import Spending, sum_spending
-from construction.report.records import PAPER_TABLE, AuthorLine, CheckFindings, Length, Stage, StoreYield, Table1
+from construction.report.records import (
+    PAPER_TABLE,
+    AuthorLine,
+    CheckFindings,
+    Length,
+    Spending,
+    Stage,
+    StoreYield,
+    Table1,
+    sum_spending,
+)
 from construction.report.store_funnel import store_yield
 from construction.report.text import (
     authors_rows,

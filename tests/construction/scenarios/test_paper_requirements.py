@@ -13,9 +13,8 @@ import pytest
 from construction.authoring.outcome import overall_label
 from construction.checks import CheckInputs, judge
 from construction.prompts.prompt_file import FILES
-from construction.scripts.object_last import ObjectLast
 from construction.scripts.question_step import QuestionStep
-from construction.scripts.script_step import Draft, ScriptAsk, ScriptStep
+from construction.scripts.script_step import Draft, ObjectLast, ScriptAsk, ScriptStep
 from schemas.scripts import MAX_STEPS, MAX_WORDS, ScriptQuestion
 from tests.support.facts import make_fact
 

@@ -12,8 +12,7 @@ from pydantic import ValidationError
 from construction.checks.prompts import complaint
 from construction.llm.request_formats import RequestFormat, body_of
 from construction.prompts.prompt_file import FILES
-from construction.scripts.object_last import LEADING, object_last
-from construction.scripts.script_step import ScriptAsk, ScriptStep
+from construction.scripts.script_step import LEADING, ScriptAsk, ScriptStep, object_last
 from schemas.facts import Object
 from schemas.scripts import words
 from tests.support.construction.prompt_questions import QUESTION

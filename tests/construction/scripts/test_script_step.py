@@ -11,9 +11,9 @@ from hypothesis import strategies as st
 
 from construction.llm.prompt_text import tidy
 from construction.prompts.prompt_file import FILES, WriterPrompt
-from construction.scripts.object_last import ObjectLast
 from construction.scripts.script_step import (
     Draft,
+    ObjectLast,
     RejectedScript,
     ScriptAsk,
     ScriptList,

@@ -10,7 +10,7 @@ from click.testing import CliRunner
 
 from benchmarks.checks.leak_benchmark import leak_prompts
 from construction.authoring.outcome import asked_as_edit
-from construction.verifier.prompt_verifier import read_verdict
+from construction.verifier.steps import read_verdict
 from curation.checks.store_checks import STORE_CHECKS, CheckContext, run_check
 from curation.cli.check import check as check_command
 from curation.rules.release import freeze

@@ -5,8 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
-from construction.events.fact_table import FactTable
-from construction.events.templates import TemplateFile, read_templates
+from construction.events.templates import FactTable, TemplateFile, read_templates
 from schemas.facts import Fact
 from tests.support.facts import make_fact
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from construction.neighbours.near_subjects import VectorSpace
 from construction.neighbours.same_object import NeighbourCandidate
-from construction.neighbours.vectors import VectorSpace
 from schemas.facts import Entity, Fact
 
 

@@ -14,9 +14,8 @@ import pytest
 from annotation_ui.app.rating.form import reasons_style
 from annotation_ui.campaigns.campaign import CampaignOptions, assign_items, create_campaign, make_task
 from annotation_ui.ratings import raters as people
-from annotation_ui.ratings.database import RatingsDB
+from annotation_ui.ratings.database import Assignment, CampaignItem, RatingsDB
 from annotation_ui.ratings.raters import read_preferences
-from annotation_ui.ratings.records import Assignment, CampaignItem
 from annotation_ui.tasks.base import TaskItem
 from curation.store.store import Store
 from tests.annotation_ui.app.conftest import pilot

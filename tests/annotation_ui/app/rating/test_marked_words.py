@@ -9,7 +9,7 @@ import pytest
 from annotation_ui.campaigns.answer_import import import_campaign
 from annotation_ui.ratings import raters as people
 from annotation_ui.ratings.database import RatingsDB
-from annotation_ui.tasks.spans import text_digest
+from annotation_ui.tasks.forms import text_digest
 from curation.store.store import Store
 from schemas.verdicts import Verdict
 from tests.annotation_ui.app.conftest import Open, button, pilot

@@ -7,7 +7,7 @@ from contextlib import aclosing
 
 import pytest
 
-from construction.llm.calls.concurrency import gather_all, ordered_map
+from construction.llm.client import gather_all, ordered_map
 
 
 class Worker:

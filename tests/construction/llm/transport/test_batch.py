@@ -11,7 +11,7 @@ from pydantic import BaseModel
 from construction.llm.client import Access, Client, gather_all
 from construction.llm.reply_cache import ReplyCache
 from construction.llm.step import Message, Request
-from construction.llm.transport.batch_api import chunks
+from construction.llm.transport.batch import chunks
 from curation.files.journal import Journal
 from schemas.core.errors import ModelError
 from tests.support.scripted_server import Batches, Raw, ScriptedServer, completion
@@ -213,7 +213,7 @@ def test_files_keep_within_calls_and_bytes():
 
 
 def test_rubbish_in_result_files_is_passed_over():
-    from construction.llm.transport.batch_api import results
+    from construction.llm.transport.batch import results
     from construction.llm.transport.secrets import Mask
 
     good = {"custom_id": "k", "response": {"status_code": 200, "body": completion('{"n": 1}')}, "error": None}

@@ -11,7 +11,7 @@ import pytest
 from construction.llm.calls.call_errors import CallError
 from construction.llm.reply_cache import StoredOutcome
 from construction.llm.transport import batch_api
-from construction.llm.transport.batch_api import BatchApi, chunks, results
+from construction.llm.transport.batch import BatchApi, chunks, results
 from construction.llm.transport.secrets import Mask
 from schemas.core.errors import ModelError
 from tests.support.scripted_server import Batches, Raw, ScriptedServer, completion

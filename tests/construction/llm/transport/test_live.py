@@ -10,8 +10,7 @@ import pytest
 
 from construction.llm.calls.call_errors import CallError
 from construction.llm.reply_cache import StoredOutcome
-from construction.llm.transport.live import LiveTransport, mask_outcome
-from construction.llm.transport.rate_limits import Throttle
+from construction.llm.transport.live import LiveTransport, Throttle, mask_outcome
 from construction.llm.transport.secrets import Mask
 from tests.support.scripted_server import Raw, ScriptedServer, completion
 

@@ -16,7 +16,7 @@ from construction.llm.calls.call_errors import asked_wait, error_of_status
 from construction.llm.client import Access, Client
 from construction.llm.reply_cache import ReplyCache
 from construction.llm.step import Message, Request
-from construction.llm.transport.rate_limits import Bucket, Throttle
+from construction.llm.transport.live import Bucket, Throttle
 from curation.files.journal import Journal
 from schemas.core.errors import ModelError
 from tests.support.scripted_server import Raw, ScriptedServer
