@@ -10,7 +10,7 @@ import pytest
 
 from construction.llm.calls.call_errors import CallError
 from construction.llm.reply_cache import StoredOutcome
-from construction.llm.transport import batch_api
+from construction.llm.transport import batch as batch_api
 from construction.llm.transport.batch import BatchApi, chunks, results
 from construction.llm.transport.secrets import Mask
 from schemas.core.errors import ModelError
