@@ -5,6 +5,7 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Sequence
 from contextlib import ExitStack
+from functools import cached_property
 from pathlib import Path
 from typing import Any
 
@@ -128,19 +129,21 @@ class ModelSteps:
     def _ready(self, name: str, **more: Any) -> Any:
         """A method with its options; its statistics need no corpus."""
         settings = options(self.section, name, small=self.small) | ({"steps": 2} if self.small else {}) | more
-        if name in ("rome", "memit", "alphaedit"):
-            settings |= {"templates": TEMPLATES[: 2 if self.small else None], "moments": str(self._statistics())}
-        editor = make_editor(name, self.lm, self.cache, settings)
+        solved = name in ("rome", "memit", "alphaedit")
+        if solved:
+            settings |= {"templates": TEMPLATES[: 2 if self.small else None]}
+        editor: Any = make_editor(name, self.lm, self.cache, settings)
+        if solved:
+            of_layers = dict.fromkeys(editor.edited_layers, self.statistics)
+            editor._ready = editor.params.templates, self.statistics if name == "rome" else of_layers
         editor.prepare(())
         return editor
 
-    def _statistics(self) -> Path:
-        """Eigenvalues falling from 1 to 0.001, so that some directions are nearly null; kept in the cache's folder."""
-        path, inner = self.cache.folder / "diagonal.safetensors", self.lm.layout.inner
-        if not path.is_file():
-            path.parent.mkdir(parents=True, exist_ok=True)
-            KeyCovariance(torch.diag(torch.logspace(0, -3, inner)), 10 * inner).save(path)
-        return path
+    @cached_property
+    def statistics(self) -> KeyCovariance:
+        """Eigenvalues falling from 1 to 0.001, so that some directions are nearly null; the same for all layers."""
+        inner = self.lm.layout.inner
+        return KeyCovariance(torch.diag(torch.logspace(0, -3, inner)), 10 * inner)
 
     def scoring(self) -> dict[str, Any]:
         """The unedited model asked all cases."""
@@ -225,8 +228,8 @@ class ModelSteps:
         """Seconds a case of the plain way, and its answers."""
         some = list(zip(self.facts, self.jobs, strict=True))[: self.plain]
         layers = [*editor.edited_layers]
-        second = KeyCovariance.load(self._statistics()).second.to(self.lm.device)
-        inverse = torch.diag(1 / second.diagonal())  # a diagonal one, see _statistics
+        second = self.statistics.second.to(self.lm.device)
+        inverse = torch.diag(1 / second.diagonal())  # a diagonal one, see statistics
 
         def one(fact: Fact) -> list[Delta]:
             p = editor.params

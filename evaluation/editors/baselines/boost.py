@@ -28,6 +28,7 @@ from schemas.core.config import Options
 from schemas.facts import Fact
 
 LONGEST = 64  # tokens read of a document
+TOGETHER = 32  # edits whose backward passes are batched: each holds a slope of the logits of all sample positions
 
 
 class Boost(Editor):
@@ -83,12 +84,25 @@ class Boost(Editor):
 
     def edit(self, requests: Sequence[Fact]) -> Edit:
         """One change that raises all new objects alike."""
+        chosen = [token for fact in check_requests(requests) for token in self._raised(fact)]
+        return self._edits([sorted(set(chosen))])[0]
+
+    def edit_each(self, requests: Sequence[Fact]) -> list[Edit]:
+        """Independent edits from one pass: each has a backward pass of its own, all of them batched."""
+        chosen = [sorted(set(self._raised(fact))) for fact in check_requests(requests)] if requests else []
+        return [edit for n in range(0, len(chosen), TOGETHER) for edit in self._edits(chosen[n : n + TOGETHER])]
+
+    def _edits(self, chosen: Sequence[list[int]]) -> list[Edit]:
+        """An edit for every list of tokens."""
         lm, constant = self.lm, self._constant()
-        slope = self._slope(sorted({token for fact in check_requests(requests) for token in self._raised(fact)}))
-        left = self.params.strength * constant.length * slope / slope.norm()
-        delta = LowRankDelta(lm.layout.weight(lm.layout.depth - 1), left[:, None], constant.right[:, None])
-        (notes,) = norm_notes(lm.model, [[delta]])
-        return WeightEdit((delta,), {**notes, "spread": constant.spread})
+        slopes = self._slopes(chosen)
+        lefts = self.params.strength * constant.length * slopes / slopes.norm(dim=1, keepdim=True)
+        name = lm.layout.weight(lm.layout.depth - 1)
+        deltas = [LowRankDelta(name, left[:, None].clone(), constant.right[:, None]) for left in lefts]
+        notes = norm_notes(lm.model, [[delta] for delta in deltas])
+        return [
+            WeightEdit((delta,), {**note, "spread": constant.spread}) for delta, note in zip(deltas, notes, strict=True)
+        ]
 
     def _raised(self, fact: Fact) -> tuple[int, ...]:
         """Tokens of the new object that are raised."""
@@ -115,10 +129,10 @@ class Boost(Editor):
             self._rows = rows
         return self._rows
 
-    def _slope(self, tokens: list[int]) -> Tensor:
-        """Gradient of the tokens' mean log-probability with respect to the projection's output, [width].
+    def _slopes(self, chosen: Sequence[list[int]]) -> Tensor:
+        """Gradients of tokens' mean log-probability with respect to the projection's output, [lists, width].
 
-        Averaged over sample positions, the first of each text left out.
+        Averaged over sample positions, the first of each text left out. The pass is the same for all lists of tokens.
         """
         lm, most = self.lm, self.params.sample
         rows = [row[:16] for row in self._texts()[: max(1, most // 15)]]
@@ -129,11 +143,20 @@ class Boost(Editor):
         def add(_: Tensor, out: Tensor) -> Tensor:
             return (out.float() + added).to(out.dtype)
 
+        lists = send([n for n, tokens in enumerate(chosen) for _ in tokens], lm.device)
+        tokens = send([token for token_ids in chosen for token in token_ids], lm.device)
+        share = send(torch.tensor([1 / len(token_ids) for token_ids in chosen for _ in token_ids]), lm.device)
         at = send(list(zip(*places, strict=True)), lm.device)
         with torch.enable_grad(), replace_output(lm.projection(lm.layout.depth - 1), add):
-            log_probs = logits_at(lm, ids, mask, at[0], at[1]).log_softmax(-1)
-            (slope,) = torch.autograd.grad(log_probs[:, tokens].mean(), added)
-        return slope.float()
+            logits = logits_at(lm, ids, mask, at[0], at[1])
+            means = logits.log_softmax(-1).mean(0)
+            weights = torch.zeros(len(chosen), len(means), device=means.device)
+            weights[lists, tokens] = share
+            if len(lm.devices) == 1:
+                (slopes,) = torch.autograd.grad(means, added, weights, is_grads_batched=True)
+            else:  # copies between devices are not batched
+                slopes = torch.stack([torch.autograd.grad(means, added, w, retain_graph=True)[0] for w in weights])
+        return slopes.float()
 
     def _constant(self) -> _Constant:
         if self._ready is None:
