@@ -4,7 +4,7 @@
 of the run to an archive; ``--unpack`` puts such archives back into RUN, so that ``scedit run configs/open.toml`` goes
 on with the methods that are left, on any machine, and asks nothing again; ``--unfinished`` keeps the answers of a
 method that was stopped, too. ``--page results/open-split.md`` writes the table, paired tests and the item analysis of
-the finished methods between the page's markers.
+the finished methods between the page's markers; ``--first N`` over the first cases alone.
 """
 
 from __future__ import annotations
@@ -38,6 +38,13 @@ def finished(run: Run) -> Run:
     """The run with those methods alone that answered all of its cases."""
     whole = tuple(e for e in run.editors if all(case in e.results for case in run.cases))
     return run._replace(editors=whole)
+
+
+def first_cases(run: Run, count: int) -> Run:
+    """The run with its first cases alone."""
+    cases = run.cases[:count]
+    editors = [e._replace(results={k: e.results[k] for k in cases if k in e.results}) for e in run.editors]
+    return run._replace(cases=cases, editors=tuple(editors))
 
 
 def pack(run: Run, folder: Path, *, unfinished: bool = False) -> list[Path]:
@@ -134,6 +141,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument("--unfinished", action="store_true", help="archive the others' answers so far, too")
     parser.add_argument("--unpack", type=Path, help="folder whose archives go into the run")
     parser.add_argument("--page", type=Path, help="the page that gets the figures")
+    parser.add_argument("--first", type=int, help="figures over the first cases of the run alone")
     options = parser.parse_args(arguments)
     if options.unpack is not None:
         options.run.mkdir(parents=True, exist_ok=True)
@@ -146,7 +154,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         for archive in pack(run, options.pack, unfinished=options.unfinished):
             sys.stdout.write(f"{archive}\n")
     if options.page is not None:
-        text = "\n\n".join(_parts(finished(run)))
+        text = "\n\n".join(_parts(finished(run if options.first is None else first_cases(run, options.first))))
         options.page.write_text(
             put_between(options.page.read_text(encoding="utf-8"), text, marks=MARKS), encoding="utf-8"
         )
