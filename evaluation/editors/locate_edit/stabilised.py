@@ -140,7 +140,7 @@ class StabilisedEditor(Editor):
         total = dict(before.total)
         for delta in deltas:
             name, new = delta.weight, on(delta, self.lm.device)
-            total[name] = joint(total[name], new) if name in total else new
+            total[name] = joint(on(total[name], self.lm.device), new) if name in total else new
         return before._replace(total=total)
 
     def finish(

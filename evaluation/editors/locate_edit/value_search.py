@@ -283,7 +283,7 @@ class _ValueSearch:
                     with torch.set_grad_enabled(not last):
                         nll, kl = self._losses(batch, delta, first=first)
                         if not last:
-                            (nll + self.settings.kl_weight * kl).sum().backward()  # type: ignore[no-untyped-call]
+                            torch.autograd.backward((nll + self.settings.kl_weight * kl).sum(), inputs=[delta])
                     totals += torch.stack([nll, kl]).detach()
                 return totals[0], totals[1]
             except (RuntimeError, MemoryError) as error:

@@ -9,7 +9,8 @@ import pytest
 import torch
 
 from evaluation.editors import EDITORS
-from evaluation.edits.edit import WeightEdit
+from evaluation.editors.locate_edit.stabilised import CarriedState
+from evaluation.edits.edit import CarryingEdit
 from evaluation.edits.weight_deltas import LowRankDelta
 from schemas.core.errors import UserError
 from tests.contracts.fake_device.exercise import FLOAT32_ONLY, exercise
@@ -51,11 +52,11 @@ def test_changes_that_lie_elsewhere_are_stabilised_on_the_card(tmp_path: Path) -
         instance = editor("memit", lm, tmp_path, steps=2, stabilise=["sphere", "prune"], layers=[1])
         weight = lm.layout.weight(1)
         read = LowRankDelta(weight, 99 * torch.randn(32, 2, generator=draw), torch.randn(48, 2, generator=draw))
-        before = WeightEdit(deltas=(read,), notes={})
+        before = CarryingEdit((read,), {}, CarriedState({weight: read}))
         with before.on(lm):
             edit: Any = instance.edit_after(requests_of("memit")[:1], [before])
-    assert not machine.counts.refused and list(edit.damping) == [weight], "large enough to be damped"
-    added = edit.total[weight].matrix() - read.matrix()
+    assert not machine.counts.refused and list(edit.carried.damping) == [weight], "large enough to be damped"
+    added = edit.carried.total[weight].matrix() - read.matrix()
     assert 0 < added.norm() < 0.1 * read.matrix().norm(), "what was read and one edit"
 
 
