@@ -4,7 +4,7 @@
 of the run to an archive; ``--unpack`` puts such archives back into RUN, so that ``scedit run configs/open.toml`` goes
 on with the methods that are left, on any machine, and asks nothing again; ``--unfinished`` keeps the answers of a
 method that was stopped, too. ``--page results/open-split.md`` writes the table, paired tests and the item analysis of
-the finished methods between the page's markers; ``--first N`` over the first cases alone.
+the finished methods between the page's markers; ``--of METHOD`` over the cases that it has answered.
 """
 
 from __future__ import annotations
@@ -40,9 +40,10 @@ def finished(run: Run) -> Run:
     return run._replace(editors=whole)
 
 
-def first_cases(run: Run, count: int) -> Run:
-    """The run with its first cases alone."""
-    cases = run.cases[:count]
+def answered_by(run: Run, label: str) -> Run:
+    """The run with the cases alone that one of its methods has answered."""
+    (method,) = (e for e in run.editors if e.label == label)
+    cases = tuple(key for key in run.cases if key in method.results)
     editors = [e._replace(results={k: e.results[k] for k in cases if k in e.results}) for e in run.editors]
     return run._replace(cases=cases, editors=tuple(editors))
 
@@ -141,7 +142,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument("--unfinished", action="store_true", help="archive the others' answers so far, too")
     parser.add_argument("--unpack", type=Path, help="folder whose archives go into the run")
     parser.add_argument("--page", type=Path, help="the page that gets the figures")
-    parser.add_argument("--first", type=int, help="figures over the first cases of the run alone")
+    parser.add_argument("--of", metavar="METHOD", help="figures over the cases that this method has answered")
     options = parser.parse_args(arguments)
     if options.unpack is not None:
         options.run.mkdir(parents=True, exist_ok=True)
@@ -154,7 +155,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         for archive in pack(run, options.pack, unfinished=options.unfinished):
             sys.stdout.write(f"{archive}\n")
     if options.page is not None:
-        text = "\n\n".join(_parts(finished(run if options.first is None else first_cases(run, options.first))))
+        text = "\n\n".join(_parts(finished(run if options.of is None else answered_by(run, options.of))))
         options.page.write_text(
             put_between(options.page.read_text(encoding="utf-8"), text, marks=MARKS), encoding="utf-8"
         )
