@@ -6,7 +6,7 @@ from collections.abc import Callable
 
 import numpy as np
 
-from annotation_ui.campaigns.campaign import SampleSize, draw_sample
+from annotation_ui.campaigns.campaign import CampaignOptions, draw_sample
 from annotation_ui.tasks.base import TaskItem
 from benchmarks.coverage.rows import LIKERT, Array, Outcome, Rng, Row, covers
 from curation.stats.prediction_powered import Unit, calibrate, difference
@@ -37,7 +37,7 @@ def unequal_chances(rng: Rng, judge: Array, rated: int) -> dict[int, float]:
 def two_strata(rng: Rng, judge: Array, rated: int) -> dict[int, float]:
     """A sample as ``scedit annotate new`` draws it, of strata of two sizes."""
     items = [TaskItem(id=str(k), case=str(k), stratum="ab"[k % 3 == 0], shown={}) for k in range(len(judge))]
-    drawn = draw_sample(items, SampleSize(number=rated), name=str(rng.integers(2**40)))
+    drawn = draw_sample(items, CampaignOptions(number=rated), name=str(rng.integers(2**40)))
     return {int(c.item.id): float(c.probability or 0) for c in drawn}
 
 
