@@ -14,7 +14,7 @@ import contextlib
 import itertools
 import json
 import os
-import tempfile
+import shutil
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import IO, Any
@@ -169,26 +169,38 @@ def atomic_folder(path: Path, *, replace: bool = False) -> Iterator[Path]:
         UserError: the place is taken, or cannot be written.
     """
     path = real(path)
-    if path == Path.cwd():
-        raise UserError("this is the folder you are in", where=str(path), fix="name a new folder")
-    taken = path.is_dir() and any(path.iterdir())
-    if path.is_file() or (taken and not replace):
-        raise UserError("there is something here already", where=str(path), fix="name a new or empty folder")
+    partial, old = (path.with_name(f".{path.name}.scedit-{what}") for what in ("partial", "old"))
     try:
+        _clear(path, partial, old)
+        taken = path.is_file() or (path.is_dir() and any(path.iterdir()))
+        if path == Path.cwd():
+            raise UserError("this is the folder you are in", where=str(path), fix="name a new folder")
+        if path.is_file() or (taken and not replace):
+            raise UserError("there is something here already", where=str(path), fix="name a new or empty folder")
         path.parent.mkdir(parents=True, exist_ok=True)
-        with tempfile.TemporaryDirectory(dir=path.parent, prefix=f".{path.name}.") as scratch:
-            partial = Path(scratch, "new")
-            partial.mkdir()
-            yield partial
-            if path.is_dir():
-                os.rename(path, Path(scratch, "old"))
-            os.rename(partial, path)
-    except OSError as error:
-        raise unwritable(error, path) from None
-    except UserError as error:
-        if (error.where or "").startswith(str(partial)):  # nobody knows that name
+        partial.mkdir()
+        yield partial
+        if taken:
+            os.rename(path, old)
+        os.rename(partial, path)
+        shutil.rmtree(old, ignore_errors=True)
+    except BaseException as error:
+        with contextlib.suppress(OSError):
+            _clear(path, partial, old)
+        if isinstance(error, OSError):
+            raise unwritable(error, path) from None
+        if isinstance(error, UserError) and (error.where or "").startswith(str(partial)):  # nobody knows that name
             raise UserError(error.what, where=str(path), allowed=error.allowed, fix=error.fix) from None
         raise
+
+
+def _clear(path: Path, partial: Path, old: Path) -> None:
+    """Clear away what an interrupted run left; a folder that was set aside comes back where nothing took its place."""
+    if old.is_dir() and not path.exists():
+        os.rename(old, path)
+    for left in (partial, old):
+        if left.is_dir():
+            shutil.rmtree(left)
 
 
 # ---- the outputs of a command -----------------------------------------------------------------------------------

@@ -49,6 +49,16 @@ def test_formats_without_a_case_are_passed_over_or_refused(tmp_path: Path) -> No
     assert not (tmp_path / "x").exists()
 
 
+def test_a_kill_between_the_two_renames_is_mended(tmp_path: Path) -> None:
+    folder = tmp_path / "r"
+    publish(mini_split(), folder, formats=["split"])
+    before = tree(folder)
+    folder.rename(tmp_path / ".r.scedit-old")  # where the first of the two renames leaves things
+    with pytest.raises(UserError, match="something here already"):
+        publish(mini_split(), folder)
+    assert tree(folder) == before and [p.name for p in tmp_path.iterdir()] == ["r"]
+
+
 @pytest.mark.parametrize("name", ["cases", "questions", "prompts", "neighbours"])
 def test_datasets_loads_the_folder_offline(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: str) -> None:
     monkeypatch.setenv("HF_HUB_OFFLINE", "1")
