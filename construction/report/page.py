@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from markupsafe import Markup
 
 from construction.report import text
 from construction.report.records import StoreYield
+from curation.files.templates import templates_in
 from schemas.text.escaping import escape
 
 _NAMES = {"keep": "kept", "unsure": "for people to decide", "surplus": "good but not needed", "drop": "left out"}
@@ -16,14 +16,7 @@ _NAMES = {"keep": "kept", "unsure": "for people to decide", "surplus": "good but
 
 def page(funnel: StoreYield) -> str:
     """The page, whole, by the template ``page.html.jinja``."""
-    place = Environment(
-        loader=FileSystemLoader(Path(__file__).parent),
-        autoescape=True,
-        finalize=_escape,
-        undefined=StrictUndefined,
-        trim_blocks=True,
-        lstrip_blocks=True,
-    )
+    place = templates_in(Path(__file__).parent, filters={}, html=True, finalize=_escape)
     return place.get_template("page.html.jinja").render(funnel=funnel, names=_NAMES, words=text)
 
 

@@ -9,10 +9,9 @@ from functools import partial
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from jinja2 import Environment, FileSystemLoader, StrictUndefined
-
 from curation.export.parquet import EXTRAS, Column, tables_of, tables_of_type
 from curation.export.summary import SplitSummary
+from curation.files.templates import templates_in
 from curation.splits.split_file import Split
 from schemas.cases import FACT
 from schemas.text.counting import counted
@@ -52,15 +51,14 @@ def card(split: Split, summary: SplitSummary, parts: Sequence[ReleasePart], *, t
         tables: Whether ``data/*.parquet`` are among them (then the header says how to load them).
     """
     header, cases = split.header, len(split.all_cases)
-    loader = FileSystemLoader(Path(__file__).parent)
-    page = Environment(loader=loader, trim_blocks=True, lstrip_blocks=True, undefined=StrictUndefined)
-    page.filters |= {
+    filters = {
         "cell": _cell,
         "words": _plain_text,
         "counted": counted,
         "quote": partial(json.dumps, ensure_ascii=False),
     }
-    text = page.get_template("card.md.jinja").render(
+    page = templates_in(Path(__file__).parent, filters=filters).get_template("card.md.jinja")
+    text = page.render(
         split=split,
         header={"written_by": None, "judged_by": None, "rule": None, **header},
         lost={k: n for k, n in header.get("counts", {}).items() if k not in ("cases", "facts")},

@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from curation.checks.store_checks import VerdictCounts
+from curation.files.templates import templates_in
 from curation.stats.intervals import TWO_WAY
 from evaluation.analysis.breakdown import asks_what_follows
 from evaluation.analysis.comparison import Comparison
@@ -144,16 +145,7 @@ def reveal_hidden(text: str) -> str:
 
 def _environment() -> Environment:
     """Where the template is, and the filters that it uses."""
-    from jinja2 import Environment, FileSystemLoader, StrictUndefined
-
-    place = Environment(
-        loader=FileSystemLoader(_TEMPLATES),
-        autoescape=True,
-        undefined=StrictUndefined,
-        trim_blocks=True,
-        lstrip_blocks=True,
-    )
-    place.filters |= {
+    filters = {
         "percent": percent,
         "spread": mean_with_interval,
         "probability": probability,
@@ -174,7 +166,7 @@ def _environment() -> Environment:
         "glue": _glue,
         "p_value": p_value,
     }
-    return place
+    return templates_in(_TEMPLATES, filters=filters, html=True)
 
 
 def errors(run: Run) -> list[dict[str, str]]:

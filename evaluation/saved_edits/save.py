@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 from curation.case_sources.support import cases_from_facts
 from curation.files.artifact_cache import sha256
 from curation.files.atomic import atomic_folder, write_json, write_text
+from curation.files.templates import templates_in
 from curation.splits.partition import shared_values
 from curation.splits.split_file import load_split
 from evaluation.edits.routed_deltas import RoutedDelta
@@ -184,13 +185,9 @@ def card(description: dict[str, Any], cases: Sequence[Case], scores: Sequence[Sc
         cases: What was edited.
         scores: Metrics before and after.
     """
-    from jinja2 import Environment, PackageLoader, StrictUndefined
-
-    loader = PackageLoader("evaluation.saved_edits", ".")
-    page = Environment(loader=loader, trim_blocks=True, lstrip_blocks=True, undefined=StrictUndefined)
-    page.filters |= {"quote": _quoted, "code": _code, "counted": counted, "mean": mean_with_interval}
+    filters = {"quote": _quoted, "code": _code, "counted": counted, "mean": mean_with_interval}
     served = vllm_rank(description["rank"]) if description["saved_as"] == "adapter" else None
-    template = page.get_template("card.md.jinja")
+    template = templates_in(Path(__file__).parent, filters=filters).get_template("card.md.jinja")
     return template.render(about=description, cases=cases, scores=scores, served=served, shown=SHOWN) + "\n"
 
 
