@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
+from typing import Any, NamedTuple, Protocol
 
 from construction.neighbours.same_object import NeighbourCandidate, names, norm
 from schemas.core.errors import UserError
@@ -104,9 +104,6 @@ def space_of(name: str) -> VectorSpace:
 def _short_name(model: str) -> str:
     return Path(model).name if Path(model).exists() else model
 
-
-if TYPE_CHECKING:
-    from construction.neighbours.near_subjects import VectorSpace
 
 DIGITS = 6  # of a distance; closer than that is a tie, which the keys decide
 BLOCK = 2_000_000  # similarities held at once: 16 MB

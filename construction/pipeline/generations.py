@@ -69,7 +69,7 @@ def earlier_generations(
     counts: Counter[tuple[str, str, str]] = Counter()
     facts = {f.key: f for f in (*work.edits, *work.others)}
     questions = _written_items(store, ScriptQuestion, "questions", facts)
-    going_on = {key for key in questions if cache and _on_record(facts[key], plan, model, cache)}
+    going_on = {key for key in questions if cache and _is_cached(facts[key], plan, model, cache)}
     for key in questions.keys() - going_on:
         counts.update(("questions", *_author(line)) for _, line in questions[key])
     label = plan.wording()["questions"].label
@@ -123,7 +123,7 @@ def _written_items(
     return written
 
 
-def _on_record(fact: Fact, plan: ConstructionPlan, model: str, cache: ReplyCache) -> bool:
+def _is_cached(fact: Fact, plan: ConstructionPlan, model: str, cache: ReplyCache) -> bool:
     """Whether any of a fact's calls for questions is on record, as this model, prompt and number make them."""
     step = QuestionStep(plan.wording()["questions"])
     requests = (

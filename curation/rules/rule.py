@@ -233,7 +233,7 @@ def counts(rule: SplitRule, by: str, model: str | None) -> bool:
     return all(model == wanted for name, wanted in rule.models.items() if matches(by, name))
 
 
-def check_units(verdicts: Iterable[tuple[Any, ...]], rule: SplitRule) -> None:
+def check_units(verdicts: Iterable[tuple[str, str | None, str, str]], rule: SplitRule) -> None:
     """Refuse a threshold whose values are in another unit than its own, or than that of the first verdict.
 
     Args:

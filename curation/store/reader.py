@@ -97,6 +97,15 @@ class KeyRange(NamedTuple):
         return (sql, values) if self.high is None else (f"{sql} AND {column} < ?", [*values, self.high])
 
 
+class MeasuredUnit(NamedTuple):
+    """Values of one check (or person's task) and model that are in one unit, and the first verdict's key."""
+
+    by: str
+    model: str | None
+    unit: str
+    first: str
+
+
 class Contradiction(NamedTuple):
     """What another fact of the same subject and relation says against a fact; temporal ones only follow each other."""
 
@@ -284,10 +293,10 @@ class StoreReader:
         """Every ``by`` of the current verdicts."""
         return sorted(self._first('SELECT DISTINCT "by" FROM verdicts'))
 
-    def units(self) -> list[tuple[Any, ...]]:
-        """Check (or person's task), model, unit of the values, first verdict's key; in order of these keys."""
+    def units(self) -> list[MeasuredUnit]:
+        """In which units the checks' values are, in order of the first verdict's key."""
         sql = 'SELECT "by", model, unit, min(key) FROM verdicts WHERE value IS NOT NULL GROUP BY ALL ORDER BY 4'
-        return self._db.execute(sql)
+        return [MeasuredUnit(*row) for row in self._db.execute(sql)]
 
     def links(self, by: Sequence[str]) -> Iterator[Verdict]:
         """Verdicts with a value by some judges, in order of their keys."""

@@ -20,6 +20,7 @@ from typing import Any, NamedTuple
 
 import torch
 
+from curation.files.artifact_cache import sha256
 from curation.files.atomic import write_bytes
 from evaluation.editors.base import Editor
 from evaluation.regimes.edit_chain import EditChain, NotStorable
@@ -82,7 +83,7 @@ class Snapshots:
             log.info("no snapshots of this sequence: %s; a stopped one makes its edits again", problem)
             self._every = 0
             return
-        name = f"after-{step.after:06}-{_digest(content.getbuffer())}.pt"
+        name = f"after-{step.after:06}-{hashlib.sha256(content.getbuffer()).hexdigest()[:16]}.pt"
         try:
             write_bytes(self._folder / name, content.getbuffer(), "the snapshot")
         except UserError as error:
@@ -142,7 +143,7 @@ class Snapshots:
             ValueError: it is damaged, or of another run or other edits.
         """
         match = _NAME.fullmatch(path.name)
-        if match is None or _digest(path.read_bytes()) != match[2]:
+        if match is None or sha256(path)[:16] != match[2]:
             raise ValueError("it is damaged: its content is not what its name says")
         with torch.serialization.safe_globals(_value_classes(path)):
             snapshot: dict[str, Any] = torch.load(path, map_location={"cuda:0": str(device)}, weights_only=True)
@@ -165,8 +166,3 @@ def _value_classes(path: Path) -> list[Any]:
         if is_dataclass(value_class) or hasattr(value_class, "_fields"):
             found.append(value_class)
     return found
-
-
-def _digest(content: bytes | memoryview) -> str:
-    """SHA-256 of a file, 16 digits of it."""
-    return hashlib.sha256(content).hexdigest()[:16]
