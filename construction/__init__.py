@@ -3,7 +3,7 @@
 from schemas.core.lazy import lazy_names
 
 _PUBLIC = {
-    "Access": "construction.llm.connection:Access",
+    "Access": "construction.llm.endpoint:Access",
     "CheckInputs": "construction.checks.base:CheckInputs",
     "ConstructionPlan": "construction.pipeline.pipeline:ConstructionPlan",
     "PromptStep": "construction.llm.step:PromptStep",

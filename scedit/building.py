@@ -139,7 +139,7 @@ def _prepare(
     facts: Facts, author: str, *, store: Path | str | None, verify: str | bool | None, **options: Any
 ) -> PreparedJob:
     """The job of the command, with its facts read."""
-    from construction.llm.connection import Access
+    from construction.llm.endpoint import Access
     from construction.pipeline.author_models import script_authors
     from construction.pipeline.job import ConstructionJob, prepare
     from schemas.core.config import validate

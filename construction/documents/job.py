@@ -13,8 +13,9 @@ from construction.documents.pipeline import ProbeConstruction, ProbePlan
 from construction.documents.sources import ReadDocuments, read_documents
 from construction.documents.steps import FILES, ProbePrompt
 from construction.llm.client import Client
-from construction.llm.connection import Access, ModelSession
+from construction.llm.connection import ModelSession
 from construction.llm.cost.estimates import CallEstimate
+from construction.llm.endpoint import Access
 from construction.pipeline.author_models import ScriptAuthor, profile_of, verifier
 from construction.pipeline.rehearsal import NoStore, RehearsalClient, estimate_job
 from construction.pipeline.runner import ProgressDisplay, WritingJob, run_job

@@ -130,11 +130,11 @@ def writing_options(*, licence: str) -> Callable[[Callable[..., Any]], Callable[
 
 
 def model_options(command: Callable[..., Any]) -> Callable[..., Any]:
-    """Give a command the options, and its function one ``access`` (``construction.llm.connection.Access``) for them."""
+    """Give a command the options, and its function one ``access`` (``construction.llm.endpoint.Access``) for them."""
 
     @functools.wraps(command)
     def with_access(**options: Any) -> Any:
-        from construction.llm.connection import Access
+        from construction.llm.endpoint import Access
 
         fields = {name: options.pop(name) for name in list(options) if name in Access.model_fields}
         return command(access=Access(**fields), **options)

@@ -76,7 +76,7 @@ async def _stop(tasks: Sequence[asyncio.Task[T]]) -> None:
     await asyncio.gather(*tasks, return_exceptions=True)
 
 
-__all__ = ["Access", "Client", "Reply", "gather_all"]
+__all__ = ["Client", "Reply", "gather_all"]
 
 logger = logging.getLogger(__name__)
 

@@ -24,8 +24,6 @@ from curation.files.journal import Journal
 from curation.files.local_models import gguf_of
 from schemas.core.errors import UserError
 
-__all__ = ["Access", "StopSignal", "open_client", "run"]
-
 T = TypeVar("T")
 
 

@@ -10,8 +10,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any, NamedTuple
 
-from construction.llm.connection import Access
 from construction.llm.cost.prices import how_to_add
+from construction.llm.endpoint import Access
 from curation.files.local_models import LOCAL, names_a_file
 from curation.files.model_packages import EMBEDDED
 from schemas.core.errors import UserError

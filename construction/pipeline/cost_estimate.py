@@ -9,9 +9,9 @@ from pydantic import Field
 
 from construction.authoring.tally import ConstructionCounts
 from construction.llm.attempts import ATTEMPTS
-from construction.llm.connection import Access
 from construction.llm.cost.estimates import no_price_advice
 from construction.llm.cost.prices import Price
+from construction.llm.endpoint import Access
 from construction.llm.reply_cache import ReplyCache
 from construction.pipeline.author_models import ScriptAuthor
 from construction.pipeline.pipeline import AuthorClient, Construction, ConstructionPlan, ConstructionWork

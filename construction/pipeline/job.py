@@ -9,7 +9,8 @@ from construction.authoring.replacement import Choice
 from construction.authoring.screening import dropped_in
 from construction.authoring.tally import ConstructionCounts
 from construction.llm.client import Client
-from construction.llm.connection import Access, ModelSession
+from construction.llm.connection import ModelSession
+from construction.llm.endpoint import Access
 from construction.llm.reply_cache import ReplyCache
 from construction.pipeline.author_models import ScriptAuthor, profile_of, script_authors, verifier
 from construction.pipeline.cost_estimate import ConstructionEstimate, estimate

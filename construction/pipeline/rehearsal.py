@@ -11,9 +11,9 @@ from typing import Any
 from construction.llm import connection
 from construction.llm.calls.call_errors import CallError
 from construction.llm.client import Client, Reply
-from construction.llm.connection import Access
 from construction.llm.cost.budget import Budget
 from construction.llm.cost.estimates import CHARACTERS_PER_TOKEN, CallCounter, CallEstimate
+from construction.llm.endpoint import Access
 from construction.llm.reply_cache import ReplyCache, StoredOutcome, request_key
 from construction.llm.step import Request
 from construction.pipeline.runner import WritingJob, recorded_replies

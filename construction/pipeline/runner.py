@@ -18,8 +18,9 @@ from construction.authoring.tally import Tally
 from construction.llm.attempts import ATTEMPTS
 from construction.llm.cli_options import journal_of
 from construction.llm.client import Client, gather_all, ordered_map
-from construction.llm.connection import Access, ModelSession, model_session
+from construction.llm.connection import ModelSession, model_session
 from construction.llm.cost.budget import Budget
+from construction.llm.endpoint import Access
 from construction.llm.reply_cache import ReplyCache
 from curation.files.journal import Journal
 from curation.store.store import Store

@@ -16,7 +16,7 @@ from schemas.scripts import ScriptPrompt, ScriptQuestion
 from schemas.verdicts import Verdict
 
 if TYPE_CHECKING:
-    from construction.llm.connection import Access
+    from construction.llm.endpoint import Access
 
 _REPLY_TOKENS = 80  # of each text
 
@@ -58,7 +58,7 @@ class VerifyCheck(StoreCheck):
     @cached_property
     def access(self) -> Access:
         """The model and how it is asked."""
-        from construction.llm.connection import Access
+        from construction.llm.endpoint import Access
 
         p = self.params
         return Access(

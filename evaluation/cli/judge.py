@@ -32,7 +32,7 @@ from schemas.text.counting import counted
 from schemas.text.status_line import StatusLine
 
 if TYPE_CHECKING:
-    from construction.llm.connection import Access
+    from construction.llm.endpoint import Access
     from evaluation.judge.inputs import JudgeInput
     from evaluation.judge.judging import JudgeOptions, JudgeProgress, JudgeResult
     from schemas.generated_scripts import GeneratedScript

@@ -17,8 +17,9 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal, NamedTuple, cast
 from pydantic import Field, model_validator
 
 from construction.llm.client import Client, gather_all
-from construction.llm.connection import Access, ModelSession, model_session
+from construction.llm.connection import ModelSession, model_session
 from construction.llm.cost.estimates import CallCounter, no_price_advice
+from construction.llm.endpoint import Access
 from curation.store.store import Store
 from evaluation.judge.inputs import JudgeInput
 from evaluation.judge.ratings import JUDGE_STAGE

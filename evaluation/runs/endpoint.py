@@ -8,8 +8,9 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any, Literal
 
 from construction.llm.client import Client, Reply, gather_all
-from construction.llm.connection import Access, ModelSession, model_session
+from construction.llm.connection import ModelSession, model_session
 from construction.llm.cost.estimates import CallCounter, CallEstimate
+from construction.llm.endpoint import Access
 from construction.llm.step import Message, PlainText, Request
 from curation.files.artifact_cache import Cache
 from curation.files.local_models import names_a_file

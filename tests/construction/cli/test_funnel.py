@@ -8,7 +8,7 @@ from click.testing import CliRunner
 
 from construction.cli.funnel import funnel
 from construction.events.job import EventJob, prepare_events, run_events
-from construction.llm.connection import Access
+from construction.llm.endpoint import Access
 from construction.pipeline.runner import ProgressDisplay
 from construction.report.store_funnel import store_yield
 from construction.report.text import text

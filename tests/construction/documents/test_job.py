@@ -10,8 +10,8 @@ from pydantic import ValidationError
 from construction.cli.construct_documents import construct_documents
 from construction.documents import defaults
 from construction.documents.job import ProbeJob, prepare_probes, run_probes
-from construction.llm.connection import Access
 from construction.llm.cost.budget import BudgetReached
+from construction.llm.endpoint import Access
 from construction.pipeline.runner import ProgressDisplay
 from curation.store.store import Store
 from schemas.core.errors import UserError

@@ -20,7 +20,7 @@ from construction.documents.funnel import (
     stored_probe_counts,
 )
 from construction.documents.job import ProbeJob, prepare_probes, run_probes
-from construction.llm.connection import Access
+from construction.llm.endpoint import Access
 from curation.store.store import Store
 from schemas.documents.document import DocumentProbe
 from schemas.lineage import Lineage

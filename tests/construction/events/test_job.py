@@ -11,7 +11,7 @@ from construction.cli.construct_events import construct_events
 from construction.events import defaults
 from construction.events.job import EventJob, prepare_events, run_events
 from construction.events.steps import FILES
-from construction.llm.connection import Access
+from construction.llm.endpoint import Access
 from construction.pipeline.runner import ProgressDisplay
 from curation.store.store import Store
 from schemas.core.errors import UserError

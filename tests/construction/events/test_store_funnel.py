@@ -8,7 +8,7 @@ import pytest
 
 from construction.events.funnel import EventCounts, EventTally, stored_event_counts
 from construction.events.job import EventJob, prepare_events, run_events
-from construction.llm.connection import Access
+from construction.llm.endpoint import Access
 from curation.store.store import Store
 from schemas.events.questions import TendencyQuestion
 from schemas.verdicts import Verdict

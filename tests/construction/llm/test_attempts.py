@@ -8,7 +8,8 @@ import json
 import pytest
 
 from construction.llm.call_lineage import lineage_of_call
-from construction.llm.client import Access, Client
+from construction.llm.client import Client
+from construction.llm.endpoint import Access
 from construction.llm.reply_cache import ReplyCache
 from curation.files.journal import Journal
 from schemas.lineage import Lineage

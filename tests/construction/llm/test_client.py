@@ -6,7 +6,8 @@ import time
 
 import pytest
 
-from construction.llm.client import Access, Client
+from construction.llm.client import Client
+from construction.llm.endpoint import Access
 from construction.llm.reply_cache import ReplyCache
 from curation.files.journal import Journal
 from schemas.core.errors import ModelError

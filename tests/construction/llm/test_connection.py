@@ -12,7 +12,8 @@ from pydantic import ValidationError
 
 from construction.llm import connection
 from construction.llm.client import Client, gather_all
-from construction.llm.connection import Access, StopSignal, model_session, open_client, run
+from construction.llm.connection import StopSignal, model_session, open_client, run
+from construction.llm.endpoint import Access
 from construction.llm.reply_cache import ReplyCache
 from curation.files.journal import Journal
 from curation.files.model_packages import EMBEDDED_LABEL

@@ -12,7 +12,8 @@ from hypothesis import strategies as st
 from pydantic import BaseModel
 
 from construction.llm.calls.call_errors import CallError
-from construction.llm.client import Access, Client
+from construction.llm.client import Client
+from construction.llm.endpoint import Access
 from construction.llm.replies import outcome_of, read
 from construction.llm.reply_cache import ReplyCache, StoredOutcome, request_key
 from construction.llm.step import Message, PlainText, Request

@@ -8,7 +8,8 @@ import random
 import pytest
 from pydantic import BaseModel, ValidationError
 
-from construction.llm.client import Access, Client
+from construction.llm.client import Client
+from construction.llm.endpoint import Access
 from construction.llm.reply_cache import ReplyCache, StoredOutcome, request_key
 from construction.llm.step import Message, PlainText, PromptStep
 from curation.files.journal import Journal

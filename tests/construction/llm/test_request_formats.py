@@ -8,7 +8,8 @@ import pytest
 from pydantic import BaseModel
 
 from construction.llm.calls.call_errors import CallError
-from construction.llm.client import Access, Client
+from construction.llm.client import Client
+from construction.llm.endpoint import Access
 from construction.llm.reply_cache import ReplyCache
 from construction.llm.request_formats import RequestFormat, fallback
 from construction.llm.step import Message, Request

@@ -9,7 +9,7 @@ import pytest
 
 from construction.authoring.tally import ConstructionCounts
 from construction.cli.construct import _table
-from construction.llm.connection import Access
+from construction.llm.endpoint import Access
 from construction.pipeline.author_models import script_authors
 from construction.pipeline.pipeline import ConstructionPlan
 from curation.store.store import Store

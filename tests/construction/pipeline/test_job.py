@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from construction.llm.connection import Access
+from construction.llm.endpoint import Access
 from construction.pipeline.job import ConstructionJob, prepare
 from construction.pipeline.pipeline import AHEAD
 from schemas.core.errors import DataError, UserError

@@ -8,8 +8,8 @@ from datetime import date
 
 import pytest
 
-from construction.llm.connection import Access
 from construction.llm.cost.prices import Price
+from construction.llm.endpoint import Access
 from construction.pipeline.cost_estimate import estimate
 from construction.pipeline.pipeline import ConstructionPlan, plan_work
 from construction.prompts.prompt_file import FILES

@@ -8,8 +8,9 @@ from pathlib import Path
 import pytest
 
 from construction.llm.attempts import ATTEMPTS
-from construction.llm.connection import Access, StoppedEarly
+from construction.llm.connection import StoppedEarly
 from construction.llm.cost.budget import Amount, Budget
+from construction.llm.endpoint import Access
 from construction.llm.reply_cache import ReplyCache
 from construction.pipeline.author_models import ScriptAuthor
 from construction.pipeline.job import ConstructionJob, PreparedJob

@@ -11,7 +11,7 @@ import json
 
 import pytest
 
-from construction.llm.connection import Access
+from construction.llm.endpoint import Access
 from construction.pipeline.job import ConstructionJob
 from construction.pipeline.pipeline import Construction, plan_work
 from curation.rules.release import freeze

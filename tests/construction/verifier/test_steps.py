@@ -12,7 +12,8 @@ from hypothesis import strategies as st
 from pydantic import ValidationError
 
 from benchmarks.checks.leak_benchmark import leak_prompts
-from construction.llm.client import Access, Client
+from construction.llm.client import Client
+from construction.llm.endpoint import Access
 from construction.llm.prompt_text import LONGEST, fence_text, find_quote
 from construction.llm.reply_cache import ReplyCache, request_key
 from construction.verifier.steps import (
@@ -304,7 +305,8 @@ def test_reply_types_refuse_what_they_do_not_know():
 @pytest.mark.model
 def test_the_embedded_model_verifies(tmp_path):
     pytest.importorskip("xllamacpp", reason="xllamacpp is not installed")
-    from construction.llm.connection import Access, open_client
+    from construction.llm.connection import open_client
+    from construction.llm.endpoint import Access
 
     async def run():
         with Journal(tmp_path / "j.jsonl", write=True) as journal:

@@ -9,7 +9,8 @@ from typing import Any
 
 import pytest
 
-from construction.llm.client import Access, Client, Reply
+from construction.llm.client import Client, Reply
+from construction.llm.endpoint import Access
 from construction.llm.reply_cache import ReplyCache
 from curation.files.journal import Journal
 from evaluation.judge.judging import (

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from construction.llm.connection import Access
+from construction.llm.endpoint import Access
 from curation.store.store import Store
 from evaluation.judge.inputs import JudgeInput, store_answers, texts_to_rate
 from evaluation.judge.judging import (

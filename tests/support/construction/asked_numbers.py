@@ -7,7 +7,8 @@ import asyncio
 import pytest
 from pydantic import BaseModel
 
-from construction.llm.client import Access, Client
+from construction.llm.client import Client
+from construction.llm.endpoint import Access
 from construction.llm.reply_cache import ReplyCache
 from construction.llm.step import Message, Request
 from curation.files.journal import Journal

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import asyncio
 
-from construction.llm.client import Access, Client, Reply
+from construction.llm.client import Client, Reply
+from construction.llm.endpoint import Access
 from construction.llm.replies import read as read_outcome
 from construction.llm.reply_cache import ReplyCache, StoredOutcome
 from curation.files.journal import Journal

@@ -11,10 +11,11 @@ from datetime import date
 import pytest
 from pydantic import BaseModel
 
-from construction.llm.client import Access, Client, gather_all
+from construction.llm.client import Client, gather_all
 from construction.llm.connection import open_client
 from construction.llm.cost.budget import Amount, Budget, BudgetReached, upper_bound
 from construction.llm.cost.prices import Price
+from construction.llm.endpoint import Access
 from construction.llm.reply_cache import ReplyCache
 from construction.llm.step import Message, Request
 from curation.files.journal import Journal

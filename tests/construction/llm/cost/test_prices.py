@@ -4,9 +4,9 @@ from datetime import date
 
 import pytest
 
-from construction.llm.connection import Access
 from construction.llm.cost.estimates import CHARACTERS_PER_TOKEN, CallCounter, CallEstimate, no_price_advice
 from construction.llm.cost.prices import Price, price_of
+from construction.llm.endpoint import Access
 from construction.llm.reply_cache import ReplyCache
 from construction.llm.step import Message
 from curation.files.journal import Journal

@@ -8,7 +8,8 @@ import json
 import pytest
 from pydantic import BaseModel
 
-from construction.llm.client import Access, Client, gather_all
+from construction.llm.client import Client, gather_all
+from construction.llm.endpoint import Access
 from construction.llm.reply_cache import ReplyCache
 from construction.llm.step import Message, Request
 from construction.llm.transport.batch import chunks

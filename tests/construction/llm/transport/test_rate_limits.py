@@ -13,7 +13,8 @@ from hypothesis import strategies as st
 from pydantic import BaseModel
 
 from construction.llm.calls.call_errors import asked_wait, error_of_status
-from construction.llm.client import Access, Client
+from construction.llm.client import Client
+from construction.llm.endpoint import Access
 from construction.llm.reply_cache import ReplyCache
 from construction.llm.step import Message, Request
 from construction.llm.transport.live import Bucket, Throttle
