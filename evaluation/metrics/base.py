@@ -193,10 +193,12 @@ def paired_items(first: Mapping[str, CaseScores], second: Mapping[str, CaseScore
 class CaseMean:
     """The usual summary: every case counts once, whatever its number of prompts.
 
-    Unless it says otherwise, a metric is about facts, and its values are fractions from 0 to 1.
+    Unless it says otherwise, a metric is about facts, more is better, and its values are fractions from 0 to 1.
     """
 
     name: ClassVar[str]
+    version: ClassVar[int] = 1
+    better: ClassVar[Literal["higher", "lower"]] = "higher"
     role: ClassVar[Role] = "other"
     unit: ClassVar[str] = "fraction"
     bounds: ClassVar[Bounds] = SHARE
@@ -238,7 +240,7 @@ def row(*kinds: type[Any], **fields: Any) -> type[Any]:
         >>> row(CaseMean, name="mine", title="Mine", about="A metric of mine").title
         'Mine'
     """
-    own = {"version": 1, "__doc__": fields["about"], "__module__": kinds[0].__module__}
+    own = {"__doc__": fields["about"], "__module__": kinds[0].__module__}
     return type(str(fields["name"]), kinds, own | fields)
 
 
@@ -249,7 +251,6 @@ class Preference(CaseMean):
     prompts it asks.
     """
 
-    better: ClassVar[Literal["higher", "lower"]] = "higher"
     wanted: ClassVar[Literal["new", "old"]]
 
     def probes(self, case: Case) -> list[ScoreProbe]:

@@ -133,7 +133,6 @@ AGREEING = 10
 class DistributionShift(CaseMean):
     """One value for every prompt of a region, from the distributions before and after."""
 
-    version: ClassVar[int] = 1
     region: ClassVar[Region]
 
     def probes(self, case: Case) -> Sequence[ScoreProbe]:
@@ -178,7 +177,6 @@ class _Divergence(DistributionShift):
 
 
 class _Agreement(DistributionShift):
-    better: ClassVar[Literal["higher", "lower"]] = "higher"
     unedited: ClassVar[float | None] = 1.0
 
     def value(self, before: NextTokens, after: NextTokens) -> float:

@@ -19,7 +19,6 @@ from evaluation.metrics.base import (
     row,
 )
 from evaluation.metrics.documents import (
-    Better,
     DocumentMetric,
     NotKnownBefore,
     any_answer_probe,
@@ -81,7 +80,6 @@ class WrittenMatch(DocumentMetric, PooledMean):
     name: ClassVar[str] = "em_text"
     title: ClassVar[str] = "Written EM"
     about: ClassVar[str] = "Share of probes whose written answer is an accepted one; case, articles, punctuation aside"
-    better: ClassVar[Better] = "higher"
 
     def probe_of(self, probe: DocumentProbe) -> Probe:
         """Ask for a text."""
@@ -167,7 +165,6 @@ class GroupMatch(DocumentMetric, PooledMean):
     Unlike ``em`` it takes every accepted answer: these benchmarks list aliases.
     """
 
-    better: ClassVar[Better] = "higher"
     role: ClassVar[Role] = "other"
 
     def probe_of(self, probe: DocumentProbe) -> Probe:
@@ -371,8 +368,6 @@ NamedLocality = row(
 
 class PreferredAnswer(DocumentMetric, PooledMean):
     """Is the answer after the edit strictly more probable than the one before it? Pooled over probes that say both."""
-
-    better: ClassVar[Better] = "higher"
 
     def asked(self, case: DocumentCase) -> Sequence[DocumentProbe]:
         """The probes of the group that say what was right before."""

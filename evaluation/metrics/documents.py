@@ -123,7 +123,6 @@ class DocumentMetric(CaseMean):
         generation: How probes are asked: its ``documents``.
     """
 
-    version: ClassVar[int] = 1
     takes: ClassVar[tuple[str, ...]] = ("document",)
     asks_for_texts: ClassVar[bool] = True
     level: ClassVar[Level | None] = None
@@ -202,7 +201,6 @@ def read_answers(asked: ScoreProbe, answers: Answers) -> tuple[tuple[TargetScore
     return answer.targets, TRUNCATED if answer.truncated else ""
 
 
-Better = Literal["higher", "lower"]
 
 
 def matches_any(asked: ScoreProbe, item: str, answers: Answers) -> ItemScore:
@@ -222,7 +220,6 @@ class ExactMatch(DocumentMetric, PooledMean):
     role: ClassVar[Role] = "document_efficacy"
     title: ClassVar[str] = "EM"
     about: ClassVar[str] = "Share of probes whose answer's tokens are all the most probable ones (MULFE Table 2, EM)"
-    better: ClassVar[Better] = "higher"
 
     def value(self, probe: DocumentProbe, after: Answers, before: Answers) -> ItemScore | None:
         """1 where all tokens of the answer are the most probable ones, else 0."""
@@ -377,7 +374,6 @@ class SharedMetric(CaseMean):
         generation: Its ``shared`` questions; without any nothing is asked.
     """
 
-    version: ClassVar[int] = 1
     takes: ClassVar[tuple[str, ...]] = ("document",)
     asks_for_texts: ClassVar[bool] = True
     shared: ClassVar[bool] = True
@@ -407,7 +403,6 @@ class SpecificityMatch(SharedMetric, PooledMean):
     role: ClassVar[Role] = "document_locality"
     title: ClassVar[str] = "EM, specificity"
     about: ClassVar[str] = "EM of questions that the unedited model answers, after every edit (MULFE Table 2)"
-    better: ClassVar[Better] = "higher"
 
     def value(self, probe: ScoreProbe, after: Answers) -> ItemScore:
         """1 where all tokens of the answer are the most probable ones, else 0."""

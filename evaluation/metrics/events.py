@@ -46,8 +46,6 @@ class EventMetric(CaseMean):
         generation: How questions are asked: its ``events``.
     """
 
-    version: ClassVar[int] = 1
-    better: ClassVar[Literal["higher", "lower"]] = "higher"
     takes: ClassVar[tuple[str, ...]] = ("event",)
     asks_for_texts: ClassVar[bool] = True
     asks: ClassVar[Callable[[EventCase], Sequence[Question]]]

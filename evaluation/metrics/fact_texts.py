@@ -162,8 +162,6 @@ class MatchedTokens(CaseMean):
     tokens can score without ever being written.
     """
 
-    version: ClassVar[int] = 1
-    better: ClassVar[Literal["higher", "lower"]] = "higher"
     place: ClassVar[Place]
 
     def probes(self, case: Case) -> Sequence[ScoreProbe]:
@@ -221,8 +219,6 @@ class WrittenFact(WrittenMetric):
     ``evaluation.analysis.written_facts``.
     """
 
-    version: ClassVar[int] = 1
-    better: ClassVar[Literal["higher", "lower"]] = "higher"
     place: ClassVar[Place]
 
     def probes(self, case: Case) -> Sequence[GenerateProbe]:

@@ -7,7 +7,7 @@ passes one side of each item and fails the other. After "Built on Sand" (2510.00
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import ClassVar, Literal, NamedTuple
+from typing import ClassVar, NamedTuple
 
 from evaluation.metrics.base import (
     Answers,
@@ -60,8 +60,6 @@ class JointItem(CaseMean):
     its first probe; it is unscored where one of its probes is.
     """
 
-    version: ClassVar[int] = 1
-    better: ClassVar[Literal["higher", "lower"]] = "higher"
     in_scripts: ClassVar[bool] = False
 
     def questions(self, prompt: AskedPrompt) -> Sequence[ScoreProbe]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import ClassVar, Literal, NamedTuple, TypedDict
+from typing import ClassVar, NamedTuple, TypedDict
 
 from evaluation.metrics.base import (
     NEVER_NEGATIVE,
@@ -203,12 +203,10 @@ class SESGen(WrittenMetric):
     """
 
     name: ClassVar[str] = "s_es_gen"
-    version: ClassVar[int] = 1
     title: ClassVar[str] = "S-ES-gen"
     about: ClassVar[str] = (
         "Script-based Efficacy, written: continued from the script prompt, the cut step names the new object first"
     )
-    better: ClassVar[Literal["higher", "lower"]] = "higher"
     role: ClassVar[Role] = "text_efficacy"
 
     def probes(self, case: Case) -> Sequence[GenerateProbe]:
@@ -226,7 +224,6 @@ SESGenQuestion = row(
     name="s_es_gen_question",
     title="S-ES-gen (question)",
     about="The script written for the question alone names the new object, and before the old one",
-    better="higher",
     measure=lambda case, written: float(names(written.text, *objects(case)).first == "new"),
 )
 
@@ -238,12 +235,10 @@ class SNSGenQuestion(WrittenMetric):
     """
 
     name: ClassVar[str] = "s_ns_gen_question"
-    version: ClassVar[int] = 1
     title: ClassVar[str] = "S-NS-gen (question)"
     about: ClassVar[str] = (
         "The script written for a neighbour's question alone names the neighbour's object, and before the new one"
     )
-    better: ClassVar[Literal["higher", "lower"]] = "higher"
 
     def probes(self, case: Case) -> Sequence[GenerateProbe]:
         """A script for every question of every neighbour; the neighbour is a second cluster."""
@@ -268,7 +263,6 @@ FormatCompliance = row(
         'Format compliance: "Step k:" labels from 1, at most nine steps, each of fewer than eight words on a line of '
         "its own, nothing else, ended by the model itself (Appendix A)"
     ),
-    better="higher",
     measure=lambda case, written: float(not broken_rules(written.text, ended=written.ended)),
 )
 
@@ -329,7 +323,6 @@ NGramEntropy = row(
         "Generation entropy times 100: mean of 2/3 bigram and 4/3 trigram entropy (bits) of a script's first "
         f"{ENTROPY_WORDS} words and signs"
     ),
-    better="higher",
     unit="bits",
     bounds=NEVER_NEGATIVE,
     measure=entropy,
@@ -383,8 +376,6 @@ def read_thought(written: GeneratedText, pair: Objects) -> ThoughtReading | None
 class ThoughtMetric(WrittenMetric):
     """One value for the thought before every script; texts without a thought have none and are counted."""
 
-    version: ClassVar[int] = 1
-
     of_thought: ClassVar[Callable[[ThoughtReading], float | str]]
 
     def _item(self, case: Case, probe: GenerateProbe, answer: Answer | None) -> ItemScore:
@@ -420,7 +411,6 @@ ThoughtNewRate = row(
     name="thought_new_rate",
     title="New in thought",
     about="Share of the thoughts before a script that name the new object, unfinished ones among them",
-    better="higher",
     of_thought=lambda reading: float(reading.names_new),
 )
 
@@ -430,6 +420,5 @@ ThoughtAgreement = row(
     name="thought_agreement",
     title="Thought agrees",
     about="Share of scripts that name first the object that the thought named last, if both name one",
-    better="higher",
     of_thought=agreement,
 )

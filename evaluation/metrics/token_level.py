@@ -123,7 +123,6 @@ class NS(Preference):
     """Do other subjects that have the old object keep it?"""
 
     name: ClassVar[str] = "ns"
-    version: ClassVar[int] = 1
     title: ClassVar[str] = "NS"
     about: ClassVar[str] = (
         "Neighbourhood Success: other subjects that have the old object, P(old object) > P(new object)"
@@ -147,7 +146,6 @@ class SNS(Preference):
     """In scripts about other subjects that share the old object, does it stay ahead of the new one?"""
 
     name: ClassVar[str] = "s_ns"
-    version: ClassVar[int] = 1
     title: ClassVar[str] = "S-NS"
     about: ClassVar[str] = (
         "Script-based Neighbour Success: in scripts about other subjects with the old object, "
@@ -182,7 +180,6 @@ class SFlipRate(ScriptPreference):
     """
 
     name: ClassVar[str] = "s_flip_rate"
-    version: ClassVar[int] = 1
     title: ClassVar[str] = "S-flip"
     about: ClassVar[str] = (
         "Flip rate: of the script prompts at which the unedited model preferred the old object, the share at which "
@@ -213,7 +210,6 @@ class SBO(CaseMean):
     """
 
     name: ClassVar[str] = "s_bo"
-    version: ClassVar[int] = 1
     title: ClassVar[str] = "S-BO"
     about: ClassVar[str] = (
         "Script-based Bleedover: probability that near subjects lose on their own objects, "
@@ -262,7 +258,6 @@ class Collapse(CaseMean):
     """
 
     name: ClassVar[str] = "collapse"
-    version: ClassVar[int] = 1
     title: ClassVar[str] = "Collapse"
     about: ClassVar[str] = f"Share of edits that raise the perplexity of a fixed text {FACTOR:.0f} times"
     better: ClassVar[Literal["higher", "lower"]] = "lower"
