@@ -2,11 +2,9 @@ from __future__ import annotations
 
 import math
 
-import pytest
-
 from curation.stats.intervals import TWO_WAY
 from evaluation.metrics import METRICS
-from evaluation.metrics.base import Preference, case_mean_difference, paired_items, scale_of
+from evaluation.metrics.base import case_mean_difference, paired_items, scale_of
 from schemas.answers import Answer, CaseScores, ItemScore, TargetScore
 from tests.support.arithmetic import make_case
 from tests.support.metrics.token_scores import answer, scored
@@ -47,29 +45,12 @@ def test_unscored_is_a_value_and_never_a_zero():
         assert (summary.items, summary.unscored, summary.cases) == (1, 1, 1)
 
 
-def test_truncated_prompts_are_scored_and_counted():
-    case = make_case("Peru")
-    first = METRICS.get("s_es")().probes(case)[0]
-    score = scored("s_es", case, [answer(first, -1.0, -2.0, truncated=True), (-1.0, -2.0)])
-    assert score.mean == 1.0
-    assert METRICS.get("s_es")().summarise([score]).truncated == 1
-
-
 def test_truncated_without_targets_is_unscored():
     case = make_case("Peru")
     first = METRICS.get("es")().probes(case)[0]
     score = scored("es", case, [Answer(probe=first.id, truncated=True)])
     summary = METRICS.get("es")().summarise([score])
     assert (summary.mean, summary.unscored, summary.truncated) == (None, 1, 1)
-
-
-def test_a_metric_that_does_not_apply_has_no_items():
-    near, same = make_case("Club", change="temporal"), make_case("Peru")
-    assert METRICS.get("s_ns")().probes(near) == []
-    assert METRICS.get("s_bo")().probes(same) == []
-    metric = METRICS.get("s_ns")()
-    score = [metric.score(near, {}, {}, "mean"), scored("s_ns", same, [(-3.0, -2.0)])]
-    assert metric.summarise(score).cases == 1
 
 
 def test_mean_of_case_means_not_of_prompts():
@@ -82,11 +63,6 @@ def test_mean_of_case_means_not_of_prompts():
     summary = METRICS.get("ns")().summarise([case("a", [1.0]), case("b", [0.0, 0.0, 0.0])])
     assert (summary.mean, summary.cases, summary.items) == (0.5, 2, 4)
     assert summary.half is None, "two cases are too few for an interval"
-
-
-def test_preference_is_abstract():
-    with pytest.raises(NotImplementedError):
-        Preference().probes(make_case("Peru"))
 
 
 def test_only_fractions_have_a_lowest_and_a_highest_value():

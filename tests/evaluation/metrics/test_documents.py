@@ -4,11 +4,9 @@ import math
 
 import pytest
 
-from evaluation.editors.in_context.retrieval import said_before
 from evaluation.metrics import METRICS
 from evaluation.metrics.document_answers import (
     GroupMatch,
-    HopMatch,
     KnownHopMatch,
     LocalityMatch,
     NamedAnswer,
@@ -45,7 +43,7 @@ from evaluation.metrics.documents import (
     text_probe,
     written_probe,
 )
-from evaluation.metrics.generation import DocumentChoice, Generation, SharedQuestions, prompt_of
+from evaluation.metrics.generation import DocumentChoice, Generation, SharedQuestions
 from schemas.answers import Answer, TargetScore
 from schemas.documents.statement import GROUPS, KEPT
 from schemas.probes import instructed
@@ -64,13 +62,6 @@ def test_several_blanks_are_asked_nothing_and_counted_as_unscored() -> None:
     assert [p.item for p in metric.probes(CASE)] == [p.key for p in CASE.probes if p.blanks < 2]
     scores = metric.score(CASE, answered(CASE, {}), {}, "mean")
     assert [i.reason for i in scores.items if i.value is None] == [SEVERAL_BLANKS] and len(scores.items) == 4
-
-
-def test_the_choice_of_a_run_is_asked() -> None:
-    from evaluation.metrics.generation import DocumentChoice
-
-    metric = ExactMatch(Generation(documents=DocumentChoice(instruction="Say it.")))
-    assert {p.instruction for p in metric.probes(CASE)} == {"Say it."}  # type: ignore[union-attr]
 
 
 @pytest.mark.parametrize(
@@ -143,12 +134,6 @@ def test_what_must_stay_is_no_part_of_em() -> None:
     items = metric.score(CASE_GROUPS, told, {}, "mean").items
     assert {i.item for i in items} == {p.key for p in CASE_GROUPS.probes if p.group not in KEPT}
     assert LocalityMatch.role == "document_locality" and len(items) == len(GROUPS) - len(KEPT)
-
-
-def test_an_answer_that_does_not_say_whether_it_is_greedy_is_unscored() -> None:
-    told = grouped_answers(CASE_GROUPS, {"hop": (None, True)})
-    (item,) = HopMatch().score(CASE_GROUPS, told, {}, "mean").items
-    assert item.value is None and "does not say" in item.reason
 
 
 @pytest.mark.parametrize(
@@ -297,20 +282,6 @@ def test_a_probe_is_asked_by_the_published_template() -> None:
     assert probe.greedy and probe.targets == ("1931",)
 
 
-def test_in_context_the_document_stands_between_instruction_and_question() -> None:
-    before = said_before(make_document())
-    prompt = instructed(answer_probe(PROBE, DocumentChoice()), lambda prompt: before + prompt)
-    assert prompt.startswith(
-        "Directly answer the question.\n\nThe Orla Bridge opened in 1931. Ada Brun designed it.\n\nQuestion: The"
-    )
-
-
-def test_without_hint_and_instruction() -> None:
-    choice = DocumentChoice(hint=False, instruction="")
-    assert instructed(answer_probe(PROBE, choice), None) == prompt_of(PROBE.query, choice).text
-    assert prompt_of(PROBE.query, choice).text.endswith("before the war.\nAnswer:")
-
-
 def test_a_written_answer_has_the_same_prompt_and_ends_with_its_line() -> None:
     probe, scored = written_probe(PROBE, DocumentChoice(answer_tokens=7)), answer_probe(PROBE, DocumentChoice())
     assert instructed(probe, None) == instructed(scored, None) and probe.stop == ("\n",) and probe.most == 7
@@ -421,10 +392,3 @@ def test_literal_probes_and_those_that_the_model_did_not_write_alone() -> None:
     literal = [p.key for p in CASE_WRITTEN.probes if p.level == 1]
     for metric in (WrittenMatchLiteral(), WrittenOverlapLiteral()):
         assert [i.item for i in metric.score(CASE_WRITTEN, answers, {}, "mean").items] == literal
-
-
-def test_no_text_is_unscored() -> None:
-    assert WrittenMatch().score(CASE_WRITTEN, {}, {}, "mean").items[0].reason == "no answer"
-    probes = WrittenMatch().probe_of(CASE_WRITTEN.probes[0]).id
-    item = WrittenMatch().score(CASE_WRITTEN, {probes: Answer(probe=probes, error="too long")}, {}, "mean").items[0]
-    assert item.value is None and item.reason == "too long"

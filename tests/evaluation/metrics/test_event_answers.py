@@ -117,10 +117,3 @@ def test_the_same_words_say_the_same_without_a_rater() -> None:
     variants = {p: a.model_copy(update={"error": "out of memory", "written": None}) for p, a in before.items()}
     scores = score(EventOpenLocality(), after, variants)
     assert values(scores) == [None, None] and scores.items[0].reason == "before the edit: out of memory"
-
-
-def test_questions_are_asked_without_their_options() -> None:
-    (probe,) = EventOpen().probes_of(TWO.tendencies[0])
-    assert probe.ask == "generate" and "(A)" not in probe.prompt and "They rise" not in probe.prompt + probe.instruction
-    assert len(EventOpen().probes(TWO)) == 2 and len(EventOpenLocality().probes(TWO)) == 2
-    assert {p.id for p in EventOpenAccuracy().probes(TWO)} == {p.id for p in EventOpen().probes(TWO)}, "asked once"

@@ -4,7 +4,6 @@ import math
 
 import pytest
 
-from evaluation.inference.scoring import score
 from evaluation.metrics.base import TRUNCATED
 from evaluation.metrics.event_answers import (
     EventLetter,
@@ -43,8 +42,7 @@ from evaluation.metrics.events import (
     QuestionMetric,
     WholeEventMetric,
 )
-from evaluation.metrics.generation import EventChoice, Generation
-from evaluation.models.language_model import LM
+from evaluation.metrics.generation import EventChoice
 from schemas.answers import Answer, GeneratedText, TargetScore
 from schemas.cases import EventCase
 from schemas.events.questions import TendencyQuestion
@@ -175,13 +173,6 @@ def test_locality_needs_both_answers() -> None:
     assert (one.value, one.reason) == (None, "before the edit: no answer")
 
 
-def test_unknown_is_read_as_the_run_says() -> None:
-    generation = Generation(events=EventChoice(unknown="anywhere"))
-    answers = said(GONE, "the unknown soldier", generation.events)
-    case = event_case(facts=(GONE,))
-    assert [m.score(case, answers, {}, "mean").mean for m in (EventUnknown(generation), EventUnknown())] == [1.0, 0.0]
-
-
 BRENTA = {"text": "In which league does Brenta play?", "answer": {"text": "Second League", "aliases": ["League Two"]}}
 
 
@@ -210,10 +201,6 @@ def test_recall_is_what_the_unedited_model_knows_and_a_shared_question_is_asked_
     assert (known.value, lost.value, lost.reason) == (1.0, None, "no answer")
     summary = metric.summarise([score, metric.score(ONE, edited, before, "mean")])
     assert (summary.mean, summary.items, summary.cases, summary.level) == (0.5, 2, 1, "question")
-
-
-def test_questions_without_background_questions_are_in_no_recall() -> None:
-    assert EventRecall().questions(ONE) == [] and EventRecall().probes(ONE) == []
 
 
 PRICES, JOBS = make_tendency(), make_tendency("How may jobs change?", "B")
@@ -461,18 +448,6 @@ def test_a_tie_after_the_edit_is_no_unchanged_answer() -> None:
     case, tie = event_case(facts=(), tendencies=(RAIN,)), chose(RAIN, FIRST)
     (item,) = EventChoiceLocality().score(case, tie, tie, "mean").items
     assert (item.value, item.tie) == (0.0, True)
-
-
-def test_the_letters_of_one_pass_are_those_of_three(tiny: LM) -> None:
-    """One probe with three targets against one probe a target: two ways through the scorer."""
-    probes = [p for q in (PRICES, JOBS) for p in choice_probes(q, EventChoice())]
-    variants = [p.model_copy(update={"targets": (letter,)}) for p in probes for letter in p.targets]
-    variants = [type(p).model_validate(p.model_dump()) for p in variants]  # ids are kept with a copy
-    joint_scores, separate = score(tiny, probes), score(tiny, variants)
-    values = [t.logprob for a in joint_scores for t in a.targets]
-    assert len(set(values)) == len(values) == 18
-    assert values == pytest.approx([a.targets[0].logprob for a in separate], abs=1e-4)
-    assert all(t.tokens == 1 for a in joint_scores for t in a.targets)
 
 
 def test_both_ask_out_of_scope_and_leave_unscored_what_was_not_written() -> None:

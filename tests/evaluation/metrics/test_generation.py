@@ -159,16 +159,6 @@ def test_a_larger_number_keeps_the_questions_of_a_smaller() -> None:
     assert set(few) < set(more)
 
 
-def test_questions_are_asked_as_probes_of_documents_are() -> None:
-    probe = make_shared(1).probes[0]
-    assert (probe.instruction, probe.prompt, probe.separator) == (
-        "Directly answer the question.",
-        "Question: Where is lake 0?\nAnswer:",
-        " ",
-    )
-    assert probe.greedy and probe.targets == ("Land 0",)
-
-
 def test_what_a_run_keeps_of_them_gives_them_again() -> None:
     choice = DocumentChoice(instruction="Answer.")
     one = SharedQuestions(make_set(), choice, number=3, seed=2)

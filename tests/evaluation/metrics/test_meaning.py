@@ -1,19 +1,13 @@
 from __future__ import annotations
 
-from pathlib import Path
-
 import pytest
 
-from curation.files.artifact_cache import Cache
-from evaluation.editors.presets import make_editor
 from evaluation.metrics import METRICS
 from evaluation.metrics.meaning import plain_prompts, script_prompts
-from evaluation.models.language_model import LM
 from schemas.answers import Answer, TargetScore
 from schemas.probes import ScoreProbe
 from tests.support.arithmetic import make_case, make_prompt
 from tests.support.metrics.token_scores import answer
-from tests.support.tiny import shuffled
 
 NAMES = ("es_negated", "s_es_negated", "es_true_false", "s_es_true_false", "es_choice", "s_es_choice")
 
@@ -74,22 +68,6 @@ def test_who_holds_the_new_fact_passes_and_a_random_object_does_not(name: str, t
     metric, reader = METRICS.get(name)(), Believer(true)
     after = {p.id: reader.answer(p) for p in metric.probes(CASE)}
     assert {i.value for i in metric.score(CASE, after, {}, "mean").items} == {value}
-
-
-def test_boost_passes_es_and_none_of_them(tiny: LM, cache: Cache, tmp_path: Path) -> None:
-    """It raises the new object whatever is asked: ES and S-ES are perfect, and every question of meaning fails."""
-    corpus = tmp_path / "corpus.txt"
-    corpus.write_text("\n\n".join(shuffled(8)), encoding="utf-8")
-    edit = make_editor("boost", tiny, cache, {"corpus": str(corpus), "read": 400, "strength": 8.0}).edit([CASE.fact])
-    metrics = [METRICS.get(name)() for name in ("es", "s_es", *NAMES)]
-    probes = {p.id: p for m in metrics for p in m.probes(CASE)}
-    from evaluation.inference.scoring import score
-
-    with edit.on(tiny):  # type: ignore[attr-defined]
-        after = {a.probe: a for a in score(tiny, list(probes.values()))}
-    means = {m.name: m.score(CASE, after, {}, "sum").mean for m in metrics}
-    assert (means.pop("es"), means.pop("s_es")) == (1.0, 1.0)
-    assert set(means.values()) == {0.0}, means
 
 
 def test_the_new_object_stands_first_then_second() -> None:

@@ -17,13 +17,10 @@ from evaluation.metrics.text_level import (
     ThoughtNewRate,
     ThoughtOldRate,
     objects,
-    questions,
     read_thought,
 )
 from schemas.answers import Answer, CaseScores, GeneratedText, ItemScore
-from schemas.core.errors import UserError
 from schemas.facts import Object
-from schemas.scripts import ScriptQuestion
 from tests.support.arithmetic import make_case, make_prompt
 from tests.support.metrics.text_scores import SCRIPT, scored
 
@@ -38,13 +35,24 @@ def test_an_error_is_unscored_and_never_a_zero(name: str) -> None:
 
 
 @pytest.mark.parametrize(
-    ("texts", "values"),
+    ("name", "texts", "values"),
     [
-        pytest.param(["short", " ".join(["a"] * 50)], [None, 0.0], id="entropy"),
+        pytest.param("n_gram_entropy", ["short", " ".join(["a"] * 50)], [None, 0.0], id="entropy"),
+        pytest.param("old_object_rate", [SCRIPT.format("Lima", "Oslo"), "No steps."], [1 / 3, None], id="old in steps"),
+        pytest.param("refusal_rate", [SCRIPT, "I cannot help."], [0.0, 1.0], id="refused"),
+        pytest.param("repetition_rate", [SCRIPT, "Oslo Oslo Oslo Oslo"], [0.0, 1.0], id="loops"),
+        pytest.param("s_es_gen", [" Oslo.", " Lima, then Oslo"], [1.0, 0.0], id="first mention decides"),
+        pytest.param("s_es_gen", [" the airport", None], [0.0, None], id="neither is no success, none unscored"),
+        pytest.param(
+            "s_es_gen_question",
+            [SCRIPT.format("Oslo", "Lima"), SCRIPT.format("Lima", "Oslo")],
+            [1.0, 0.0],
+            id="question",
+        ),
     ],
 )
-def test_by_hand(texts: list[str | None], values: list[float | None]) -> None:
-    assert [i.value for i in scored("n_gram_entropy", texts).items] == values
+def test_by_hand(name: str, texts: list[str | None], values: list[float | None]) -> None:
+    assert [i.value for i in scored(name, texts).items] == values
 
 
 def test_an_entropy_is_never_below_nothing() -> None:
@@ -62,63 +70,6 @@ def test_unscored_is_counted_and_says_why() -> None:
     score = scored("old_object_rate", ["No steps.", None])
     assert [i.reason for i in score.items] == ["the text has no steps", "no answer"] and score.mean is None
     assert METRICS.get("old_object_rate")().summarise([score]).unscored == 2
-
-
-@pytest.mark.parametrize(
-    ("texts", "values"),
-    [
-        pytest.param([SCRIPT.format("Lima", "Oslo"), "No steps."], [1 / 3, None], id="old in steps"),
-    ],
-)
-def test_by_hand_old_object_rate(texts: list[str | None], values: list[float | None]) -> None:
-    assert [i.value for i in scored("old_object_rate", texts).items] == values
-
-
-def test_metrics_share_the_scripts_they_read() -> None:
-    case = make_case("Peru")
-    names = (
-        "s_es_gen_question",
-        "script_format",
-        "old_object_rate",
-        "repetition_rate",
-        "refusal_rate",
-        "n_gram_entropy",
-    )
-    probes = [tuple(p.id for p in METRICS.get(n)().probes(case)) for n in names]
-    assert len(set(probes)) == 1
-
-
-def test_questions_come_from_records_else_from_the_prompts() -> None:
-    case = make_case("Peru")
-    assert questions(case) == [(f"fact/peru/p{n}", f"How to reach Peru ({n})?") for n in (1, 2)]
-    question = ScriptQuestion(key="q", fact=case.fact.key, text="How to see Peru?")
-    assert questions(case.model_copy(update={"questions": (question,)})) == [("q", "How to see Peru?")]
-
-
-def test_a_fact_without_a_new_object_is_no_case() -> None:
-    case = make_case("Peru")
-    with pytest.raises(UserError, match="no new object"):
-        objects(case.model_copy(update={"fact": case.fact.model_copy(update={"new": None})}))
-
-
-@pytest.mark.parametrize(
-    ("texts", "values"),
-    [
-        pytest.param([SCRIPT, "I cannot help."], [0.0, 1.0], id="refused"),
-    ],
-)
-def test_by_hand_refusal_rate(texts: list[str | None], values: list[float | None]) -> None:
-    assert [i.value for i in scored("refusal_rate", texts).items] == values
-
-
-@pytest.mark.parametrize(
-    ("texts", "values"),
-    [
-        pytest.param([SCRIPT, "Oslo Oslo Oslo Oslo"], [0.0, 1.0], id="loops"),
-    ],
-)
-def test_by_hand_repetition_rate(texts: list[str | None], values: list[float | None]) -> None:
-    assert [i.value for i in scored("repetition_rate", texts).items] == values
 
 
 PAIR = Objects(new=Object(text="Oslo"), old=Object(text="Lima"))
@@ -236,27 +187,6 @@ def test_the_rest_of_the_step_is_asked_as_the_prompt_was_cut() -> None:
     assert (probe.prompt, probe.separator, probe.stop, probe.chat) == (cut.text, ' "', ("\n",), "never")
     (spaced, _) = METRICS.get("s_es_gen")().probes(case)
     assert spaced.separator == "", "the space is the model's to write"
-
-
-@pytest.mark.parametrize(
-    ("texts", "values"),
-    [
-        pytest.param([" Oslo.", " Lima, then Oslo"], [1.0, 0.0], id="s_es_gen: first mention decides"),
-        pytest.param([" the airport", None], [0.0, None], id="s_es_gen: neither is no success, none unscored"),
-    ],
-)
-def test_by_hand_s_es_gen(texts: list[str | None], values: list[float | None]) -> None:
-    assert [i.value for i in scored("s_es_gen", texts).items] == values
-
-
-@pytest.mark.parametrize(
-    ("texts", "values"),
-    [
-        pytest.param([SCRIPT.format("Oslo", "Lima"), SCRIPT.format("Lima", "Oslo")], [1.0, 0.0], id="question"),
-    ],
-)
-def test_by_hand_s_es_gen_question(texts: list[str | None], values: list[float | None]) -> None:
-    assert [i.value for i in scored("s_es_gen_question", texts).items] == values
 
 
 @pytest.mark.parametrize("change", ["counterfactual", "temporal"])

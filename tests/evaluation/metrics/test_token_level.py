@@ -5,13 +5,10 @@ import math
 import pytest
 
 from evaluation.metrics import METRICS
-from evaluation.metrics.generation import load_metrics
 from evaluation.metrics.token_level import TEXT
-from evaluation.runs.plan import ask
 from schemas.answers import Answer, CaseScores, TargetScore
-from schemas.cases import Case, CaseNeighbour
-from schemas.core.errors import UserError
-from tests.support.arithmetic import make_case, make_neighbour, make_prompt
+from schemas.cases import Case
+from tests.support.arithmetic import make_case, make_prompt
 from tests.support.facts import make_fact
 from tests.support.metrics.token_scores import answer, scored
 
@@ -31,15 +28,23 @@ def test_collapse_is_ten_times_the_perplexity(now: float, value: float) -> None:
 
 
 @pytest.mark.parametrize(
-    ("values", "mean"),
+    ("name", "values", "mean"),
     [
-        pytest.param([(-1.0, -2.0)], 1.0, id="new ahead"),
-        pytest.param([(-2.0, -1.0)], 0.0, id="old ahead"),
-        pytest.param([(-1.0, -1.0)], 0.0, id="a tie is not preferred"),
+        pytest.param("es", [(-1.0, -2.0)], 1.0, id="es: new ahead"),
+        pytest.param("es", [(-2.0, -1.0)], 0.0, id="es: old ahead"),
+        pytest.param("es", [(-1.0, -1.0)], 0.0, id="es: a tie is not preferred"),
+        pytest.param("ps", [(-1.0, -2.0), (-3.0, -2.0)], 0.5, id="ps: one of two"),
+        pytest.param("ns", [(-1.0, -2.0)], 0.0, id="ns: new ahead is a loss"),
+        pytest.param("ns", [(-3.0, -2.0)], 1.0, id="ns: old kept"),
+        pytest.param("ns", [(-2.0, -2.0)], 0.0, id="ns: a tie is not kept"),
+        pytest.param("s_es", [(-1.0, -2.0), (-1.0, -1.5)], 1.0, id="s_es: both"),
+        pytest.param("s_es", [(-1.0, -0.5), (-1.0, -1.5)], 0.5, id="s_es: one of two"),
+        pytest.param("s_ns", [(-4.0, -2.0)], 1.0, id="s_ns: old kept"),
+        pytest.param("s_ns", [(-1.0, -2.0)], 0.0, id="s_ns: old lost"),
     ],
 )
-def test_by_hand(values, mean):
-    assert scored("es", make_case("Peru"), values).mean == mean
+def test_by_hand(name, values, mean):
+    assert scored(name, make_case("Peru"), values).mean == mean
 
 
 def test_ns_takes_the_sources_prompts_and_linked_facts_once():
@@ -55,18 +60,6 @@ def test_ns_leaves_near_subjects_out():
     assert METRICS.get("ns")().probes(make_case("Club", change="temporal")) == []
 
 
-@pytest.mark.parametrize(
-    ("values", "mean"),
-    [
-        pytest.param([(-1.0, -2.0)], 0.0, id="new ahead is a loss"),
-        pytest.param([(-3.0, -2.0)], 1.0, id="old kept"),
-        pytest.param([(-2.0, -2.0)], 0.0, id="a tie is not kept"),
-    ],
-)
-def test_by_hand_ns(values, mean):
-    assert scored("ns", make_case("Peru"), values).mean == mean
-
-
 def test_script_probes_keep_separator_and_the_mentioned_form():
     fact = make_fact("X", "United States", "Norway", key="fact/x")
     prompt = make_prompt("p", "fact/x", "How?\nStep 1: Fly to the", "USA", separator=" (")
@@ -78,31 +71,6 @@ def test_neighbour_facts_are_a_second_cluster():
     for name, case in {"s_ns": make_case("Peru"), "s_bo": make_case("Club", change="temporal")}.items():
         probe = METRICS.get(name)().probes(case)[0]
         assert probe.cluster == case.neighbours[0].fact.key
-
-
-def test_equal_questions_are_asked_once():
-    fact = make_fact("X", "Lima", "Oslo", key="fact/x", paraphrases=("The capital of X is", "X is led from"))
-    case = Case(key="case/x", fact=fact, neighbours=())
-    metrics = load_metrics(["es", "ps"])
-    probes = ask(case, metrics)
-    assert [p.prompt for p in probes] == ["The capital of X is", "X is led from"]
-    assert sum(len(m.probes(case)) for m in metrics) == 3
-
-
-def test_a_case_without_new_object_is_refused():
-    case = Case(key="case/x", fact=make_fact("X", "Lima", None, key="fact/x"))
-    with pytest.raises(UserError, match="no new object"):
-        METRICS.get("es")().probes(case)
-
-
-@pytest.mark.parametrize(
-    ("values", "mean"),
-    [
-        pytest.param([(-1.0, -2.0), (-3.0, -2.0)], 0.5, id="one of two"),
-    ],
-)
-def test_by_hand_ps(values, mean):
-    assert scored("ps", make_case("Peru"), values).mean == mean
 
 
 @pytest.mark.parametrize(
@@ -152,33 +120,21 @@ def test_bleedover_without_an_answer_before_is_unscored():
     assert "before the edit" in score.items[0].reason
 
 
-@pytest.mark.parametrize(
-    ("values", "mean"),
-    [
-        pytest.param([(-1.0, -2.0), (-1.0, -1.5)], 1.0, id="both"),
-        pytest.param([(-1.0, -0.5), (-1.0, -1.5)], 0.5, id="one of two"),
-    ],
-)
-def test_by_hand_s_es(values, mean):
-    assert scored("s_es", make_case("Peru"), values).mean == mean
+# (new, old) log-probabilities of the two script prompts after and before the edit -> mean, prompts without a value
+FLIPS = [
+    pytest.param([(-1.0, -2.0), (-1.0, -2.0)], [(-3.0, -2.0), (-3.0, -2.0)], 1.0, 0, id="both flip"),
+    pytest.param([(-1.0, -2.0), (-2.0, -1.0)], [(-3.0, -2.0), (-3.0, -2.0)], 0.5, 0, id="one flips"),
+    pytest.param(
+        [(-1.0, -2.0), (-2.0, -1.0)], [(-1.0, -2.0), (-3.0, -2.0)], 0.0, 1, id="new ahead before: not counted"
+    ),
+    pytest.param([(-1.0, -2.0), (-1.0, -2.0)], [(-2.0, -2.0), (-3.0, -2.0)], 1.0, 1, id="a tie before: not counted"),
+    pytest.param([(-2.0, -2.0), (-1.0, -2.0)], [(-3.0, -2.0), (-3.0, -2.0)], 0.5, 0, id="a tie after is no flip"),
+    pytest.param([(-1.0, -2.0), (-1.0, -2.0)], [None, (-3.0, -2.0)], 1.0, 1, id="no answer before"),
+    pytest.param([None, (-1.0, -2.0)], [(-3.0, -2.0), (-3.0, -2.0)], 1.0, 1, id="no answer after"),
+]
 
 
-def test_several_neighbours_and_prompts_all_count():
-    case = make_case("Peru")
-    more: tuple[CaseNeighbour, ...] = (
-        make_neighbour(case.fact.key, "A", "Lima", "same_object", prompts=2),
-        make_neighbour(case.fact.key, "B", "Lima", "same_object", prompts=1),
-    )
-    score = scored("s_ns", case.model_copy(update={"neighbours": more}), [(-3, -2), (-1, -2), (-3, -2)])
-    assert score.mean == pytest.approx(2 / 3)
-
-
-@pytest.mark.parametrize(
-    ("values", "mean"),
-    [
-        pytest.param([(-4.0, -2.0)], 1.0, id="old kept"),
-        pytest.param([(-1.0, -2.0)], 0.0, id="old lost"),
-    ],
-)
-def test_by_hand_s_ns(values, mean):
-    assert scored("s_ns", make_case("Peru"), values).mean == mean
+@pytest.mark.parametrize(("after", "before", "mean", "omission"), FLIPS)
+def test_flips_by_hand(after, before, mean, omission):
+    score = scored("s_flip_rate", make_case("Peru"), after, before=before)
+    assert score.mean == mean and sum(i.value is None for i in score.items) == omission
