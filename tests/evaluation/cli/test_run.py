@@ -76,18 +76,6 @@ def test_run_as_json_and_again(place):
     assert [x["metrics"] for x in reloaded] == [x["metrics"] for x in first]
 
 
-def test_batch_size_changes_nothing(place):
-    wide = call(commands.run, place / "run.toml", "--jsonl").stdout.splitlines()
-    words = ("--set", "engine.batch_tokens=16", "--out", place / "narrow", "--jsonl")
-    narrow = call(commands.run, place / "run.toml", *words).stdout.splitlines()
-    for a, b in zip(map(json.loads, wide), map(json.loads, narrow), strict=True):
-        assert a["run"] == b["run"]
-        for name, (mean, half, n) in a["metrics"].items():
-            assert b["metrics"][name][2] == n
-            assert b["metrics"][name][0] == (None if mean is None else pytest.approx(mean, abs=1e-4))
-            assert b["metrics"][name][1] == (None if half is None else pytest.approx(half, abs=1e-4))
-
-
 def test_from_a_store_and_back_to_it(place):
     result = call(commands.run, place / "run.toml", "--store", place / "s.duckdb", "--split", "tiny", "--jsonl")
     runs = [json.loads(x)["run"] for x in result.stdout.splitlines()]
@@ -146,11 +134,6 @@ def test_dry_run_knows_what_is_finished(place):
     assert data["seconds"] > 0
 
 
-def test_only_some_editors(place):
-    lines = call(commands.run, place / "run.toml", "--editors", "prompt", "--jsonl").stdout.splitlines()
-    assert [json.loads(x)["editor"] for x in lines] == ["none", "prompt"]
-
-
 def test_too_many_failures_end_in_an_error(place, monkeypatch):
     from evaluation.editors.in_context.prompt import PromptEditor
 
@@ -200,12 +183,6 @@ def test_mistakes_are_one_sentence(place, words, message):
         call(commands.run, place / "run.toml", *words)
     assert message in str(error.value)
     assert "\n" not in str(error.value)
-
-
-def test_an_empty_split_file(place):
-    (place / "split.jsonl").write_text("")
-    with pytest.raises(UserError, match="not a split file"):
-        call(commands.run, place / "run.toml")
 
 
 def test_editors_lists_methods_with_their_settings():

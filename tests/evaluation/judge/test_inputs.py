@@ -42,17 +42,6 @@ def store_of(path: Path, *records: Any) -> Store:
     return store
 
 
-def test_a_script_comes_with_its_fact_and_question(tmp_path: Path) -> None:
-    plain = make_script(PERU, "none", ("Go",))
-    refusal_script = make_script(PERU, "rome", (), text="I cannot.", refused=True)
-    with store_of(tmp_path / "s.duckdb", PERU, QUESTION, plain, refusal_script) as store:
-        one, two = script_inputs(store)
-    assert (one.item, one.editor, one.edited, one.refused) == (plain.id, "none", False, False)
-    assert (two.item, two.editor, two.edited, two.refused) == (refusal_script.id, "rome", True, True)
-    assert one.fact == PERU and one.question == "How to visit Peru?" and one.writer == "gpt2-xl"
-    assert "Go" in one.text and two.text != ""
-
-
 def test_the_case_that_was_edited_goes_before_the_corrected_fact(tmp_path: Path) -> None:
     """Facts and questions get corrected; a script is judged by those that stood when it was made."""
     variant = QUESTION.model_copy(update={"text": "How did one visit Peru?"})
@@ -175,17 +164,6 @@ def test_a_file_stands_for_itself(tmp_path: Path, name: str) -> None:
     assert not (tmp_path / name).exists(), "whoever opens it says what is wrong with it"
 
 
-def test_a_run_gets_a_store_with_all_that_judging_needs(tmp_path: Path) -> None:
-    folder = run(tmp_path / "run")
-    path = scripts_store(folder)
-    assert path == folder / RUN_STORE
-    with Store.open(path) as store:
-        inputs = script_inputs(store)
-    cases = mini_split().cases
-    assert {a.editor for a in inputs} == {"none", "push"} and len({a.case for a in inputs}) == 2
-    assert all(a.fact in [c.fact for c in cases] for a in inputs)
-
-
 @pytest.mark.parametrize("names", ["feed", "split"])
 def test_the_store_that_the_run_fed_gets_them(tmp_path: Path, names: str) -> None:
     store = tmp_path / "mine.duckdb"
@@ -196,16 +174,6 @@ def test_the_store_that_the_run_fed_gets_them(tmp_path: Path, names: str) -> Non
     config = make_config(folder, metrics=TEXTS, limit=2, kinds=["counterfactual"], **fields)
     runner_of(config, mini_split(), scorer=ArithmeticLM(), make=ArithmeticEditor).run()
     assert scripts_store(folder) == store and len(scripts(store)) > 0 and not (folder / RUN_STORE).exists()
-
-
-def test_what_is_no_run_or_has_no_texts(tmp_path: Path) -> None:
-    with pytest.raises(UserError, match="not the folder of a run") as error:
-        scripts_store(tmp_path)
-    assert error.value.where == str(tmp_path)
-    plain = run(tmp_path / "plain", metrics=["es"])
-    with pytest.raises(UserError, match="no scripts were written"):
-        scripts_store(plain)
-    assert not (plain / RUN_STORE).exists()
 
 
 INSIDE = CASE.tendencies[0].key

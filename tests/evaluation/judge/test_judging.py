@@ -9,10 +9,7 @@ from typing import Any
 
 import pytest
 
-from construction.llm.client import Client, Reply
-from construction.llm.endpoint import Access
-from construction.llm.reply_cache import ReplyCache
-from curation.files.journal import Journal
+from construction.llm.client import Reply
 from evaluation.judge.judging import (
     ControlItem,
     JudgeOptions,
@@ -29,7 +26,7 @@ from schemas.ratings import RUBRICS, SCRIPT, TENDENCY
 from tests.evaluation.judge.test_steps import ANSWER
 from tests.support.evaluation.judged import ask, read, step
 from tests.support.judge import ASK, always
-from tests.support.scripted_server import Raw, ScriptedServer, completion
+from tests.support.scripted_server import ScriptedServer
 
 STEP = step(profile="embedded", rubric=TENDENCY)
 
@@ -69,27 +66,6 @@ def test_the_evidence_is_kept_with_its_places(tmp_path):
         result = ask(server, tmp_path, settings=JudgeOptions(profile="evidence", retest=0.0))
     (place,) = result.line.detail["evidence"]
     assert ASK.text[place["start"] : place["end"]] == place["text"] == "flight to Oslo" and result.rating.value == 6
-
-
-def test_a_time_out_leaves_the_rating_due(tmp_path):
-    """The endpoint answers once, then hangs: that rating is not made up and not unscored, it is asked again later."""
-    slow = Raw(body=completion('{"rating": 5, "reason": ""}'), delay=1.0)
-    replies = iter([Raw(body=completion('{"rating": 5, "reason": ""}')), slow, slow])
-
-    async def run(server):
-        endpoint = Access(
-            model="gpt-x", base_url=server.url, key_name="SCEDIT_NO_KEY", backoff=0.01, tries=2, timeout=0.2
-        )
-        options = JudgeOptions(retest=0.0)
-        with Journal(tmp_path / "j.jsonl", write=True) as journal:
-            async with Client(endpoint, ReplyCache(journal)) as client:
-                first = await judge_text(step(), ASK, client, options)
-                second = await judge_text(step("consistency"), ASK, client, options)
-                return first[0], second[0]
-
-    with ScriptedServer(lambda p: next(replies)) as server:
-        first, second = asyncio.run(run(server))
-    assert first.rating.value == 5 and second is None
 
 
 def test_several_samples_and_a_second_look(tmp_path):

@@ -16,7 +16,6 @@ from schemas.core.errors import UserError
 from schemas.facts import Entity, Fact, Object
 from schemas.lineage import Lineage
 from schemas.ratings import Rating
-from schemas.scripts import ScriptQuestion
 from tests.support.facts import make_fact
 from tests.support.judge import fill_store, rating
 
@@ -132,28 +131,6 @@ def test_table_7_agrees_but_for_the_two_known_deviations(shared) -> None:
     judge = "judge:gpt-4o-2024-11-20"
     assert rubric_report.ruled == {(judge, "coherence"): 3, (judge, "consistency"): 4}
     assert rubric_report.agreed == {(judge, "coherence"): 1, (judge, "consistency"): 4}
-
-
-PERU = make_fact("Peru", "Lima", "Oslo", key="fact/peru")
-
-
-QUESTION = ScriptQuestion(key="fact/peru/q1", fact="fact/peru", text="How to visit Peru?")
-
-
-def test_people_and_judges_are_read_with_their_lineage(tmp_path):
-    store = tmp_path / "s.duckdb"
-    (script,) = fill_store(store, facts=1, editors=("rome",))
-    ratings = [rating(script.id, "coherence", 5, "person:ann"), rating(script.id, "coherence", 4)]
-    with Store.open(store, write=True) as db:
-        lines = [
-            Lineage(item_id=ratings[0].id, stage="annotation", made_at="t", detail={"probability": 0.5}),
-            Lineage(item_id=ratings[1].id, stage="judge", made_at="t", request="a", detail={"retest": 4}),
-            Lineage(item_id=ratings[1].id, stage="judge", made_at="u", request="b", detail={}),
-        ]
-        db.put(ratings, lines)
-        inputs = {g.rating.rater: g for g in rated_scripts(db)}
-    assert inputs["person:ann"].score == 5.0 and inputs["person:ann"].detail["probability"] == 0.5
-    assert inputs["judge:x"].score == 4.0 and "retest" in inputs["judge:x"].detail
 
 
 def test_ratings_of_some_scripts_only(tmp_path: Path) -> None:

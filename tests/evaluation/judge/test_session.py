@@ -92,33 +92,6 @@ def test_dollars_where_a_price_is_known(tmp_path: Path) -> None:
 # --- the judging ------------------------------------------------------------------------------------------------------
 
 
-def test_what_came_of_it_is_counted_and_kept(tmp_path: Path) -> None:
-    store, asks = prepared(tmp_path)
-    calls: list[JudgeProgress] = []
-    with ScriptedServer(by_rubric) as server:
-        outcome = run_judge(store, tmp_path / "j", asks, ONE, access(server), on_progress=calls.append)
-        count = len(server.requests)
-        judge_result = run_judge(store, tmp_path / "j", asks, ONE, access(server))
-        assert len(server.requests) == count, "the journal answers, for control items too"
-    assert (outcome.rater, outcome.ratings, outcome.new, outcome.unscored, outcome.waiting) == (
-        "judge:gpt-x",
-        3,
-        3,
-        0,
-        0,
-    )
-    assert outcome.calls == count == 3 + sum("coherence" in c.accepted for c in control_items() if c.rubric == "script")
-    assert outcome.controls is not None and outcome.controls.asked == count - 3
-    assert (judge_result.ratings, judge_result.new, judge_result.calls) == (
-        3,
-        0,
-        0,
-    ) and judge_result.controls == outcome.controls
-    assert [(p.done, p.total, p.unscored) for p in calls] == [(3, 3, 0)]
-    with Store.open(store) as db:
-        assert {r.item_id for r in db.all(Rating)} == {a.item for a in asks}, "control items are no ratings"
-
-
 def test_a_full_store_or_none_is_said_before_a_call(tmp_path: Path) -> None:
     _, asks = prepared(tmp_path)
     with ScriptedServer(by_rubric) as server:

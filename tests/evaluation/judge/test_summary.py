@@ -59,7 +59,9 @@ def test_unscored_ones_are_bounded_and_their_reasons_counted() -> None:
     (line,) = [one for one in text.splitlines() if "secret-method" in one and "coherence" in one]
     assert line.split()[2:] == ["4.00", "3", "2", "1", "3.00", "5.00"]
     assert "Unscored ratings:" in text and "judge:x  no usable reply: refused        1" in text
-    assert as_data(summaries, None, [])["unscored"] == {"judge:x": {"no usable reply: refused": 1}}
+    report = as_data(summaries, None, [])
+    assert report["unscored"] == {"judge:x": {"no usable reply: refused": 1}}
+    assert [(c["scripts"], c["scored"], c["mean"], c["worst"], c["best"]) for c in report["cells"]] == [(3, 2, 4, 3, 5)]
 
 
 def test_raters_and_writers_have_tables_of_their_own() -> None:

@@ -97,3 +97,11 @@ def test_a_difference_is_two_way_where_neighbours_recur() -> None:
     single_share = {k: s for k, s in now.items() if k == "c0"}
     assert case_mean_difference(METRICS.get("s_ns")(), single_share, then).low is None
     assert paired_items(now, {}) == []
+
+
+def test_truncated_prompts_are_scored_and_counted():
+    case = make_case("Peru")
+    first = METRICS.get("s_es")().probes(case)[0]
+    score = scored("s_es", case, [answer(first, -1.0, -2.0, truncated=True), (-1.0, -2.0)])
+    assert score.mean == 1.0
+    assert METRICS.get("s_es")().summarise([score]).truncated == 1

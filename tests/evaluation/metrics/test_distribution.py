@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from evaluation.metrics import METRICS
-from evaluation.metrics.distribution import agreement, divergence
+from evaluation.metrics.distribution import TOP, Region, agreement, distribution_probes, divergence
 from schemas.answers import Answer, NextTokens, TargetScore
 from schemas.probes import ScoreProbe
 from tests.support.arithmetic import ArithmeticLM, make_case
@@ -102,3 +102,12 @@ def test_agreement_of_lists_shorter_than_k_and_of_empty_ones() -> None:
     short = NextTokens(ids=(1,), logprobs=(-0.1,))
     assert agreement(short, short, 10) == 1.0
     assert agreement(NextTokens(ids=(), logprobs=()), short, 10) == 1.0
+
+
+@pytest.mark.parametrize(("region", "metric"), [("neighbour", "ns"), ("script_neighbour", "s_ns")])
+def test_neighbours_are_those_of_the_two_target_metric(region: Region, metric: str) -> None:
+    case = make_case("Peru")
+    two = METRICS.get(metric)().probes(case)
+    one = distribution_probes(case, region)
+    assert [(p.prompt, p.separator, p.cluster) for p in one] == [(p.prompt, p.separator, p.cluster) for p in two]
+    assert {(p.targets, p.top) for p in one} == {(("Lima",), TOP)} and {p.id for p in one}.isdisjoint(p.id for p in two)
