@@ -11,7 +11,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Sequence
 from functools import partial
-from typing import ClassVar, Literal
+from typing import ClassVar
 
 from evaluation.metrics.base import (
     TRUNCATED,
@@ -199,8 +199,6 @@ def read_answers(asked: ScoreProbe, answers: Answers) -> tuple[tuple[TargetScore
         return (), values
     assert answer is not None
     return answer.targets, TRUNCATED if answer.truncated else ""
-
-
 
 
 def matches_any(asked: ScoreProbe, item: str, answers: Answers) -> ItemScore:

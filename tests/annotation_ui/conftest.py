@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from annotation_ui.campaigns.campaign import CampaignOptions, assign_items, create_campaign, make_task
+from annotation_ui.campaigns.control_items import RaterControlItem
 from annotation_ui.ratings.database import RatingsDB
 from annotation_ui.ratings.open_items import next_item
+from annotation_ui.ratings.raters import invite
 from curation.shipped import mini_split
 from curation.store.store import Store
 from schemas.core.records import Record
@@ -22,6 +25,17 @@ TASK = "rate_script"
 def answer(n: int) -> dict[str, Any]:
     """Answers to the form of ``TASK``."""
     return {"coherence": n % 7 + 1, "consistency": 7, "completeness": (n * 3) % 7 + 1}
+
+
+def begin(
+    db: RatingsDB, store: Store, name: str, task: str, *people: str, known: Sequence[RaterControlItem] = (), **more: Any
+) -> None:
+    """A campaign for these people, who are invited; unless told otherwise everybody rates every item."""
+    for person in people:
+        invite(db, person)
+    options = CampaignOptions.model_validate({"overlap": len(people), **more})
+    create_campaign(db, store, name, make_task(task), options, known=known)
+    assign_items(db, name)
 
 
 def work(db: RatingsDB, name: str, person: str, count: int = 10**6) -> int:

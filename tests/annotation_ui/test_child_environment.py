@@ -9,7 +9,6 @@ import pytest
 
 from annotation_ui.child_environment import child_environment
 from annotation_ui.cli.serve import environment
-from tests.support.app.label_studio_server import ServerAccess, server_environment
 
 SECRETS = {
     "OPENAI_API_KEY": "sk-1", "AWS_SECRET_ACCESS_KEY": "s", "HF_TOKEN": "h", "LABEL_STUDIO_API_KEY": "l",
@@ -28,14 +27,6 @@ def test_the_rating_app_gets_no_secret_and_still_runs() -> None:
     assert not set(SECRETS) & set(env) and not set(SECRETS.values()) & set(env.values())
     process = subprocess.run([sys.executable, "-c", "import annotation_ui"], env=env, cwd="/", capture_output=True)
     assert process.returncode == 0, process.stderr
-
-
-def test_label_studio_gets_its_own_token_and_no_other(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("LABEL_STUDIO_BASE_DATA_DIR", "d")
-    monkeypatch.setenv("LABEL_STUDIO_USER_TOKEN", "somebody's")
-    env = server_environment(ServerAccess("http://x", "a@b", "pw", "own"))
-    assert not set(SECRETS) & set(env)
-    assert (env["LABEL_STUDIO_USER_TOKEN"], env["LABEL_STUDIO_BASE_DATA_DIR"]) == ("own", "d")
 
 
 def test_locale_and_path_are_passed_on() -> None:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import os
 import re
-import resource
 import subprocess
 import sys
 from pathlib import Path
@@ -61,17 +60,6 @@ def test_help_of_a_group_imports_no_command(words: str) -> None:
     assert "HEAVY [] []" in process.stdout
     below = [w for w in scedit.commands.COMMANDS if w.rpartition(" ")[0] == words]
     assert below and all(re.search(rf"^  {w.rpartition(' ')[2]} +\w", process.stdout, re.M) for w in below)
-
-
-def test_help_is_instant() -> None:
-    """In seconds of the processor, so that a busy machine does not count; the best of five."""
-    fastest = 9.0
-    for _ in range(5):
-        before = resource.getrusage(resource.RUSAGE_CHILDREN)
-        subprocess.run([sys.executable, "-m", "scedit", "--help"], capture_output=True, check=True, cwd=ROOT)
-        after = resource.getrusage(resource.RUSAGE_CHILDREN)
-        fastest = min(fastest, after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime)
-    assert fastest < 0.4
 
 
 @pytest.mark.parametrize(
@@ -143,11 +131,6 @@ def unknown(line: str) -> str | None:
         if isinstance(entry, Command):
             return None
     return None
-
-
-def test_the_search_finds_dead_commands() -> None:
-    text = 'fix="scedit dedup -s x" `scedit store lst fact` (scedit model covariance) scedit.commands'
-    assert [unknown(m[1]) for m in MENTION.finditer(text)] == ["dedup", "store lst", None]
 
 
 def test_every_command_line_mentioned_exists() -> None:
@@ -271,15 +254,12 @@ def completed(*words: str, incomplete: str = "", shell: str = "bash_complete") -
         (["store", "dedup"], "--sim", ["--similarity"]),
         (["store", "stats"], "--js", ["--json"]),
         ([], "zzz", []),
+        (["stor"], "x", []),
     ],
 )
 def test_the_shell_completes_names(words: list[str], incomplete: str, names: list[str]) -> None:
     report = completed(*words, incomplete=incomplete)
     assert [line.removeprefix("plain,") for line in report.split()] == names
-
-
-def test_a_mistyped_group_completes_without_an_error() -> None:
-    assert "Traceback" not in completed("stor", "x")
 
 
 @pytest.mark.parametrize("shell", ["bash", "zsh", "fish"])

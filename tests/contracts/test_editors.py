@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 from typing import Any
 
@@ -18,18 +19,16 @@ from evaluation.editors.presets import make_editor
 from evaluation.edits.edit import Edit
 from evaluation.edits.routed_deltas import RoutedDelta
 from evaluation.edits.weight_deltas import Delta
-from evaluation.inference.passes import logits_at
 from evaluation.inference.scoring import score
 from evaluation.models.language_model import LM
 from schemas.core.config import Options
-from schemas.core.errors import UserError
 from schemas.facts import Entity, Object
 from schemas.probes import ScoreProbe
 from tests.support.documents.records import make_document, stated_document
 from tests.support.editors.mend_doc import document_cases
 from tests.support.evaluation.routed_events import TOWNS, town_cases
 from tests.support.facts import peru_fact
-from tests.support.tiny import make, replace_everywhere, shuffled
+from tests.support.tiny import make, shuffled
 
 FACTS = [
     peru_fact(),
@@ -121,12 +120,6 @@ def test_says_what_it_is(method: str) -> None:
     assert issubclass(kind.Params, Options)
 
 
-@every
-def test_unknown_options_are_refused(method: str, tmp_path: Path) -> None:
-    with pytest.raises(UserError, match="no_such_option: unknown field"):
-        make_editor(method, make("llama"), Cache(tmp_path), {"no_such_option": 1})
-
-
 @both
 @every
 def test_leaves_no_trace(method: str, kind: str, tmp_path: Path) -> None:
@@ -152,31 +145,6 @@ def test_leaves_no_trace(method: str, kind: str, tmp_path: Path) -> None:
 
 @both
 @every
-def test_an_interrupted_search_leaves_no_trace(
-    method: str, kind: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    lm = make(kind)
-    instance, digest = editor(method, lm, tmp_path), lm.weights_digest()
-    instance.prepare(support_of(method))
-    calls: list[int] = []
-
-    def interrupted(*args: Any, **more: Any) -> Any:
-        calls.append(1)
-        if len(calls) == 6:
-            raise KeyboardInterrupt
-        return logits_at(*args, **more)
-
-    replace_everywhere(monkeypatch, logits_at, interrupted)
-    try:
-        instance.edit(requests_of(method))
-    except KeyboardInterrupt:
-        assert len(calls) == 6
-    assert lm.weights_digest() == digest
-    assert not any(m._forward_hooks for m in lm.model.modules())
-
-
-@both
-@every
 def test_edit_each_is_a_loop_of_edit(method: str, kind: str, tmp_path: Path) -> None:
     lm = make(kind)
     instance = editor(method, lm, tmp_path)
@@ -185,6 +153,9 @@ def test_edit_each_is_a_loop_of_edit(method: str, kind: str, tmp_path: Path) -> 
     for request, value in zip(requests_of(method), each, strict=True):
         assert isinstance(value, Edit)
         assert same(value, instance.edit([request]))
+        json.dumps(dict(value.notes), allow_nan=False)
+        if value.deltas:
+            assert value.rewrite("How to go?") == "How to go?", "an edit of weights leaves prompts alone"
 
 
 GROUPING = [name for name in EDITORS.names() if EDITORS.get(name).edit_groups is not Editor.edit_groups]
@@ -219,14 +190,3 @@ def test_cuda_makes_the_same_edit(method: str, kind: str, tmp_path: Path) -> Non
     with edit.on(lm):
         assert all(answer.error is None for answer in score(lm, PROBES, rewrite=edit.rewrite))
     assert lm.weights_digest() == digest
-
-
-@both
-@every
-def test_weight_edits_leave_prompts_alone_and_notes_are_plain(method: str, kind: str, tmp_path: Path) -> None:
-    import json
-
-    edit = editor(method, make(kind), tmp_path).edit(requests_of(method))
-    if edit.deltas:
-        assert edit.rewrite("How to go?\nStep 1: Walk") == "How to go?\nStep 1: Walk"
-    json.dumps(dict(edit.notes), allow_nan=False)

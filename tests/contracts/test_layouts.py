@@ -92,36 +92,3 @@ def test_bfloat16_weights_with_float32_edits(kind: str, method: str, tmp_path: P
         assert lm.weights_digest() == digest, "narrow weights are not touched"
         assert score(lm, PROBES[:1]) != before
     assert score(lm, PROBES[:1]) == before
-
-
-GPU = pytest.param(
-    0,
-    marks=[pytest.mark.gpu, pytest.mark.skipif(not torch.cuda.is_available(), reason="no CUDA device")],
-)
-
-
-@pytest.mark.parametrize("device", ["cpu", GPU])
-@pytest.mark.parametrize("method", METHODS)
-@pytest.mark.parametrize("kind", ["llama", "gpt2", "gemma2"])
-def test_a_device_map_makes_the_same_edit(kind: str, method: str, device: str | int, tmp_path: Path) -> None:
-    """Blocks spread by accelerate's hooks over a device and the CPU, which stands for a second one."""
-    from accelerate import dispatch_model
-
-    plain, lm = make(kind), make(kind)
-    at = lm.layout
-    names = [name for name, _ in lm.model.named_modules()]
-    places: dict[str, str | int] = {n: device for n in names if n.rpartition(".")[0] == at.base and n != at.blocks}
-    places |= {at.block(i): ("cpu" if i == 1 else device) for i in range(at.depth)}
-    dispatch_model(lm.model, {**places, at.head: device}, main_device="cpu", force_hooks=True)
-    lm = LM(
-        lm.model, lm.tokenizer, name=lm.name, revision=lm.revision, layout=at
-    )  # it looks where the first block lies
-    digest = lm.weights_digest()
-    wants, gots = (editor(method, one, tmp_path).edit(FACTS[:1]) for one in (plain, lm))
-    for value, want in zip(gots.deltas or (), wants.deltas or (), strict=True):
-        assert torch.allclose(value.matrix().cpu(), want.matrix(), atol=1e-5 if device == "cpu" else 1e-2)
-    with gots.on(lm), wants.on(plain):
-        answers = [score(one, PROBES, rewrite=wants.rewrite) for one in (plain, lm)]
-    for a, b in zip(*answers, strict=True):
-        assert [t.logprob for t in a.targets] == pytest.approx([t.logprob for t in b.targets], abs=1e-3)
-    assert lm.weights_digest() == digest

@@ -157,10 +157,6 @@ def test_the_value_of_the_unedited_model_is_what_it_says(metric):
     assert metric.unedited is None or set(values) <= {metric.unedited}
 
 
-def test_summary_of_nothing(metric):
-    assert metric.summarise([]).mean is None
-
-
 def test_some_case_is_asked_something(metric):
     assert any(metric.probes(case) for case in cases_of(metric))
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 from collections.abc import Mapping
 from functools import cache
+from graphlib import CycleError, TopologicalSorter
 from pathlib import Path
 
 from tests.support import ROOT
@@ -56,41 +57,13 @@ def _named(path: Path) -> tuple[str, ...]:
     return tuple(names)
 
 
-def circles(graph: Mapping[str, set[str]]) -> list[list[str]]:
-    """Groups of modules that import each other in a loop (strongly connected components of more than one)."""
-    order: list[str] = []
-    visits: set[str] = set()
-    for start in graph:
-        stack = [(start, iter(sorted(graph[start])))] if start not in visits else []
-        visits.add(start)
-        while stack:
-            node, targets = stack[-1]
-            target = next((t for t in targets if t not in visits), None)
-            if target is None:
-                order.append(node)
-                stack.pop()
-            else:
-                visits.add(target)
-                stack.append((target, iter(sorted(graph.get(target, ())))))
-    back: dict[str, set[str]] = {node: set() for node in (*graph, *set[str]().union(*graph.values()))}
-    for node, targets_of in graph.items():
-        for target in targets_of:
-            back[target].add(node)
-    results, positions = [], set[str]()
-    for node in reversed(order):
-        if node in positions:
-            continue
-        group, todo = [], [node]
-        positions.add(node)
-        while todo:
-            one = todo.pop()
-            group.append(one)
-            difference = back[one] - positions
-            positions |= difference
-            todo += difference
-        if len(group) > 1:
-            results.append(sorted(group))
-    return results
+def circle(graph: Mapping[str, set[str]]) -> list[str]:
+    """Modules (or folders) that import each other in a loop, the first one at the end too; empty without one."""
+    try:
+        TopologicalSorter(graph).prepare()
+    except CycleError as error:
+        return list(error.args[1])
+    return []
 
 
 def folder_graph(graph: Mapping[str, set[str]], depth: int) -> dict[str, set[str]]:

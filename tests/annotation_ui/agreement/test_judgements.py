@@ -14,18 +14,15 @@ from annotation_ui.agreement.report import (
     unreadable_answers,
 )
 from annotation_ui.campaigns.answer_import import import_campaign
-from annotation_ui.campaigns.campaign import CampaignOptions, assign_items, create_campaign, make_task
+from annotation_ui.campaigns.campaign import make_task
 from annotation_ui.campaigns.control_items import RaterControlItem
-from annotation_ui.ratings import raters as people
 from annotation_ui.ratings.database import RatingsDB
 from annotation_ui.tasks.generated_scripts import RateScript
 from annotation_ui.tasks.script_questions import FilterQuestion
 from curation.store.store import Store
 from schemas.raters import Rater
 from schemas.ratings import Rating
-from tests.annotation_ui.conftest import TASK, work
-
-YES = {"meaningful": "yes", "depends": "yes", "changes": "yes", "guides": "yes"}
+from tests.annotation_ui.conftest import TASK, begin, work
 
 
 def judged(item: str, value: int | None, *, judge: str = "m", aspect: str = "coherence") -> Rating:
@@ -38,14 +35,11 @@ def judged(item: str, value: int | None, *, judge: str = "m", aspect: str = "coh
 @pytest.fixture
 def rated(db: RatingsDB, store: Store) -> RatingsDB:
     """Two people, all of 12 items, and a training item."""
-    for name in ("ann", "bob"):
-        people.invite(db, name)
     record = {"fact": "f", "counts": "a", "new": "a", "old": "b", "question": "q", "script": "s"}
     items = [
         RaterControlItem(purpose=p, id=p, shown=record, expected={"coherence": 7}) for p in ("training", "attention")
     ]
-    create_campaign(db, store, "c", make_task(TASK), CampaignOptions(overlap=2), known=items)
-    assign_items(db, "c")
+    begin(db, store, "c", TASK, "ann", "bob", known=items)
     for name in ("ann", "bob"):
         work(db, "c", name)
     return db

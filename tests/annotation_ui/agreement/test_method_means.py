@@ -21,7 +21,6 @@ from annotation_ui.agreement.report import Judgement, agreement_report, disagree
 from annotation_ui.campaigns.campaign import CampaignOptions, assign_items, create_campaign, make_task, task_of
 from annotation_ui.campaigns.control_items import RaterControlItem
 from annotation_ui.ratings import raters
-from annotation_ui.ratings import raters as people
 from annotation_ui.ratings.database import RatingsDB
 from annotation_ui.ratings.open_items import next_item
 from annotation_ui.tasks.generated_scripts import method_of
@@ -33,7 +32,7 @@ from schemas.generated_scripts import GeneratedScript
 from schemas.raters import Rater
 from tests.annotation_ui.app.conftest import pilot
 from tests.annotation_ui.cli.conftest import call
-from tests.annotation_ui.conftest import work
+from tests.annotation_ui.conftest import begin, work
 from tests.support.commands import json_value
 
 
@@ -160,10 +159,7 @@ def test_once_the_rule_is_met_open_items_are_taken_back_and_none_are_given(db: R
 
 def rated(db: RatingsDB, store: Store, *names: str) -> None:
     """ROME is preferred in four of six pairs, wherever it stands; the other aspects are ties and not judged."""
-    for name in names:
-        people.invite(db, name)
-    create_campaign(db, store, "pairs", make_task("compare_scripts"), CampaignOptions(overlap=len(names)))
-    assign_items(db, "pairs")
+    begin(db, store, "pairs", "compare_scripts", *names)
     methods = {s.id: method_of(s) for s in store.all(GeneratedScript)}
     for n, campaign_items in enumerate(db.items("pairs").values()):
         rome = "first" if methods[campaign_items.item.related[0]] == "tiny rome" else "second"

@@ -50,12 +50,6 @@ def test_the_figures_are_those_of_the_plain_computation(rated: RatingsDB) -> Non
     assert Overview.model_validate_json(overview.model_dump_json()) == overview
 
 
-def test_with_nobody_s_answers_there_are_no_figures(db: RatingsDB, store: Store) -> None:
-    pilot(db, store, "ann", "bob")
-    overview = campaign_overview(db, "pilot", resampling=FEW)
-    assert (overview.alphas, overview.severity, overview.notes, overview.body) == ({}, {}, {}, "")
-
-
 def test_a_snapshot_that_cannot_be_read_is_said_and_the_rest_is_there(rated: RatingsDB, tmp_path: Path) -> None:
     (tmp_path / "torn.duckdb").write_bytes(b"no store")
     overview = campaign_overview(rated, "pilot", tmp_path / "torn.duckdb", resampling=FEW)

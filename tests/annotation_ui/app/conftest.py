@@ -11,12 +11,12 @@ import pytest
 
 from annotation_ui.agreement.overview import Overview, campaign_overview
 from annotation_ui.app.lead import progress as lead_figures
-from annotation_ui.campaigns.campaign import CampaignOptions, assign_items, create_campaign, make_task
 from annotation_ui.campaigns.control_items import RaterControlItem
 from annotation_ui.ratings import raters as people
 from annotation_ui.ratings.database import RatingsDB
 from annotation_ui.ratings.raters import keep_preference
 from curation.store.store import Store
+from tests.annotation_ui.conftest import begin
 
 Open = Callable[..., Any]
 
@@ -95,5 +95,4 @@ def pilot(
             keep_preference(db, person, "auto_save", "no")
     if "lea" not in rater_names:
         people.invite(db, "lea", role="lead")
-    create_campaign(db, store, name, make_task(task), CampaignOptions(overlap=len(names), **more), known=known_facts)
-    assign_items(db, name)
+    begin(db, store, name, task, overlap=len(names), known=known_facts, **more)

@@ -145,19 +145,6 @@ def test_yes_and_no_and_reasons_by_mouse_and_by_letter(db: RatingsDB, store: Sto
     assert sorted(last(db)["reasons"]) == ["duplicate", "old_knowledge_leak"]
 
 
-def test_an_incomplete_form_stays_where_it_is(db: RatingsDB, store: Store, visit: Visit) -> None:
-    pilot(db, store, "ann", task="rate_script")
-    page = visit(people.invite(db, "ann"))
-    ready(page, 0, 12)
-    page.keyboard.press("2")
-    wait_until(page, ["2", "", ""])
-    page.keyboard.press("9")  # no such point on the scale
-    page.keyboard.press("Control+Enter")
-    page.get_by_text("Please answer: Consistency").wait_for()
-    wait_until(page, ["2", "", ""])  # the run before may stand beside for a moment
-    assert db.history("pilot") == []
-
-
 def test_the_last_answer_saves_once_and_a_held_key_rates_one_item(db: RatingsDB, store: Store, visit: Visit) -> None:
     pilot(db, store, "ann", task="rate_executability", auto_save=True)
     pilot(db, store, "ann", task="filter_question", name="filter", auto_save=True)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -276,22 +277,13 @@ def test_without_a_session_no_page_is_given_anything(
     assert contexts == [] and [t.label for t in page.text_input] == ["Secret"]
 
 
+@pytest.mark.parametrize("end", [people.invite, people.delete_rater], ids=["a new secret", "deletion"])
 def test_a_session_that_ends_meanwhile_ends_the_page(
-    db: RatingsDB, contexts: list[PageContext], monkeypatch: pytest.MonkeyPatch
+    db: RatingsDB, contexts: list[PageContext], monkeypatch: pytest.MonkeyPatch, end: Callable[[RatingsDB, str], object]
 ) -> None:
     token = people.log_in(db, people.invite(db, "ann"))
     page = app(monkeypatch, db, token)
-    people.invite(db, "ann")  # a new secret ends the old one's sessions
-    page.run()
-    assert len(contexts) == 1 and page.text_input[0].label == "Secret"
-
-
-def test_somebody_who_was_deleted_is_out_at_the_next_click(
-    db: RatingsDB, contexts: list[PageContext], monkeypatch: pytest.MonkeyPatch
-) -> None:
-    token = people.log_in(db, people.invite(db, "ann"))
-    page = app(monkeypatch, db, token)
-    people.delete_rater(db, "ann")
+    end(db, "ann")
     page.run()
     assert len(contexts) == 1 and page.text_input[0].label == "Secret"
 

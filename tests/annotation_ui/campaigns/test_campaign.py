@@ -37,7 +37,7 @@ from schemas.core.errors import DataError, UserError
 from schemas.ratings import Rating
 from schemas.scripts import ScriptPrompt
 from tests.annotation_ui.cli.conftest import call
-from tests.annotation_ui.conftest import TASK, work
+from tests.annotation_ui.conftest import TASK, begin, work
 
 
 def test_a_whole_round(ready: RatingsDB, store: Store) -> None:
@@ -53,15 +53,6 @@ def test_a_whole_round(ready: RatingsDB, store: Store) -> None:
     line = store.lineage(next(iter(store.all(Rating))).id)[0]
     assert line.stage == "annotation"
     assert line.detail["form"] == "rate_script@4" and line.detail["probability"] == 1.0
-
-
-def test_somebody_who_joins_later_takes_work_over(ready: RatingsDB) -> None:
-    work(ready, "pilot", "ann", 2)
-    people.invite(ready, "dan")
-    assignments, withdrawn = assign_items(ready, "pilot")
-    assert assignments == withdrawn > 0
-    loads = {s.person: s.assigned for s in rater_progress(ready, "pilot")}
-    assert loads["dan"] >= 4 and sum(loads.values()) == 24
 
 
 def test_more_items_are_shared_out_and_nothing_is_asked_twice(ready: RatingsDB, store: Store) -> None:
@@ -86,11 +77,8 @@ def test_training_and_attention_items_are_answered_by_all_and_imported_by_none(
     ]
     path = tmp_path / "known.jsonl"
     path.write_text("\n".join(map(json.dumps, lines)))
-    people.invite(db, "ann")
     task = make_task(TASK)
-    control_items = read_control_items(path, task)
-    create_campaign(db, store, "pilot", task, CampaignOptions(overlap=1), known=control_items)
-    assign_items(db, "pilot")
+    begin(db, store, "pilot", TASK, "ann", known=read_control_items(path, task))
     first = next_item(db, "pilot", "ann")
     assert first is not None and _known_as(db, first.item) == "known-training"
     work(db, "pilot", "ann")
@@ -104,26 +92,6 @@ def test_training_and_attention_items_are_answered_by_all_and_imported_by_none(
     assert wrong_fields(campaign_items, task, {"coherence": 6}) == []
     assert wrong_fields(campaign_items, task, {"coherence": 5}) == ["coherence"]
     assert wrong_fields(campaign_items, task, {}) == ["coherence"]
-
-
-@pytest.mark.parametrize(
-    ("change", "message"),
-    [
-        ({"purpose": "gold"}, "the purpose is 'gold'; allowed: training, attention"),
-        ({"expected": {"coherence": 9}}, "allowed: 1 to 7"),
-        ({"expected": {"beauty": 3}}, "the form does not ask 'beauty'"),
-        ({"shown": {}}, "nothing is shown as 'counts'"),
-        ({"extra": 1}, "unknown field"),
-    ],
-)
-def test_faulty_known_items_are_refused_by_line(tmp_path: Path, change: dict[str, Any], message: str) -> None:
-    record = {"fact": "f", "counts": "a", "new": "a", "old": "b", "question": "q", "script": "s"}
-    line = {"purpose": "training", "id": "k", "shown": record, "expected": {"coherence": 7}, **change}
-    path = tmp_path / "known.jsonl"
-    path.write_text("\n" + json.dumps(line))
-    with pytest.raises(DataError, match="line 2") as error:
-        read_control_items(path, make_task(TASK))
-    assert message in str(error.value)
 
 
 def test_known_items_may_hold_the_line_ends_of_unicode(tmp_path: Path) -> None:
@@ -140,15 +108,6 @@ def test_known_items_in_another_encoding_are_refused(tmp_path: Path) -> None:
     path.write_bytes('{"id": "\xe9"}'.encode("latin-1"))
     with pytest.raises(DataError, match="not UTF-8 text"):
         read_control_items(path, make_task(TASK))
-
-
-def test_a_sampled_campaign_records_its_probabilities(db: RatingsDB, store: Store) -> None:
-    people.invite(db, "ann")
-    create_campaign(db, store, "s", make_task("filter_question"), CampaignOptions(overlap=1, percent=50, least=0))
-    campaign_items = db.items("s")
-    assert len(campaign_items) == 12
-    assert {p.probability for p in campaign_items.values()} == {0.5}
-    assert db.campaign("s").settings["population"] == 24
 
 
 def test_refusals(db: RatingsDB, store: Store) -> None:
@@ -192,17 +151,8 @@ def test_a_form_that_changes_in_mid_campaign_is_refused_everywhere(
     assert live_judgements(ready, "pilot") == before
 
 
-def test_answers_to_another_version_are_told_apart(ready: RatingsDB, store: Store) -> None:
-    work(ready, "pilot", "ann", 2)
-    ready.connection.execute("UPDATE revisions SET form = 'rate_script@1' WHERE id = 1")
-    assert len({m.item for m in live_judgements(ready, "pilot")}) == 1
-    assert len(import_campaign(ready, store, "pilot").rejected) == 1
-
-
 def test_answers_to_a_text_that_changed_are_told_and_do_not_count_for_the_new_one(db: RatingsDB, store: Store) -> None:
-    people.invite(db, "ann")
-    create_campaign(db, store, "c", make_task("filter_question"), CampaignOptions(overlap=1))
-    assign_items(db, "c")
+    begin(db, store, "c", "filter_question", "ann")
     answers = {"meaningful": "yes", "depends": "yes", "changes": "yes", "guides": "yes"}
     for a in db.assignments("c", "ann"):
         db.save("c", "ann", a.item, answers, form="filter_question@2")

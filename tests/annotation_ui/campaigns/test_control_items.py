@@ -9,25 +9,23 @@ from typing import Any
 
 import pytest
 
-from annotation_ui.campaigns.campaign import CampaignOptions, assign_items, create_campaign, make_task
-from annotation_ui.campaigns.control_items import RaterControlItem, place_control_item, read_control_items
+from annotation_ui.campaigns.campaign import CampaignOptions, create_campaign, make_task
+from annotation_ui.campaigns.control_items import RaterControlItem, read_control_items
 from annotation_ui.label_studio.validation import task_data
-from annotation_ui.ratings import raters as people
 from annotation_ui.ratings.database import RatingsDB
 from curation.store.store import Store
 from schemas.core.errors import DataError
+from tests.annotation_ui.conftest import begin
 
 SHOWN = {"script": "Step 1: Walk"}
 
 
 @pytest.mark.parametrize("task", ["rate_executability", "rate_script", "quality", "filter_question"])
 def test_nothing_in_a_task_s_data_tells_a_control_item(db: RatingsDB, store: Store, task: str) -> None:
-    people.invite(db, "ann")
     form = make_task(task)
     values = {s.name: "a text" for s in form.form.shows if not s.optional} | {"hint": "attention"}
     items = [RaterControlItem(purpose=p, id=f"{p}-1", shown=values, expected={}) for p in ("training", "attention")]
-    create_campaign(db, store, "c", form, CampaignOptions(overlap=1), known=items)
-    assign_items(db, "c")
+    begin(db, store, "c", task, "ann", known=items)
     data = {i: task_data(p.item, form.form) for i, p in db.items("c").items()}
     assert len({tuple(d) for d in data.values()}) == 1, "the same columns in the same order"
     assert all(re.fullmatch(r"[0-9a-f]{20}", d["scedit_item"]) for d in data.values())
@@ -47,7 +45,8 @@ def test_nothing_in_a_task_s_data_tells_a_control_item(db: RatingsDB, store: Sto
         ("rate_executability", {"shown": {"script": ""}}, "nothing is shown as 'script'"),
         ("rate_executability", {"expected": {"executability": 8}}, "allowed: 1 to 7"),
         ("rate_executability", {"tolerance": -1}, "the tolerance is -1"),
-        ("rate_executability", {"purpose": "real"}, "the purpose is 'real'"),
+        ("rate_executability", {"purpose": "real"}, "the purpose is 'real'; allowed: training, attention"),
+        ("rate_executability", {"extra": 1}, "unknown field"),
     ],
 )
 def test_a_line_that_is_no_control_item_is_refused_by_its_number(
@@ -61,17 +60,6 @@ def test_a_line_that_is_no_control_item_is_refused_by_its_number(
     with pytest.raises(DataError, match=message) as caught:
         read_control_items(path, make_task(task))
     assert "line 2" in str(caught.value)
-
-
-def test_an_id_is_the_same_every_time_and_another_for_another_text() -> None:
-    task = make_task("rate_executability")
-
-    def known(purpose: str = "attention", name: str = "a", script: str = "s") -> str:
-        item = RaterControlItem(purpose=purpose, id=name, shown={"script": script}, expected={"executability": 7})
-        return place_control_item(item, task).item.id
-
-    assert known() == known()
-    assert len({known(), known(name="b"), known(script="t"), known(purpose="training")}) == 4
 
 
 def test_a_file_of_an_earlier_version_gets_no_second_copy(db: RatingsDB, store: Store) -> None:

@@ -61,12 +61,3 @@ def test_all_have_to_answer_or_the_lead_decides(db: RatingsDB) -> None:
     by_item = {s.item.id: s for s in settled(db)}
     assert set(by_item) == {first, second} and by_item[second].lead
     assert by_item[second].answers == {"lea": {**KEEP, "level": 2}}
-
-
-def test_a_withdrawn_answer_unsettles(db: RatingsDB) -> None:
-    first, *_ = db.items("c")
-    for person in ("ann", "bo"):
-        save(db, person, first, KEEP)
-    assert len(settled(db)) == 1
-    db.save("c", "bo", first, None, form=TASK.form.label, seconds=None)
-    assert settled(db) == []

@@ -10,9 +10,6 @@ import pytest
 
 from annotation_ui.campaigns import sheets
 from annotation_ui.campaigns.campaign import (
-    CampaignOptions,
-    assign_items,
-    create_campaign,
     make_task,
     refuse_outside_app,
 )
@@ -25,23 +22,16 @@ from annotation_ui.tasks import TASKS
 from annotation_ui.tasks.forms import Form
 from curation.store.store import Store
 from schemas.core.errors import DataError, UserError
+from tests.annotation_ui.conftest import begin
 from tests.support.filled_sheets import fill_sheet, put_rows, sheet_rows
 
 YES = {"meaningful": "yes", "depends": "yes", "changes": "yes", "guides": "yes"}
 
 
-def campaign(db: RatingsDB, store: Store, name: str, task: str, **options: Any) -> None:
-    """A campaign of ann's and bob's."""
-    for person in ("ann", "bob"):
-        people.invite(db, person)
-    create_campaign(db, store, name, make_task(task), CampaignOptions(overlap=2, **options))
-    assign_items(db, name)
-
-
 @pytest.fixture
 def folder(db: RatingsDB, store: Store, tmp_path: Path) -> Path:
     """Blank sheets of the campaign ``c``, whose answers are all yes."""
-    campaign(db, store, "c", "filter_question", number=6)
+    begin(db, store, "c", "filter_question", "ann", "bob", number=6)
     written = write_sheets(db, "c", tmp_path / "sheets", "csv")
     assert written == {tmp_path / "sheets" / f"{person}.csv": 6 for person in ("ann", "bob")}
     for path in written:
@@ -56,7 +46,7 @@ def rows(path: Path) -> list[dict[str, Any]]:
 
 @pytest.mark.parametrize("form", ["jsonl", "csv"])
 def test_round_trip(db: RatingsDB, store: Store, tmp_path: Path, form: str) -> None:
-    campaign(db, store, "c", "filter_question", number=6)
+    begin(db, store, "c", "filter_question", "ann", "bob", number=6)
     write_sheets(db, "c", tmp_path, form)
     path = tmp_path / f"ann.{form}"
     asks, example, *blank = sheet_rows(path)
@@ -180,9 +170,9 @@ def test_a_sheet_that_a_spreadsheet_program_saved(db: RatingsDB, folder: Path) -
 
 def test_scales_choices_and_an_answer_that_is_closed(db: RatingsDB, store: Store, tmp_path: Path) -> None:
     """Executability is rated first: it is closed once the campaign that shows the question has answers."""
-    campaign(db, store, "first", "rate_executability", group="g", number=6)
-    campaign(db, store, "later", "rate_script", group="g")
-    campaign(db, store, "=pairs", "compare_executability")
+    begin(db, store, "first", "rate_executability", "ann", "bob", group="g", number=6)
+    begin(db, store, "later", "rate_script", "ann", "bob", group="g")
+    begin(db, store, "=pairs", "compare_executability", "ann", "bob")
     with pytest.raises(UserError, match="'first' comes first, and ann has not finished it"):
         write_sheets(db, "later", tmp_path / "later", "csv")
     values = {"executability": "7", "coherence": "1", "consistency": "4", "completeness": "7"}
@@ -222,14 +212,11 @@ TASK = "rate_executability"
 @pytest.fixture
 def trained(db: RatingsDB, store: Store) -> RatingsDB:
     """A campaign of ann's and bob's with a training and an attention item."""
-    for name in ("ann", "bob"):
-        people.invite(db, name)
     items = [
         RaterControlItem(purpose=p, id=p, shown={"script": p}, expected={"executability": 7})
         for p in ("training", "attention")
     ]
-    create_campaign(db, store, "c", make_task(TASK), CampaignOptions(overlap=2), known=items)
-    assign_items(db, "c")
+    begin(db, store, "c", TASK, "ann", "bob", known=items)
     return db
 
 
@@ -244,10 +231,7 @@ def test_untrained_people_are_sent_to_the_app_first(trained: RatingsDB) -> None:
 
 def test_who_has_not_agreed_to_the_text_is_sent_to_the_app_first(db: RatingsDB, store: Store) -> None:
     """Outside the app a text can be shown, and nobody can tell whether somebody agreed to it."""
-    for name in ("ann", "bob"):
-        people.invite(db, name)
-    create_campaign(db, store, "c", make_task(TASK), CampaignOptions(overlap=2, consent="We keep your answers."))
-    assign_items(db, "c")
+    begin(db, store, "c", TASK, "ann", "bob", consent="We keep your answers.")
     people.consent(db, "bob", "Another text.")
     for person in ("ann", "bob"):
         with pytest.raises(UserError, match=f"{person} has not agreed to the consent text.*in the rating app first"):

@@ -40,6 +40,9 @@ def test_scripts_are_added_from_a_file(files: tuple[Path, Path], tmp_path: Path)
     lines.write_text(script.model_copy(update={"key": "generated/new", "editor": "ft"}).model_dump_json() + "\n")
     assert "1 script read, 1 new" in call("add-scripts", lines, "-s", store).output
     assert "1 script read, 0 new" in call("add-scripts", lines, "-s", store).output
+    with Store.open(store) as db:
+        (added,) = [s for s in db.all(GeneratedScript) if s.key == "generated/new"]
+        assert db.lineage(added.id)[0].detail == {"from": "g.jsonl"}
 
 
 @pytest.mark.parametrize(

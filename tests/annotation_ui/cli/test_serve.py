@@ -53,13 +53,6 @@ def test_the_app_gets_absolute_paths_and_its_status_is_ours(
     assert "--server.port=8765" in words
 
 
-def test_without_a_store_the_app_is_told_of_none(files: tuple[Path, Path]) -> None:
-    from annotation_ui.app.main import arguments
-
-    words = command(files[0], None, host="127.0.0.1", port=1)
-    assert arguments(words[words.index("--") + 1 :]) == (files[0].absolute(), None)
-
-
 def test_nothing_is_sent_anywhere_and_errors_show_no_code(files: tuple[Path, Path]) -> None:
     words = command(files[0], None, host="127.0.0.1", port=1)
     for option in (

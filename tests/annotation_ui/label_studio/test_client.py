@@ -9,12 +9,13 @@ from typing import Any
 
 import pytest
 
-from annotation_ui.campaigns.campaign import CampaignOptions, assign_items, create_campaign, make_task
+from annotation_ui.campaigns.campaign import CampaignOptions, create_campaign, make_task
 from annotation_ui.ratings import raters as people
 from annotation_ui.ratings.database import RatingsDB
 from annotation_ui.tasks.script_questions import FilterQuestion
 from curation.store.store import Store
 from schemas.core.errors import UserError
+from tests.annotation_ui.conftest import begin
 from tests.support.app import served_app as served
 from tests.support.app.label_studio_results import build_result
 
@@ -101,11 +102,8 @@ def site(studio: Studio) -> Any:
 
 
 def campaign(db: RatingsDB, store: Store, task: str, overlap: int, *names: str) -> None:
-    for n, name in enumerate(names):
-        people.invite(db, name)
-        db.link(URL, "person", [(name, str(7 + n))])
-    create_campaign(db, store, "c", make_task(task), CampaignOptions(overlap=overlap))
-    assign_items(db, "c")
+    begin(db, store, "c", task, *names, overlap=overlap)
+    db.link(URL, "person", [(name, str(7 + n)) for n, name in enumerate(names)])
 
 
 def annotate(task: dict[str, Any], account: int, **change: Any) -> None:
@@ -150,8 +148,7 @@ def test_pushing_again_repeats_nothing_and_brings_what_is_new(db: RatingsDB, sto
     assert site.push(db, "c")[1:] == (0, 12)
     script = next(iter(store.all(client_script())))
     store.put([script.model_copy(update={"key": "generated/new", "editor": "ft"})])
-    create_campaign(db, store, "c", make_task("rate_executability"), CampaignOptions(overlap=1))
-    assign_items(db, "c")
+    begin(db, store, "c", "rate_executability", overlap=1)
     assert site.push(db, "c")[1:] == (1, 12)
     assert len(site.sdk.made) == 1
 
@@ -239,10 +236,8 @@ def test_inviting_needs_a_person_who_has_no_account_yet(db: RatingsDB, site: Any
 
 
 def test_executability_is_pushed_before_the_rest_of_its_group(db: RatingsDB, store: Store, site: Any) -> None:
-    people.invite(db, "ann")
-    for name, task in (("exec", "rate_executability"), ("rest", "rate_script")):
-        create_campaign(db, store, name, make_task(task), CampaignOptions(overlap=1, group="paper"))
-        assign_items(db, name)
+    begin(db, store, "exec", "rate_executability", "ann", group="paper")
+    begin(db, store, "rest", "rate_script", overlap=1, group="paper")
     with pytest.raises(UserError, match="'exec' comes first, and ann has not finished it"):
         site.push(db, "rest")
     for a in db.assignments("exec", "ann"):

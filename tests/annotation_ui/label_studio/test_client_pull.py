@@ -177,30 +177,8 @@ def test_whose_an_annotation_is(by: Any, texts: Any, person: str | None, forged:
     assert (annotation.person, annotation.forged) == (person, forged)
 
 
-def test_an_export_takes_the_item_from_the_task_and_a_pull_takes_it_from_the_push() -> None:
-    task = {"id": 5, "data": {"scedit_item": "told"}, "annotations": [{"id": 1, "completed_by": 7}]}
-    (annotation,) = client.annotations_of_task(task, {}, None)
-    assert annotation.item == "told"
-    (pull_result,) = client.annotations_of_task(task, {}, {"5": "pushed"})
-    assert (pull_result.item, pull_result.data["scedit_item"]) == ("pushed", "told")
-    (unknown,) = client.annotations_of_task(task, {}, {"6": "pushed"})
-    assert unknown.item is None
-
-
 @pytest.mark.parametrize("annotations", [["x"], [None], [[]], {"a": 1}, "abc", 5])
 def test_annotations_that_are_no_objects_are_handed_on_to_be_refused(annotations: Any) -> None:
     task = {"id": 1, "data": {"scedit_item": "i"}, "annotations": annotations}
     (annotation,) = client.annotations_of_task(task, {"7": "ann"}, None)
     assert (annotation.item, annotation.person) == ("i", None) and "no annotation" in annotation.fault
-
-
-@pytest.mark.parametrize("data", ["x", [1], 5])
-def test_data_that_is_no_object_names_no_item(data: Any) -> None:
-    task = {"id": 1, "data": data, "annotations": [{"id": 1, "completed_by": 7}]}
-    (annotation,) = client.annotations_of_task(task, {"7": "ann"}, None)
-    assert annotation.item is None and annotation.person == "ann"
-
-
-@pytest.mark.parametrize("task", [{"id": 1}, {"id": 1, "data": None, "annotations": None}])
-def test_a_task_without_annotations_gives_none(task: dict[str, Any]) -> None:
-    assert list(client.annotations_of_task(task, {}, None)) == []

@@ -7,15 +7,15 @@ from pathlib import Path
 
 import pytest
 
-from annotation_ui.campaigns.campaign import CampaignOptions, assign_items, create_campaign, make_task
+from annotation_ui.campaigns.campaign import make_task
 from annotation_ui.campaigns.control_items import RaterControlItem
 from annotation_ui.label_studio.client import read_export
 from annotation_ui.label_studio.validation import task_data
-from annotation_ui.ratings import raters as people
 from annotation_ui.ratings.database import RatingsDB
 from curation.store.store import Store
 from schemas.core.errors import DataError, UserError
 from tests.annotation_ui.cli.conftest import call
+from tests.annotation_ui.conftest import begin
 from tests.support.app.label_studio_results import build_result
 
 
@@ -37,11 +37,9 @@ def test_odd_comparisons_and_marks_in_an_export_are_refused_one_by_one(
     db: RatingsDB, store: Store, tmp_path: Path
 ) -> None:
     """Pairs with marked words, among them the same script twice; each answer is odd in its own way but two."""
-    people.invite(db, "ann")
     task, twice = make_task("compare_executability", spans=True), {"first": "Step 1: Go", "second": "Step 1: Go"}
     known = RaterControlItem(purpose="attention", id="k", shown=twice, expected={"executability": "tie"})
-    create_campaign(db, store, "pairs", task, CampaignOptions(overlap=1, spans=True), known=[known])
-    assign_items(db, "pairs")
+    begin(db, store, "pairs", "compare_executability", "ann", spans=True, known=[known])
     items = [p.item for p in db.items("pairs").values()]
     items.sort(key=lambda item: item.case != "known/k")
     tie, first = ({"executability": a} for a in ("tie", "first"))

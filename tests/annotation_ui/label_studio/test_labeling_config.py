@@ -163,10 +163,3 @@ def test_regions_of_another_text_or_over_one_another_are_refused() -> None:
     assert not faults and any("marks words twice" in f for f in FILTERING.faults(answers))
     answers, faults = parse_result([known] * 101, FILTERING, shown)
     assert not faults and any("allowed: at most 100" in f for f in FILTERING.faults(answers))
-
-
-def test_a_label_that_the_form_has_not_is_refused_by_the_form() -> None:
-    record = {"cut": "One two", "question": "One?", "edit": "a"}
-    region = {"from_name": "marked_in_cut", "value": {"start": 0, "end": 3, "labels": ["other"], "text": "One"}}
-    answers, faults = parse_result([region], FILTERING, record)
-    assert not faults and any("labelled 'other'" in f for f in FILTERING.faults(answers))

@@ -49,10 +49,6 @@ def client(broken: set[int], listed: int = 200, *, cap: int = PAGE, missing: int
     return SimpleNamespace(request=request)
 
 
-def test_a_whole_project_is_read_by_pages() -> None:
-    assert read_tasks(client(set()), 1, PUSHED) == (TASKS, [])
-
-
 @pytest.mark.parametrize("cap", [1, 50, 100, 199, 1000])
 def test_all_tasks_are_read_whatever_the_servers_longest_page_is(cap: int) -> None:
     assert read_tasks(client(set(), cap=cap), 1, PUSHED) == (TASKS, [])

@@ -1,15 +1,17 @@
 """A whole filter round with a real Label Studio server and a real browser; skipped, with the reason, without them.
 
-Set SCEDIT_LABEL_STUDIO to its program (``make label-studio`` installs it in an environment of its own). What the
-annotators say here is said by programs.
+Set SCEDIT_LABEL_STUDIO to its program, unless it is where ``make label-studio`` installs it. What the annotators say
+here is said by programs.
 """
 
 from __future__ import annotations
 
 import json
 import os
-import shutil
+import secrets
 import signal
+import subprocess
+import time
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -18,7 +20,8 @@ import httpx
 import pytest
 
 from annotation_ui.campaigns.answer_import import import_campaign
-from annotation_ui.campaigns.campaign import CampaignOptions, assign_items, create_campaign, make_task, rater_progress
+from annotation_ui.campaigns.campaign import make_task, rater_progress
+from annotation_ui.child_environment import child_environment
 from annotation_ui.ratings import raters as people
 from annotation_ui.ratings.database import RatingsDB
 from annotation_ui.tasks.forms import mark
@@ -27,33 +30,75 @@ from curation.store.store import Store
 from schemas.core.errors import UserError
 from schemas.verdicts import Verdict
 from tests.annotation_ui.cli.conftest import call
+from tests.annotation_ui.conftest import begin
 from tests.support.app import served_app as served
 from tests.support.app.label_studio_results import build_result
 
+PROGRAM = Path(os.environ.get("SCEDIT_LABEL_STUDIO") or ".venv-label-studio/bin/label-studio").absolute()
 NAMES = ("synthetic-ann", "synthetic-bob", "synthetic-cho")
 FORM = FilterQuestion.form
 YES = {"meaningful": "yes", "depends": "yes", "changes": "yes", "guides": "yes"}
 NO = {**YES, "guides": "no", "reasons": ["target_not_forced"], "comment": "other words fit"}
 
 
-@pytest.fixture(scope="module")
-def folder(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
-    """A running server. A migrated data folder may be handed over to save the first start's two minutes."""
-    pytest.importorskip("label_studio_sdk", reason="label-studio-sdk is not installed")
-    from tests.support.app.label_studio_server import find_program, start_server, stop_server
+class Server:
+    """A Label Studio on this machine, with its data in a folder; its first start takes about two minutes."""
 
-    try:
-        find_program()
-    except UserError as error:
-        pytest.skip(str(error))
-    where = tmp_path_factory.mktemp("label-studio")
-    migrated = os.environ.get("SCEDIT_LABEL_STUDIO_DATA")
-    if migrated and Path(migrated).is_dir():
-        shutil.copytree(migrated, where, dirs_exist_ok=True)
-        (where / "server.pid").unlink(missing_ok=True)
-    start_server(where)
-    yield where
-    stop_server(where)
+    def __init__(self, folder: Path) -> None:
+        self.folder, self.token, port = folder, secrets.token_hex(20), served.free_port()
+        self.url = f"http://127.0.0.1:{port}"
+        words = ["start", "--no-browser", "--internal-host", "127.0.0.1", "-p", str(port), "--data-dir", str(folder)]
+        self.command = [str(PROGRAM), *words]
+
+    def start(self) -> None:
+        """Start it; returns when it answers."""
+        env = child_environment("LABEL_STUDIO_", "DJANGO_") | {
+            "LABEL_STUDIO_USERNAME": "owner@scedit.invalid",
+            "LABEL_STUDIO_PASSWORD": secrets.token_urlsafe(18),
+            "LABEL_STUDIO_USER_TOKEN": self.token,
+            "LABEL_STUDIO_ENABLE_LEGACY_API_TOKEN": "true",
+            "LABEL_STUDIO_DISABLE_SIGNUP_WITHOUT_LINK": "true",
+            "COLLECT_ANALYTICS": "false",
+            "LATEST_VERSION_CHECK": "false",
+            "SENTRY_DSN": "",
+            "FRONTEND_SENTRY_DSN": "",
+        }
+        with (self.folder / "server.log").open("ab") as log:
+            self.process = subprocess.Popen(self.command, stdout=log, stderr=log, env=env, start_new_session=True)
+        end = time.monotonic() + 300
+        while not self.is_up():
+            assert self.process.poll() is None and time.monotonic() < end, f"see {self.folder}/server.log"
+            time.sleep(0.5)
+
+    def is_up(self) -> bool:
+        try:
+            return bool(httpx.get(f"{self.url}/health", timeout=2.0, trust_env=False).json().get("status") == "UP")
+        except (httpx.HTTPError, ValueError):
+            return False
+
+    def kill(self) -> None:
+        os.killpg(self.process.pid, signal.SIGKILL)
+        self.process.wait()
+
+    def token_of(self, account: Any) -> str:
+        """The API token of an annotator, as they see it on their account page after they logged in."""
+        with httpx.Client(base_url=self.url, follow_redirects=True, timeout=60, trust_env=False) as client:
+            client.get("/user/login/")
+            form = {"email": account.email, "password": account.password,
+                    "csrfmiddlewaretoken": client.cookies.get("csrftoken", "")}  # fmt: skip
+            client.post("/user/login/", data=form, headers={"Referer": f"{self.url}/user/login/"})
+            return str(client.get("/api/current-user/token").json()["token"])
+
+
+@pytest.fixture(scope="module")
+def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
+    pytest.importorskip("label_studio_sdk", reason="label-studio-sdk is not installed")
+    if not PROGRAM.exists():
+        pytest.skip(f"Label Studio is not installed at {PROGRAM}; run: make label-studio")
+    running = Server(tmp_path_factory.mktemp("label-studio"))
+    running.start()
+    yield running
+    running.kill()
 
 
 def log_in_and_answer(page: Any, url: str, account: Any, project: int, count: int) -> None:
@@ -81,28 +126,26 @@ def pages(site: Any, project: int) -> Iterator[dict[str, Any]]:
 
 
 @pytest.mark.slow
-def test_a_whole_filter_round(folder: Path, db: RatingsDB, store: Store) -> None:
+def test_a_whole_filter_round(server: Server, db: RatingsDB, store: Store) -> None:
     served.need_browser()
     from label_studio_sdk import LabelStudio
 
     from annotation_ui.label_studio.client import LabelStudioSite
-    from tests.support.app.label_studio_server import read_access, start_server, token_of
 
-    site = LabelStudioSite(read_access(folder).url, read_access(folder).token)
+    site = LabelStudioSite(server.url, server.token)
     accounts = {}
     for name in NAMES:
         people.invite(db, name, synthetic=True)
         accounts[name] = site.invite(db, name)
     with pytest.raises(UserError, match="has an account already"):
         site.invite(db, NAMES[0])
-    create_campaign(db, store, "filter", make_task("filter_question"), CampaignOptions(overlap=3))
-    assign_items(db, "filter")
+    begin(db, store, "filter", "filter_question", overlap=3)
     push_result = site.push(db, "filter")
     assert push_result.new == 24 and site.push(db, "filter")[1:] == (0, 24)
     ((_, project),) = push_result.projects.items()
     task_of = {i: int(t) for i, t in db.remote_names(site.url, "task/filter/*").items()}
     items = list(task_of)
-    api: dict[str, Any] = {n: LabelStudio(base_url=site.url, api_key=token_of(site.url, accounts[n])) for n in NAMES}
+    api: dict[str, Any] = {n: LabelStudio(base_url=site.url, api_key=server.token_of(accounts[n])) for n in NAMES}
 
     with served.browser() as browser:  # the first answers in the browser
         log_in_and_answer(browser.new_page(), site.url, accounts[NAMES[0]], project, 2)
@@ -113,10 +156,10 @@ def test_a_whole_filter_round(folder: Path, db: RatingsDB, store: Store) -> None
         api[NAMES[2]].annotations.create(
             task_of[item], result=build_result(NO if n % 3 == 0 else YES, FORM), lead_time=5.0
         )
-    os.killpg(int((folder / "server.pid").read_text()), signal.SIGKILL)
+    server.kill()
     with pytest.raises(UserError, match="does not answer"):
-        LabelStudioSite(read_access(folder).url, read_access(folder).token)
-    start_server(folder)
+        LabelStudioSite(server.url, server.token)
+    server.start()
     for item in items[12:]:
         api[NAMES[2]].annotations.create(task_of[item], result=build_result(YES, FORM), lead_time=5.0)
 
@@ -155,43 +198,6 @@ def test_a_whole_filter_round(folder: Path, db: RatingsDB, store: Store) -> None
     assert all(store.lineage(v.id)[0].detail["synthetic"] for v in verdicts)
 
 
-@pytest.mark.slow
-def test_blind_tasks_have_a_project_a_person_and_never_predictions(folder: Path, db: RatingsDB, store: Store) -> None:
-    from annotation_ui.label_studio.client import LabelStudioSite
-    from tests.support.app.label_studio_server import read_access
-
-    site = LabelStudioSite(read_access(folder).url, read_access(folder).token)
-    for name in ("synthetic-dan", "synthetic-eve"):
-        people.invite(db, name, synthetic=True)
-        site.invite(db, name)
-    create_campaign(db, store, "rate", make_task("rate_script"), CampaignOptions(overlap=2))
-    with pytest.raises(UserError, match="nothing of 'rate' is assigned"):
-        site.push(db, "rate")
-    assign_items(db, "rate")
-    assert set(site.push(db, "rate").projects) == {"synthetic-dan", "synthetic-eve"}
-    for number in db.remote_names(site.url, "project/rate").values():
-        text = str(next(pages(site, int(number)))["data"])
-        assert "tiny" not in text and "rome" not in text and "none" not in text
-
-
-@pytest.mark.slow
-def test_a_push_that_was_stopped_is_completed(folder: Path, db: RatingsDB, store: Store) -> None:
-    from annotation_ui.label_studio.client import LabelStudioSite
-    from tests.support.app.label_studio_server import read_access
-
-    site = LabelStudioSite(read_access(folder).url, read_access(folder).token)
-    people.invite(db, "synthetic-fay", synthetic=True)
-    create_campaign(db, store, "half", make_task("filter_question"), CampaignOptions(overlap=1))
-    assign_items(db, "half")
-    ((_, project),) = site.push(db, "half").projects.items()
-    db.connection.execute(
-        "DELETE FROM links WHERE kind = 'task/half/*'"
-    )  # as if it had been stopped before it wrote down what it did
-    assert site.push(db, "half")[1:] == (0, 24)
-    tasks = {t["data"]["scedit_item"]: t for t in pages(site, project)}
-    assert len(tasks) == 24
-
-
 HOSTILE: tuple[dict[str, Any], ...] = (
     {"lead_time": "abc"},
     {"lead_time": -5},
@@ -226,24 +232,22 @@ HOSTILE: tuple[dict[str, Any], ...] = (
 
 @pytest.mark.slow
 def test_marks_pairs_and_hostile_annotations_by_api_and_by_export_file(
-    folder: Path, db: RatingsDB, store: Store, tmp_path: Path
+    server: Server, db: RatingsDB, store: Store, tmp_path: Path
 ) -> None:
     from annotation_ui.agreement.report import agreement_report, live_judgements
     from annotation_ui.label_studio.client import BROKEN_TASK, LabelStudioSite
-    from tests.support.app.label_studio_server import read_access, token_of
 
-    site = LabelStudioSite(read_access(folder).url, read_access(folder).token)
+    site = LabelStudioSite(server.url, server.token)
     accounts = {}
     for name in ("synthetic-gil", "synthetic-hal"):
         people.invite(db, name, synthetic=True)
         accounts[name] = site.invite(db, name)
     gil, hal = accounts.values()
-    tokens = {name: token_of(site.url, account) for name, account in accounts.items()}
+    tokens = {name: server.token_of(account) for name, account in accounts.items()}
     marks, pairs = make_task("filter_question", spans=True), make_task("compare_scripts")
-    create_campaign(db, store, "marks", make_task("filter_question"), CampaignOptions(overlap=2, spans=True))
-    create_campaign(db, store, "pairs", pairs, CampaignOptions(overlap=2))
+    begin(db, store, "marks", "filter_question", overlap=2, spans=True)
+    begin(db, store, "pairs", "compare_scripts", overlap=2)
     for name in ("marks", "pairs"):
-        assign_items(db, name)
         site.push(db, name)
 
     def send(account: Any, number: int, body: dict[str, Any]) -> bool:

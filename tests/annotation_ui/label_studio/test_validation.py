@@ -2,20 +2,15 @@
 
 from __future__ import annotations
 
-import json
-from pathlib import Path
 from typing import Any
 
 import pytest
 
-from annotation_ui.campaigns.campaign import CampaignOptions, assign_items, create_campaign, make_task
-from annotation_ui.label_studio.client import read_export
 from annotation_ui.label_studio.validation import RawAnnotation, task_data, validate_annotations
-from annotation_ui.ratings import raters as people
 from annotation_ui.ratings.database import RatingsDB
-from annotation_ui.tasks.forms import mark
 from annotation_ui.tasks.script_questions import FilterQuestion
 from curation.store.store import Store
+from tests.annotation_ui.conftest import begin
 from tests.support.app.label_studio_results import build_result
 
 FORM = FilterQuestion.form
@@ -25,10 +20,7 @@ COMMENT_OF_NUMBERS = [{"from_name": "comment", "value": {"text": [None, 3]}}]
 
 @pytest.fixture
 def ready(db: RatingsDB, store: Store) -> RatingsDB:
-    people.invite(db, "ann")
-    people.invite(db, "bob")
-    create_campaign(db, store, "filter", make_task("filter_question"), CampaignOptions(overlap=1))
-    assign_items(db, "filter")
+    begin(db, store, "filter", "filter_question", "ann", "bob", overlap=1)
     return db
 
 
@@ -46,14 +38,6 @@ def good(db: RatingsDB, person: str = "ann", n: int = 0, **change: Any) -> RawAn
     )
     data = {**base.data, **change.pop("data", {})}
     return base._replace(data={k: v for k, v in data.items() if v is not None}, **change)
-
-
-def test_good_annotations_become_answers_once(ready: RatingsDB) -> None:
-    annotations = [good(ready, "ann", 0), good(ready, "bob", 0)]
-    assert validate_annotations(ready, "filter", annotations)[:3] == (2, 2, ())
-    assert validate_annotations(ready, "filter", annotations)[:3] == (2, 0, ())
-    (first, _) = ready.current_answers("filter")
-    assert first.answers == YES and first.seconds == 3.5
 
 
 @pytest.mark.parametrize(
@@ -137,14 +121,6 @@ def test_a_name_that_is_used_for_two_items_loses_no_answer_silently(ready: Ratin
     assert (pull_result.answers, pull_result.new, len(pull_result.rejected)) == (1, 0, 1)
 
 
-def test_what_earlier_versions_stored_as_a_time_stops_nobody(ready: RatingsDB) -> None:
-    from annotation_ui.campaigns.campaign import rater_progress
-
-    validate_annotations(ready, "filter", [good(ready, n=0), good(ready, n=1)])
-    ready.connection.execute("UPDATE revisions SET seconds = 'abc' WHERE id = 1")
-    assert [s.seconds for s in rater_progress(ready, "filter") if s.person == "ann"] == [3.5]
-
-
 def test_times_are_the_annotator_s(ready: RatingsDB) -> None:
     validate_annotations(ready, "filter", [good(ready, at="2026-01-01T10:00:00+05:00"), good(ready, n=1, at="")])
     revision, undated_item = ready.current_answers("filter")
@@ -200,48 +176,3 @@ def test_a_changed_annotation_is_a_new_revision(ready: RatingsDB) -> None:
     assert validate_annotations(ready, "filter", [annotation]).new == 1
     assert len(ready.history("filter")) == 2
     assert (ready.current_answers("filter")[0].answers or {})["guides"] == "no"
-
-
-def test_a_recorded_export_goes_through_the_same_gate(ready: RatingsDB, tmp_path: Path) -> None:
-    pytest.importorskip("label_studio_sdk")
-    from annotation_ui.label_studio.client import annotations_of_task
-
-    item = ready.assignments("filter", "ann")[0].item
-    task = {
-        "id": 5,
-        "data": task_data(ready.item("filter", item).item, FORM),
-        "annotations": [
-            {"id": 1, "completed_by": {"id": 7}, "updated_by": 7, "result": build_result(YES, FORM), "lead_time": 2},
-            {"id": 2, "completed_by": 8, "updated_by": 8, "result": build_result(YES, FORM)},
-        ],
-    }
-    path = tmp_path / "export.json"
-    path.write_text(json.dumps([task]))
-    annotations = [a for t in read_export(path) for a in annotations_of_task(t, {"7": "ann"}, None)]
-    validation = validate_annotations(ready, "filter", annotations)
-    assert (validation.answers, validation.new) == (1, 1)
-    assert validation.rejected[0].why == "the account 8 does not belong to an invited rater"
-
-
-def test_marked_words_pass_the_gate_only_where_they_stand_in_the_text(db: RatingsDB, store: Store) -> None:
-    people.invite(db, "ann")
-    task = make_task("filter_question")
-    create_campaign(db, store, "filter", task, CampaignOptions(overlap=1, spans=True))
-    assign_items(db, "filter")
-    form = task.with_spans().form
-    items = [db.item("filter", a.item).item for a in db.assignments("filter", "ann")]
-    right = mark(items[0].shown, "cut", 0, 4, "leak")
-    annotations = [
-        good(db, n=0, result=build_result({**YES, "marked": [right]}, form)),
-        good(db, n=1, result=build_result({**YES, "marked": [{**right, "words": "Stop"}]}, form)),
-    ]
-    pull_result = validate_annotations(db, "filter", annotations)
-    assert pull_result.answers == 1 and "other words" in pull_result.rejected[0].why
-    (revision,) = db.current_answers("filter")
-    assert revision.answers == {**YES, "marked": [right]}
-
-
-def test_marks_are_refused_where_the_campaign_takes_none(ready: RatingsDB) -> None:
-    region = {"from_name": "marked_in_cut", "value": {"start": 0, "end": 4, "labels": ["leak"]}}
-    pull_result = validate_annotations(ready, "filter", [good(ready, result=[*build_result(YES, FORM), region])])
-    assert pull_result.answers == 0 and "unknown control 'marked_in_cut'" in pull_result.rejected[0].why

@@ -38,24 +38,6 @@ def save(db: RatingsDB, n: int, value: int | None, *, person: str = "ann", token
     return db.save("one", person, item(n).id, answers, form="rate_executability@1", seconds=1.5, token=token)
 
 
-def test_the_latest_revision_counts_and_all_are_kept(db: RatingsDB) -> None:
-    save(db, 0, 3)
-    save(db, 0, 5)
-    save(db, 1, 7, person="bob")
-    assert [(r.person, r.answers) for r in db.current_answers("one")] == [
-        ("ann", {"executability": 5}),
-        ("bob", {"executability": 7}),
-    ]
-    assert [r.answers for r in db.history("one", person="ann")] == [{"executability": 3}, {"executability": 5}]
-
-
-def test_undo_withdraws_and_keeps_the_history(db: RatingsDB) -> None:
-    save(db, 0, 3)
-    save(db, 0, None)
-    assert db.current_answers("one") == []
-    assert len(db.history("one", item=item(0).id)) == 2
-
-
 def test_a_save_sent_twice_is_one(db: RatingsDB) -> None:
     assert save(db, 0, 3, token="t") == save(db, 0, 3, token="t")
     assert len(db.history("one")) == 1

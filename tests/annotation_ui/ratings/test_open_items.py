@@ -56,11 +56,6 @@ def test_the_next_item_is_that_of_the_slow_way(db: RatingsDB) -> None:
     assert {0, 5} <= visits, "all done and nothing done both came up"
 
 
-def test_nobody_without_work_has_open_items(db: RatingsDB) -> None:
-    filled(db)
-    assert next_item(db, "one", "cho") is None is next_item(db, "none", "ann")
-
-
 FORM_DRAFTS = FilterQuestion.form
 
 
@@ -102,11 +97,6 @@ def test_a_draft_that_comes_after_its_save_is_none(drafts: RatingsDB) -> None:
     assert read_draft(drafts, "c", "ann", "i", FORM_DRAFTS) == {}
     keep_draft(drafts, "c", "ann", "i", {**answers, "comment": "ä, and"}, FORM_DRAFTS)
     assert read_draft(drafts, "c", "ann", "i", FORM_DRAFTS)["comment"] == "ä, and"
-
-
-def test_somebody_else_s_item_has_no_draft(drafts: RatingsDB) -> None:
-    with pytest.raises(UserError, match="is not assigned to 'eve'"):
-        keep_draft(drafts, "c", "eve", "i", {"comment": "x"}, FORM_DRAFTS)
 
 
 @pytest.mark.parametrize("body", ["", "[]", "{", "5", b"\xff"])

@@ -76,20 +76,6 @@ def test_names_and_roles_are_checked(db: RatingsDB) -> None:
         people.get_rater(db, "eve")
 
 
-def test_consent_counts_once_and_forgetting_deletes_all(work: RatingsDB) -> None:
-    people.invite(work, "ann")
-    people.consent(work, "ann")
-    first = people.get_rater(work, "ann").consented_at
-    people.consent(work, "ann")
-    assert first and people.get_rater(work, "ann").consented_at == first
-    save(work, 0, 3)
-    save(work, 0, 4)
-    assert people.delete_rater(work, "ann") == 2
-    assert work.history("one") == []
-    assert work.assignments("one", "ann") == []
-    assert len(work.assignments("one", "bob")) == 4
-
-
 def test_a_session_ends_after_its_time_and_no_sooner(db: RatingsDB, monkeypatch: pytest.MonkeyPatch) -> None:
     secret = people.invite(db, "ann")
     monkeypatch.setattr(people, "SESSION", timedelta(seconds=-1))
@@ -305,12 +291,6 @@ def test_an_identity_that_no_service_sends_is_refused_and_not_kept(db: RatingsDB
 def test_a_wrong_secret_logs_nobody_in(db: RatingsDB, secret: str) -> None:
     raters.invite(db, "p01")
     assert log_in_by_link(db, {"invitation": secret, "PROLIFIC_PID": "5f1"}) == ("", "link_refused")
-
-
-def test_forgetting_a_person_forgets_the_identity(db: RatingsDB) -> None:
-    log_in_by_link(db, {"invitation": raters.invite(db, "p01"), "workerId": "A1"})
-    raters.delete_rater(db, "p01")
-    assert db.connection.execute("SELECT count(*) FROM preferences").fetchone()[0] == 0
 
 
 @pytest.mark.parametrize(

@@ -18,7 +18,6 @@ from annotation_ui.ratings.database import (
     RatingsDB,
     file_fault,
     is_full,
-    make_private,
 )
 from annotation_ui.tasks.base import TaskItem
 from schemas.core.errors import StoreError
@@ -56,11 +55,6 @@ def test_what_others_could_read_is_tightened_and_said(tmp_path: Path, caplog: py
     caplog.clear()
     with caplog.at_level(logging.WARNING), RatingsDB(path):
         assert not caplog.records, "it is said once"
-
-
-def test_files_that_are_not_there_or_fine_are_left(tmp_path: Path) -> None:
-    (tmp_path / "fine").touch(0o600)
-    assert make_private([tmp_path / "fine", tmp_path / "none"]) == []
 
 
 def test_a_full_disk_is_one_sentence_and_nothing_is_half_saved(tmp_path: Path) -> None:

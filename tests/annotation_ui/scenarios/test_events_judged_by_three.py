@@ -12,10 +12,7 @@ import pytest
 from annotation_ui.agreement.report import TaskReport, agreement_report, disagreements, live_judgements
 from annotation_ui.campaigns.answer_import import import_campaign
 from annotation_ui.campaigns.campaign import (
-    CampaignOptions,
-    assign_items,
     closed_items,
-    create_campaign,
     make_task,
     waiting_for,
 )
@@ -30,6 +27,7 @@ from curation.store.store import Store
 from schemas.cases import EventCase
 from schemas.core.errors import UserError
 from schemas.core.ids import seed
+from tests.annotation_ui.conftest import begin
 
 PEOPLE = ("synthetic-ann", "synthetic-bo", "synthetic-cem")
 TWO_KEEP = EventRule(min_people=2)
@@ -42,13 +40,6 @@ def files(tmp_path: Path) -> Iterator[tuple[RatingsDB, Store]]:
         for person in PEOPLE:
             raters.invite(db, person, synthetic=True)
         yield db, store
-
-
-def campaign(db: RatingsDB, store: Store, name: str, task: str, *, overlap: int = 2, group: str = "",
-             number: int | None = None) -> None:  # fmt: skip
-    options = CampaignOptions(overlap=overlap, group=group, number=number)
-    create_campaign(db, store, name, make_task(task), options)
-    assign_items(db, name)
 
 
 def label_of(person: str, item: str) -> str:
@@ -72,8 +63,8 @@ def judged(person: str, item: str) -> dict[str, Any]:
 
 def test_answers_verdicts_split(files: tuple[RatingsDB, Store]) -> None:
     db, store = files
-    campaign(db, store, "tendencies", "judge_tendency", number=64)
-    campaign(db, store, "scope", "review_scope", overlap=3, number=20)
+    begin(db, store, "tendencies", "judge_tendency", overlap=2, number=64)
+    begin(db, store, "scope", "review_scope", overlap=3, number=20)
     answer_list = answer_all(db, "tendencies", judged)
     assert len(answer_list) == 2 * 64
     answer_all(db, "scope", lambda _, item: {"right": "yes", "change": _proposed(db, item)})
@@ -123,7 +114,7 @@ def _agreement_apart(task_report: TaskReport, message: dict[str, list[str]]) -> 
 
 def test_one_person_is_too_few_and_a_drop_is_enough(files: tuple[RatingsDB, Store]) -> None:
     db, store = files
-    campaign(db, store, "alone", "judge_tendency", overlap=1, number=32)
+    begin(db, store, "alone", "judge_tendency", overlap=1, number=32)
     answer_all(db, "alone", lambda *_: {"label": "right"})
     import_campaign(db, store, "alone")
     with pytest.raises(UserError, match="tendency question: held by people: 144"):
@@ -134,8 +125,8 @@ def test_one_person_is_too_few_and_a_drop_is_enough(files: tuple[RatingsDB, Stor
 
 def test_the_own_answer_comes_first_and_from_the_same_people(files: tuple[RatingsDB, Store]) -> None:
     db, store = files
-    campaign(db, store, "own", "answer_tendency", group="g", number=32)
-    campaign(db, store, "judge", "judge_tendency", group="g")
+    begin(db, store, "own", "answer_tendency", group="g", overlap=2, number=32)
+    begin(db, store, "judge", "judge_tendency", overlap=2, group="g")
     pairs = {name: {(a.person, a.item) for a in db.assignments(name)} for name in ("own", "judge")}
     assert pairs["own"] == pairs["judge"] and len(pairs["own"]) == 64
     assert waiting_for(db, db.campaign("judge"), PEOPLE[0]) == "own"
@@ -147,12 +138,3 @@ def test_the_own_answer_comes_first_and_from_the_same_people(files: tuple[Rating
     assert import_campaign(db, store, "own").new == 64
     with pytest.raises(UserError, match="would have no case"):
         freeze(store, "judged", TWO_KEEP)
-
-
-def test_the_gate_takes_no_doubt_without_a_reason(files: tuple[RatingsDB, Store]) -> None:
-    db, store = files
-    campaign(db, store, "tendencies", "judge_tendency")
-    first = db.assignments("tendencies")[0]
-    db.save("tendencies", first.person, first.item, {"label": "unsure"}, form="judge_tendency@2", seconds=2.0)
-    (rejection,) = import_campaign(db, store, "tendencies").rejected
-    assert rejection.why == "'label' is unsure without a reason in 'reasons'"

@@ -10,7 +10,7 @@ import pytest
 
 from annotation_ui.agreement.report import agreement_report, disagreements, live_judgements
 from annotation_ui.campaigns.answer_import import import_campaign
-from annotation_ui.campaigns.campaign import CampaignOptions, assign_items, create_campaign, make_task
+from annotation_ui.campaigns.campaign import make_task
 from annotation_ui.ratings import raters
 from annotation_ui.ratings.database import RatingsDB
 from annotation_ui.tasks.base import TaskItem
@@ -25,6 +25,7 @@ from schemas.cases import DocumentCase
 from schemas.core.ids import seed
 from schemas.documents.document import DocumentProbe
 from schemas.verdicts import Verdict
+from tests.annotation_ui.conftest import begin
 
 CURATORS = ("synthetic-ann", "synthetic-bo")
 REVIEWER = "synthetic-cem"
@@ -40,11 +41,6 @@ def files(tmp_path: Path) -> Iterator[tuple[RatingsDB, Store]]:
         for person in CURATORS:
             raters.invite(db, person, synthetic=True)
         yield db, store
-
-
-def campaign(db: RatingsDB, store: Store, name: str, task: str, **options: Any) -> None:
-    create_campaign(db, store, name, make_task(task), CampaignOptions(**options))
-    assign_items(db, name)
 
 
 def answer_all(db: RatingsDB, name: str, answer: Answer) -> None:
@@ -73,7 +69,7 @@ def reviewed(person: str, item: TaskItem) -> dict[str, Any]:
 
 def test_sequential_rounds_as_published(files: tuple[RatingsDB, Store], tmp_path: Path) -> None:
     db, store = files
-    campaign(db, store, "first", "curate_probe", overlap=1)
+    begin(db, store, "first", "curate_probe", overlap=1)
     written = {key: item.item for key, item in db.items("first").items()}
     assert len(written) == len(PROBES) == 192
     answer_all(db, "first", curated)
@@ -94,7 +90,7 @@ def test_sequential_rounds_as_published(files: tuple[RatingsDB, Store], tmp_path
 
     with RatingsDB(tmp_path / "second.sqlite", create=True) as other:  # other people in a file of their own
         raters.invite(other, REVIEWER, synthetic=True)
-        campaign(other, store, "second", "review_level", overlap=1)
+        begin(other, store, "second", "review_level", overlap=1)
         answer_all(other, "second", reviewed)
         assert not import_campaign(other, store, "second").rejected
         refused = {i.item.id for i in other.items("second").values() if reviewed("", i.item)["approved"] == "no"}
@@ -109,7 +105,7 @@ def test_sequential_rounds_as_published(files: tuple[RatingsDB, Store], tmp_path
 
 def test_an_overlap_says_how_far_people_agree_and_waits_where_they_do_not(files: tuple[RatingsDB, Store]) -> None:
     db, store = files
-    campaign(db, store, "both", "curate_probe", overlap=2, number=48)
+    begin(db, store, "both", "curate_probe", overlap=2, number=48)
 
     def answer(person: str, item: TaskItem) -> dict[str, Any]:
         one = curated(person, item)

@@ -73,13 +73,6 @@ def test_a_comment_on_a_kept_item_is_not_lost() -> None:
     assert verdicts({**YES, "comment": "fine"})["filter_question"].reason == "fine"
 
 
-def test_people_do_not_share_keys_and_judging_again_replaces() -> None:
-    ann, bob = verdicts(YES), verdicts(YES, person="bob")
-    second_verdicts = verdicts({**YES, "guides": "no", "reasons": ["other"], "comment": "x"})
-    assert not {v.key for v in ann.values()} & {v.key for v in bob.values()}
-    assert [v.key for v in ann.values()] == [v.key for v in second_verdicts.values()]
-
-
 def test_answers_that_do_not_pass_name_item_form_and_how_many_faults() -> None:
     with pytest.raises(DataError) as error:
         FilterQuestion().records(ITEM, {"meaningful": "yes", "zeal": 1}, person="ann")
@@ -88,8 +81,3 @@ def test_answers_that_do_not_pass_name_item_form_and_how_many_faults() -> None:
     with pytest.raises(DataError) as error:
         FilterQuestion().records(ITEM, {**YES, "guides": "perhaps"}, person="ann")
     assert "more faults" not in error.value.what
-
-
-def test_what_is_kept_is_tidied_first() -> None:
-    tidy = FilterQuestion().checked(ITEM, {"comment": " why \n", **YES, "reasons": []})
-    assert tidy == {**YES, "comment": "why"} and list(tidy)[-1] == "comment"

@@ -5,8 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from annotation_ui.campaigns.answer_import import import_campaign
-from annotation_ui.campaigns.campaign import CampaignOptions, assign_items, create_campaign, make_task
-from annotation_ui.ratings import raters as people
+from annotation_ui.campaigns.campaign import make_task
 from annotation_ui.ratings.database import RatingsDB
 from annotation_ui.tasks.script_questions import FilterQuestion, VerifyLeakFlag, edited_prompts, question_of
 from curation.shipped import mini_split
@@ -14,15 +13,9 @@ from curation.store.store import Store
 from schemas.core.records import Record
 from schemas.scripts import Script, ScriptQuestion
 from schemas.verdicts import Label, Span, Verdict, verdict_key
+from tests.annotation_ui.conftest import begin
 
 TASK = FilterQuestion()
-
-
-def said(check: str, label: Label | None = "drop", *, person: str = "") -> Verdict:
-    by = f"{person}{check}@1"
-    value = 1.0 if label is None else None
-    unit = "x" if label is None else None
-    return Verdict(key=f"v/{by}", item_id="i", by=by, label=label, reason="because", value=value, unit=unit)
 
 
 def test_an_item_ends_where_the_model_goes_on(store: Store) -> None:
@@ -62,20 +55,6 @@ def flag(item: str, words: str, *, by: str = "related_knowledge@1", label: Label
 
 def prompt_ids(store: Store) -> list[str]:
     return [i.id for i in make_task("filter_question").items(store)]
-
-
-def test_leak_flags_carry_the_quote(store: Store) -> None:
-    prompt = next(iter(make_task("filter_question").items(store)))
-    text = prompt.shown["cut"].split()[0]
-    by = "related_knowledge@1"
-    flag = Verdict(
-        key=verdict_key(item_id=prompt.id, by=by), item_id=prompt.id, by=by, label="unsure", reason="it says so",
-        spans=(Span(start=0, end=len(text), text=text),),
-    )  # fmt: skip
-    store.put([flag])
-    (item,) = make_task("verify_leak").items(store)
-    assert item.id == prompt.id
-    assert item.shown["flagged"] == text
 
 
 def test_words_and_reasons_of_several_checks_are_shown_once_each(store: Store) -> None:
@@ -123,14 +102,6 @@ def test_every_prompt_comes_with_its_own_fact_though_keys_do_not_sort_by_fact(tm
     assert {row for row, _ in pairs} == {c.fact.key for c in cases}
 
 
-def test_prompts_of_facts_that_are_not_edited_are_left_out(tmp_path: Path) -> None:
-    first, second = list(mini_split().cases)[:2]
-    plain = first.fact.model_copy(update={"new": None, "change": "none"})
-    with Store.open(tmp_path / "s.duckdb", create=True) as store:
-        store.put([plain, second.fact, *first.prompts, *second.prompts])
-        assert {fact.key for fact, _ in edited_prompts(store)} == {second.fact.key}
-
-
 def test_the_question_is_the_published_one_else_the_first_line(store: Store) -> None:
     case = next(iter(mini_split().cases))
     prompt = next(p for p in case.prompts if p.question)
@@ -161,9 +132,7 @@ def test_a_round_over_questions_of_a_store_without_scripts(db: RatingsDB, tmp_pa
         items = list(task.items(store))
         assert len(items) == 12 - 2, "not what a check dropped, not what has a script, not of facts without an edit"
         assert all(set(i.shown) == {"edit", "question"} for i in items)
-        people.invite(db, "ann")
-        create_campaign(db, store, "screen", task, CampaignOptions(overlap=1))
-        assign_items(db, "screen")
+        begin(db, store, "screen", "screen_question", "ann")
         for a in db.assignments("screen", "ann"):
             record = {"meaningful": "yes", "depends": "yes", "changes": "no", "reasons": ["duplicate"]}
             db.save("screen", "ann", a.item, record, form="screen_question@2")

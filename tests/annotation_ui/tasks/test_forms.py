@@ -46,10 +46,6 @@ def test_filter_faults(change: dict[str, Any], fault: str) -> None:
     assert fault in faults[0]
 
 
-def test_a_no_with_a_reason_passes() -> None:
-    assert FilterQuestion.form.faults({**YES, "guides": "no", "reasons": ["other"], "comment": "why"}) == []
-
-
 @pytest.mark.parametrize("value", [0, 8, 9, "7", 3.0, True, [3], float("nan")])
 def test_a_scale_takes_its_integers_only(value: Any) -> None:
     faults = RateScript.form.faults({**SEVEN, "consistency": value})

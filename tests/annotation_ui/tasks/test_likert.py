@@ -9,11 +9,10 @@ import pytest
 
 from annotation_ui.campaigns.campaign import make_task
 from annotation_ui.tasks.base import RatingTask, TaskItem
-from annotation_ui.tasks.forms import Field
 from annotation_ui.tasks.generated_scripts import RateExecutability, RateScript
 from curation.shipped import mini_split
 from curation.store.store import Store
-from schemas.core.errors import DataError, UserError
+from schemas.core.errors import UserError
 from schemas.generated_scripts import GeneratedScript
 from schemas.ratings import Rating
 from tests.annotation_ui.conftest import TASK
@@ -51,10 +50,6 @@ def test_raters_see_what_the_model_wrote_and_earlier_forms_its_parsed_steps(stor
     assert views[long.id]["script"].endswith("[the text goes on: 6,000 of 27,000 characters are shown]")
 
 
-def test_strata_are_models_and_editors(store: Store) -> None:
-    assert {i.stratum for i in RateExecutability().items(store)} == {"tiny none", "tiny rome"}
-
-
 def test_a_script_of_a_fact_that_is_not_edited_or_of_no_question_is_refused_by_name(store: Store) -> None:
     script = next(iter(store.all(GeneratedScript)))
     variant = script.model_copy(update={"key": "generated/crossed", "question": script.fact})
@@ -81,12 +76,6 @@ def test_one_rating_an_aspect_each_with_the_comment() -> None:
     assert all(r.rated_by.is_program and r.item_id == item.id for r in records)
 
 
-@pytest.mark.parametrize(("value", "passes"), [(0, False), (1, True), (7, True), (8, False)])
-def test_a_field_goes_from_one_to_seven(value: int, passes: bool) -> None:
-    field = Field(name="beauty", kind="scale", asks="Is it?", hint="Look.", low_text="no", high_text="yes")
-    assert (field.fault(value) == "") is passes
-
-
 def test_executability_sees_the_script_and_nothing_else(store: Store) -> None:
     assert {tuple(i.shown) for i in make_task("rate_executability").items(store)} == {("script",)}
 
@@ -95,17 +84,6 @@ def test_it_needs_no_fact_and_no_question_in_the_store(tmp_path_factory: pytest.
     with Store.open(tmp_path_factory.mktemp("x") / "s.duckdb", create=True) as other:
         other.put(list(store.all(GeneratedScript)))
         assert len(list(RateExecutability().items(other))) == 12
-
-
-def test_an_answer_is_one_rating_and_another_aspect_is_refused(store: Store) -> None:
-    task = RateExecutability()
-    item = next(iter(task.items(store)))
-    (rating,) = task.records(item, {"executability": 2, "comment": " one word "}, person="ann")
-    assert isinstance(rating, Rating)
-    assert (rating.aspect, rating.value, rating.reason) == ("executability", 2, "one word")
-    assert (rating.form, rating.rater, rating.item_id) == ("rate_executability@3", "person:ann", item.id)
-    with pytest.raises(DataError, match="unknown field 'coherence'"):
-        task.records(item, {"executability": 2, "coherence": 2}, person="ann")
 
 
 RATE_SCRIPT = RateScript()
@@ -124,10 +102,3 @@ def test_the_scripts_of_a_case_stand_beside_the_same_fact_and_differ_in_what_cou
         same = {k: v for k, v in item.shown.items() if k in ("fact", "new", "old", "question")}
         views.setdefault(item.case, set()).add(json.dumps(same))
     assert len(views) == 6 and all(len(texts) == 1 for texts in views.values())
-
-
-def test_a_rating_of_one_aspect_alone_is_refused(store: Store) -> None:
-    item = next(iter(RATE_SCRIPT.items(store)))
-    with pytest.raises(DataError) as error:
-        RATE_SCRIPT.records(item, {"coherence": 5}, person="ann")
-    assert error.value.what == "'consistency' has no answer (and 1 more faults)"

@@ -5,10 +5,9 @@ from __future__ import annotations
 import pytest
 
 from annotation_ui.campaigns.answer_import import import_campaign
-from annotation_ui.campaigns.campaign import CampaignOptions, assign_items, create_campaign, make_task
+from annotation_ui.campaigns.campaign import make_task
 from annotation_ui.ratings.database import RatingsDB
 from annotation_ui.ratings.open_items import skip_item
-from annotation_ui.ratings.raters import invite
 from annotation_ui.tasks.script_questions import QualitySample
 from curation.quality.report import report
 from curation.quality.sample import draw, keep_sample, samples
@@ -18,6 +17,7 @@ from curation.store.store import Store
 from schemas.generated_scripts import GeneratedScript
 from schemas.scripts import ScriptPrompt
 from schemas.verdicts import Verdict
+from tests.annotation_ui.conftest import begin
 
 YES = {"question": "yes", "change": "yes", "cut": "yes"}
 TASK = QualitySample()
@@ -81,10 +81,7 @@ def test_the_report_waits_for_everybody_who_was_asked_and_can_judge_the_item(
     db: RatingsDB, store: Store, frozen: Split
 ) -> None:
     keep_sample(store, draw(frozen, percent=40))
-    for name in ("ann", "bob", "eve"):
-        invite(db, name)
-    create_campaign(db, store, "q", TASK, CampaignOptions(overlap=2))
-    assign_items(db, "q")
+    begin(db, store, "q", "quality", "ann", "bob", "eve", overlap=2)
     for a in db.assignments("q"):
         if a.person != "eve":
             db.save("q", a.person, a.item, YES, form=TASK.form.label)

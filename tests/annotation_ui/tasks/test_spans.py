@@ -15,7 +15,6 @@ from annotation_ui.tasks.forms import (
     markable,
     read_spans,
     span_faults,
-    spans_field,
     stored_spans,
     text_digest,
 )
@@ -121,7 +120,3 @@ def test_an_old_answer_is_read_by_a_form_that_takes_marks() -> None:
 )
 def test_what_the_page_sends_is_read_without_a_traceback(payload: str, content: Any) -> None:
     assert read_spans(payload) == content
-
-
-def test_the_hint_says_what_each_label_means() -> None:
-    assert "give an object away" in spans_field(FILTER.span_labels).hint

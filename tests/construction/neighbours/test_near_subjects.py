@@ -4,16 +4,110 @@ from __future__ import annotations
 
 import random
 import tracemalloc
+from collections.abc import Sequence
 
 import pytest
 
-from construction.neighbours.near_subjects import CharacterTfidf, Embeddings, nearest, space_of, subject_texts
+from construction.neighbours.near_subjects import (
+    CharacterTfidf,
+    Embeddings,
+    VectorSpace,
+    nearest,
+    space_of,
+    subject_texts,
+)
 from construction.neighbours.same_object import NeighbourCandidate, link, source_neighbours
 from schemas.core.errors import UserError
 from schemas.facts import Entity, Fact, Neighbour, Object
-from tests.support.construction.naive_neighbours import nearest_one_by_one
-from tests.support.construction.near_tables import edits_of, table, temporal
 from tests.support.facts import make_fact
+
+WORDS = ("lake", "north", "river", "castle", "bridge", "tower", "saint", "upper", "garden", "old")
+
+
+def table(n: int, *, relations: int = 3, objects: int = 7, seed: int = 0) -> list[Fact]:
+    rng = random.Random(seed)
+    return [
+        make_fact(
+            " ".join(rng.choices(WORDS, k=2)) + f" {rng.randrange(n // 2)}",
+            f"Object {rng.randrange(objects)}",
+            None,
+            key=f"t/{i:04d}",
+            relation=f"P{rng.randrange(relations)}",
+        )
+        for i in range(n)
+    ]
+
+
+def temporal(subject: str, old: str, new: str, *, key: str, relation: str = "P0") -> Fact:
+    return make_fact(subject, old, new, key=key, relation=relation).model_copy(update={"change": "temporal"})
+
+
+def edits_of(facts: list[Fact], n: int) -> list[Fact]:
+    """Edits of the first facts; every second one to an object that other facts of the table have."""
+    edits = []
+    for i, fact in enumerate(facts[:n]):
+        number = int(fact.old.text.split()[1])
+        new = f"Object {(number + 1 + i % 6) % 7}" if i % 2 else f"Object {number}x"
+        edits.append(temporal(fact.subject.text, fact.old.text, new, key=f"e/{i}", relation=fact.relation.id))
+    return edits
+
+
+def plain(name: str) -> str:
+    """A name for comparison; enough for names without compatibility forms."""
+    return " ".join(name.lower().split())
+
+
+def told_of(name: str, relation: str, facts: Sequence[Fact]) -> str:
+    """A subject's names, then what facts of other relations say of it, relation after relation."""
+    about = sorted((f for f in facts if plain(f.subject.text) == name), key=lambda f: f.key)
+    names = list(dict.fromkeys(n for f in about for n in f.subject.names))
+    lines: dict[tuple[str, str], None] = {}
+    for other in sorted({f.relation.id for f in about} - {relation}):
+        lines |= dict.fromkeys((other, f"{f.fact_prompt} {f.old.text}") for f in about if f.relation.id == other)
+    return ". ".join([", ".join(names), *(line for _, line in lines)])
+
+
+def share_a_name(some: Sequence[Entity | None], others: Sequence[Entity | None]) -> bool:
+    """Whether a name of one of them is a name of one of the others."""
+    called = [{plain(name) for one in side if one is not None for name in one.names} for side in (some, others)]
+    return not called[0].isdisjoint(called[1])
+
+
+def nearest_one_by_one(
+    edits: Sequence[Fact], table: Sequence[Fact], *, k: int, space: VectorSpace
+) -> dict[str, list[NeighbourCandidate]]:
+    """What ``construction.neighbours.near_subjects.nearest`` finds, by the definition and nothing else.
+
+    A subject stands for all facts of the relation that name it first by the same name; the fact with the smallest key
+    represents it. It is no neighbour where a name of it is one of the edit's subject, or an object of it one of the
+    edit's objects.
+    """
+    everything = [*table, *edits]
+    described: dict[tuple[str, str], list[Fact]] = {}
+    for fact in table:
+        if fact.relation.id in {edit.relation.id for edit in edits}:
+            described.setdefault((fact.relation.id, plain(fact.subject.text)), []).append(fact)
+    subjects = [told_of(plain(e.subject.text), e.relation.id, everything) for e in edits]
+    vectors, wanted = space.vectors([told_of(name, relation, everything) for relation, name in described], subjects)
+    by_edit: dict[str, list[NeighbourCandidate]] = {}
+    for number, edit in enumerate(edits):
+        ranked: list[tuple[float, str, Fact]] = []
+        for place, facts in enumerate(described.values()):
+            if facts[0].relation.id != edit.relation.id:
+                continue
+            first = min(facts, key=lambda f: f.key)
+            objects = [f.old for f in facts] + [f.new for f in facts if f.change == "temporal"]
+            if edit.key == first.key or share_a_name([f.subject for f in facts], [edit.subject]):
+                continue
+            if share_a_name(objects, [edit.old, edit.new]):
+                continue
+            cosine = float(space.cosines(wanted[number : number + 1], vectors[place : place + 1])[0, 0])
+            ranked.append((round(max(0.0, 1 - cosine), 6), first.key, first))
+        ranked.sort(key=lambda one: one[:2])
+        by_edit[edit.key] = [
+            NeighbourCandidate(fact, "near_subject", far, space.measure) for far, _, fact in ranked[:k]
+        ]
+    return by_edit
 
 
 @pytest.mark.parametrize("block", [1, 300, 2_000_000])

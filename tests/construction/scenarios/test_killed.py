@@ -7,18 +7,41 @@ import os
 import random
 import signal
 import time
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import pytest
 
+from construction.llm.prompt_file import SAMPLES
+from construction.llm.reply_cache import request_key
+from construction.llm.step import Message, Request
+from construction.prompts.prompt_file import FILES
+from construction.scripts.question_step import QuestionStep
+from construction.scripts.script_step import ScriptStep
 from curation.files.journal import Journal
 from curation.loaders import load
 from curation.store.store import Store
 from schemas.facts import Fact, Neighbour
 from schemas.scripts import Script, ScriptPrompt, ScriptQuestion
 from tests.support import forked_programs as programs
-from tests.support.construction.request_keys import key_of
 from tests.support.scripted_server import Batches, ScriptedServer, Troubled, author
+
+AGAIN = "That script cannot be used"
+
+
+def key_of(payload: dict[str, Any], *, model: str = "scripted") -> str:
+    """The journal key of a first or a second script, or of questions, under the version whose reply type was sent."""
+    messages = tuple(Message(**m) for m in payload["messages"])
+    name = payload["response_format"]["json_schema"]["name"]
+    steps = [
+        (ScriptStep if task == "scripts" else QuestionStep)(prompt)
+        for task in ("questions", "scripts")
+        for prompt in FILES.shipped(task)
+    ]
+    step = next(s for s in steps if s.reply.__name__ == name)
+    parameters = {k: v for k, v in payload.items() if k not in ("messages", "model", "response_format")}
+    second = any(m.role == "user" and m.content.startswith(AGAIN) for m in messages)
+    return request_key(model, Request(messages, step.reply, parameters, SAMPLES * (step.version - 1) + second))
+
 
 ENV = {**os.environ, "OPENAI_API_KEY": "sk-secret-for-tests", "PYTHONWARNINGS": "ignore"}
 CONCURRENCY = 16

@@ -1,4 +1,4 @@
-"""Every method does nothing that a CUDA device refuses, whatever the layout and type; counts of waits are bounded."""
+"""Every method does nothing that a CUDA device refuses, whatever the layout and type."""
 
 from __future__ import annotations
 

@@ -27,8 +27,11 @@ from schemas.cases import Case
 from schemas.core.errors import UserError
 from schemas.extras import Extra
 from schemas.facts import Object, Relation
-from tests.support.curation.record_shape import shape
 from tests.support.facts import peru_fact
+
+
+def shape(record: dict[str, object]) -> dict[str, type]:
+    return {name: type(value) for name, value in record.items()}
 
 
 def bare(key: str, **changes: Any) -> Case:

@@ -20,8 +20,23 @@ from curation.loaders.reading import Problem, Row, check_divider, rows
 from schemas.core.errors import DataError, UserError
 from schemas.facts import Fact, Object
 from schemas.scripts import ScriptPrompt
-from tests.support.curation.raw_rows import RECORDS, data, told
 from tests.support.facts import peru_fact
+
+VALUES = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.text(max_size=20),
+    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text(max_size=5), inner, max_size=3),
+    max_leaves=8,
+)
+
+RECORDS = st.lists(st.dictionaries(st.text(max_size=5), VALUES, max_size=4), max_size=6)
+
+
+def data(items: list[Row | Problem]) -> list[object]:
+    return [i.data for i in items if isinstance(i, Row)]
+
+
+def told(items: list[Row | Problem]) -> list[tuple[str, str]]:
+    return [(i.where.rsplit("/", 1)[-1], i.kind) for i in items if isinstance(i, Problem)]
 
 
 def read(path: Path, content: str | bytes) -> list[Row | Problem]:

@@ -2,12 +2,8 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import pytest
 import torch
-from torch.utils._python_dispatch import TorchDispatchMode
-from torch.utils._pytree import tree_leaves
 
 from evaluation.edits.delta_stack import applied
 from evaluation.edits.per_row import PerRow
@@ -56,28 +52,3 @@ def test_small_changes_survive_half_precision() -> None:
         out = lm.projection(1)(keys.bfloat16())
     assert out.dtype == torch.bfloat16 and not out[1].any()
     assert torch.allclose(out[0].float(), torch.tensor(lm.layout.inner * 1e-3), rtol=1e-2)
-
-
-class _Largest(TorchDispatchMode):
-    """Numbers in the largest tensor that an operation gave."""
-
-    numbers = 0
-
-    def __torch_dispatch__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
-        out = func(*args, **(kwargs or {}))
-        self.numbers = max(self.numbers, *(t.numel() for t in tree_leaves(out) if isinstance(t, torch.Tensor)), 0)
-        return out
-
-
-@torch.no_grad()
-def test_no_matrix_is_copied_for_a_row() -> None:
-    lm = make("llama")
-    shape, draw = (lm.layout.width, lm.layout.inner), torch.Generator().manual_seed(1)
-    edits = [[DenseDelta(lm.layout.weight(1), torch.randn(shape, generator=draw).to(lm.device))] for _ in range(8)]
-    keys = torch.randn(8, 3, lm.layout.inner, generator=draw).to(lm.device)
-    per_row = PerRow(lm.model, edits)
-    with per_row.on(range(8)), _Largest() as largest:
-        ours = lm.projection(1)(keys)
-    assert largest.numbers == max(keys.numel(), edits[0][0].value.numel()), "the keys, or one matrix"
-    want = torch.stack([lm.projection(1)(k) + k @ edit[0].value.T for k, edit in zip(keys, edits, strict=True)])
-    assert torch.allclose(ours, want, atol=1e-4)

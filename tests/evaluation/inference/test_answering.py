@@ -16,7 +16,6 @@ from evaluation.edits.weight_deltas import DenseDelta, LowRankDelta
 from evaluation.engines.fast import FastEngine
 from evaluation.engines.simple import SimpleEngine
 from evaluation.inference.answering import ModelScorer, answer, model_input, write
-from evaluation.inference.generation import writing_budget
 from evaluation.metrics.generation import Generation, GenerationChoice, load_metrics
 from evaluation.models.language_model import LM
 from evaluation.runs.config import RunConfig
@@ -218,8 +217,3 @@ def test_seeds_come_from_split_case_and_purpose() -> None:
 def test_samples_need_a_temperature() -> None:
     with pytest.raises(ValueError, match="set a temperature"):
         GenerationChoice(samples=2)
-
-
-def test_the_budget_counts_keys_and_values() -> None:
-    """Two key-value heads of eight numbers, three layers: 384 bytes a token, held twice."""
-    assert writing_budget(make("llama")).tokens == 2**29 // (2 * 2 * 3 * 2 * 8 * 4)

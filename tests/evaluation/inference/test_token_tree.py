@@ -31,22 +31,6 @@ def test_a_tree_is_read_as_its_sequences_are(kind: str) -> None:
                 assert torch.allclose(hidden[row, path], single_states, atol=1e-4 * float(single_states.abs().max()))
 
 
-def test_a_chain_is_the_first_path_of_a_tree() -> None:
-    whole = tree([(5, 6, 7, 8), (5, 6, 7)])  # the shorter one adds no node
-    chain = tree([(5, 6, 7, 8), (5, 6, 7, 8)])
-    assert chain == (((5, 6, 7, 8),), [5, 6, 7, 8], [0, 1, 2, 3], [4] * 4, [[0, 1, 2, 3]]) and chain.chain
-    assert chain[1:4] == whole[1:4] and tree([()]).ids == []
-
-
-def test_trees_are_planted_where_they_pay() -> None:
-    sequences = [(1, 2, 3, 4), (1, 2, 3, 5), (9, 8)]
-    assert [t.sequences for t in build_trees(sequences, worth=0)] == [((n),) for n in sorted(sequences)]
-    trees = build_trees(sequences, worth=1e6)
-    assert trees[0].sequences == tuple(sorted(sequences)[:2]) and trees[0].ids == [1, 2, 3, 4, 5]
-    assert [len(t.sequences) for t in build_trees(sequences, worth=1e6, max_tokens=4)] == [1, 1, 1]
-    assert tree([(1, 2), (1, 2, 3)]).chain and not tree([(1, 2), (1, 3)]).chain
-
-
 @pytest.mark.parametrize(("shared", "new", "worth"), [(11, 22, 3072.0), (60, 22, 3072.0), (3, 9, 500.0), (1, 1, 50.0)])
 def test_trees_are_of_the_size_that_costs_least(shared: int, new: int, worth: float) -> None:
     """Attention over one tree of everything costs more than a few beginnings read again; even sizes need no padding."""

@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Mapping
 
 import pytest
 
@@ -44,13 +45,38 @@ from evaluation.metrics.documents import (
     written_probe,
 )
 from evaluation.metrics.generation import DocumentChoice, Generation, SharedQuestions
-from schemas.answers import Answer, TargetScore
+from schemas.answers import Answer, GeneratedText, TargetScore
+from schemas.cases import DocumentCase
 from schemas.documents.statement import GROUPS, KEPT
 from schemas.probes import instructed
-from tests.support.documents.answers import answered, wrote
 from tests.support.documents.grouped import CHOICE, answer, grouped_answers, grouped_case, premise_answers, probe_of
 from tests.support.documents.records import BRIDGE, document_case, make_document, make_probe
 from tests.support.documents.shared import make_shared
+
+
+def answered(
+    case: DocumentCase, message: Mapping[str, tuple[float, int, bool]], *, greedy: bool = False
+) -> dict[str, Answer]:
+    """Answers by probe: (log-probability, tokens, greedy) by query; -1 of one token where nothing is said."""
+    out = {}
+    for probe in case.probes:
+        logprob, tokens, right = message.get(probe.query, (-1.0, 1, greedy))
+        probes = answer_probe(probe, CHOICE)
+        score = TargetScore(text=probe.answer, logprob=logprob, tokens=tokens, greedy=right)
+        out[probes.id] = Answer(probe=probes.id, targets=(score,))
+    return out
+
+
+def wrote(case: DocumentCase, texts: Mapping[str, str]) -> dict[str, Answer]:
+    """Written answers by probe, by query."""
+    out = {}
+    for probe in case.probes:
+        if probe.query in texts:
+            probes = written_probe(probe, CHOICE)
+            text = GeneratedText(text=texts[probe.query], tokens=3, ended="stop")
+            out[probes.id] = Answer(probe=probes.id, written=text)
+    return out
+
 
 CASE = document_case(
     probes=(make_probe(), make_probe("From ___ to ___."), make_probe("Why?", level=None), make_probe("It is ___."))

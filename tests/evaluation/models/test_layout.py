@@ -14,12 +14,29 @@ from transformers.models.auto.configuration_auto import CONFIG_MAPPING_NAMES
 
 from evaluation.models.hooks import capture
 from evaluation.models.language_model import LM
-from evaluation.models.layout import expert_modules, layout_of, linear_shape, maps_beside_experts
+from evaluation.models.layout import expert_modules, layout_of, linear_shape
 from evaluation.models.layout_choice import LayoutChoice, families
 from schemas.core.errors import ModelError
-from tests.support.evaluation.architectures import CASES
 from tests.support.evaluation.further_architectures import DENSE, EXPERTS, make_further
 from tests.support.tiny import CONFIGS, make, tokenizer
+
+GATED = ("mlp.gate_proj", "mlp.up_proj")
+
+CASES: dict[str, tuple[str, dict[str, object]]] = {
+    "llama": ("model.layers.1.mlp.down_proj", {"into": GATED}),
+    "gpt2": ("transformer.h.1.mlp.c_proj", {"inner": 128, "transposed": True, "into": ("mlp.c_fc",)}),
+    "gptj": ("transformer.h.1.mlp.fc_out", {"inner": 128, "into": ("mlp.fc_in",)}),
+    "neo": ("transformer.h.1.mlp.c_proj", {"inner": 56, "into": ("mlp.c_fc",), "window": 16}),
+    "neox": ("gpt_neox.layers.1.mlp.dense_4h_to_h", {"inner": 80, "into": ("mlp.dense_h_to_4h",)}),
+    "mistral": ("model.layers.1.mlp.down_proj", {"into": GATED, "window": 16}),
+    "qwen2": ("model.layers.1.mlp.down_proj", {"into": GATED}),
+    "qwen3": ("model.layers.1.mlp.down_proj", {"into": GATED}),
+    "gemma2": ("model.layers.1.mlp.down_proj", {"into": GATED, "window": 16}),
+    "gemma3": ("model.layers.1.mlp.down_proj", {"into": GATED, "window": 16}),
+    "phi3": ("model.layers.1.mlp.down_proj", {"into": ("mlp.gate_up_proj",)}),
+    "olmo2": ("model.layers.1.mlp.down_proj", {"into": GATED}),
+}
+
 
 EVERY = [*CONFIGS, *DENSE, *EXPERTS]
 
@@ -208,13 +225,3 @@ def test_other_weights_with_three_sizes_are_no_experts(shape: tuple[int, ...]) -
     block.inside = nn.Module()
     block.inside.weight = nn.Parameter(torch.zeros(shape))
     assert expert_modules(block, width=4) == ()
-
-
-@pytest.mark.parametrize("kind", ["opt", "lfm2", "mixtral", "qwen2_moe", "deepseek_v3"])
-def test_of_real_classes(kind: str) -> None:
-    lm = make_further(kind)
-    map_names = maps_beside_experts([lm.block(n) for n in range(lm.layout.depth)], width=32)
-    experts = [expert_modules(lm.block(n), width=32) for n in range(lm.layout.depth)]
-    assert any(experts) is (kind in EXPERTS) and all(map_names)
-    if kind in DENSE:
-        assert lm.layout.mlp_out in map_names[1]

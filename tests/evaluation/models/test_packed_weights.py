@@ -11,7 +11,7 @@ from torch import Tensor
 
 from evaluation.models import packed_weights as module
 from evaluation.models.language_model import LM
-from evaluation.models.packed_weights import PackedMap, has_packed_product, packed_weights, without_padding
+from evaluation.models.packed_weights import PackedMap, has_packed_product, packed_weights
 from tests.support.tiny import CONFIGS, make
 
 packable = pytest.mark.skipif(not has_packed_product(), reason="this build of PyTorch has no packed product")
@@ -52,24 +52,6 @@ def test_logits_and_gradients_are_those_of_the_modules(kind: str) -> None:
         for actual, want in zip(logits_and_gradient(lm), expected, strict=True):
             assert close(actual, want)
     assert not maps_in_use(lm) and lm.weights_digest() == digest
-
-
-@packable
-@pytest.mark.parametrize("kind", ["llama", "gpt2", "gemma2"])
-def test_padding_is_not_multiplied(kind: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    lm, rows = make(kind), list[int]()
-    expected, multiply = logits_and_gradient(lm), module._multiply
-
-    def counting(states: Tensor, packed: Tensor, bias: Tensor | None) -> Tensor:
-        rows.append(states.numel() // states.shape[-1])
-        return multiply(states, packed, bias)
-
-    monkeypatch.setattr(module, "_multiply", counting)
-    _, mask = lm.pad([(5, 6, 7, 8, 9, 10), (11, 12, 13)])
-    with packed_weights(lm), without_padding(mask):
-        for actual, want in zip(logits_and_gradient(lm), expected, strict=True):
-            assert close(actual, want)
-    assert set(rows) == {9}, "nine tokens, three places of padding"
 
 
 CHANGES: dict[str, Callable[[Any], Any]] = {

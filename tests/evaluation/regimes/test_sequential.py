@@ -22,11 +22,10 @@ from evaluation.inference.scoring import score
 from evaluation.models.language_model import LM
 from evaluation.regimes.base import edits_digest
 from evaluation.regimes.sequential import SequentialRegime
-from evaluation.runs.config import RunConfig, load_config
+from evaluation.runs.config import RunConfig
 from evaluation.runs.runner import EditorOutcome
 from schemas.answers import Answer
 from schemas.cases import Case
-from schemas.core.errors import UserError
 from schemas.runs import CaseResult
 from tests.evaluation.engines.test_fast import OPTIONS
 from tests.support.arithmetic import make_case
@@ -242,19 +241,3 @@ def test_a_sequence_of_narrow_weights_adds_in_float32(tmp_path: Path) -> None:
     assert len(units) == 5 and not any(r.error for r in units.values())
     assert lm.weights_digest() == digest
     assert not any(m._forward_hooks for m in lm.model.modules())
-
-
-def test_chosen_in_the_file_or_on_the_command_line(tmp_path: Path) -> None:
-    path = tmp_path / "run.toml"
-    path.write_text('split = "mini"\neditors = ["ft"]\nout = "x"\nregime = { name = "sequential", size = [1, 10] }\n')
-    for settings, text, sizes in [
-        ([], "sequential", (1, 10)),
-        (["regime.name=batch", "regime.size=10"], "batch:10", (10,)),
-        (["regime=single"], "single", ()),
-        (['regime={"name": "sequential", "size": 7}'], "sequential", (7,)),
-        (['regime={ name = "sequential", size = [1, 7] }'], "sequential", (1, 7)),
-    ]:
-        found = load_config(path, settings).regime
-        assert (found.text, found.sizes) == (text, sizes)
-    with pytest.raises(UserError, match="single"):
-        load_config(path, ["regime.name=many"])

@@ -25,10 +25,6 @@ def test_a_shipped_configuration_is_read_in_any_folder(tmp_path, monkeypatch):
         load_config(Path("configs/dem.toml"))
 
 
-def test_demo_takes_twelve_cases():
-    assert load_config(ROOT / "configs" / "demo.toml").limit == {"counterfactual": 9, "temporal": 3}
-
-
 @pytest.mark.parametrize(
     ("changes", "message"),
     [

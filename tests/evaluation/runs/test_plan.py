@@ -68,11 +68,6 @@ def test_choose(limit, kinds, count):
     assert cases == choose(make_cases(), limit=limit, kinds=kinds)
 
 
-def test_choose_does_not_follow_the_files_order():
-    keys = [c.key for c in choose(make_cases(20, 0))]
-    assert sorted(keys) != keys
-
-
 def test_no_case_left_is_said():
     with pytest.raises(UserError, match="no case of the split 'tiny'"):
         choose(make_cases(2, 0), kinds=("temporal",))
@@ -137,11 +132,6 @@ def test_equal_questions_are_asked_once() -> None:
     assert ask(case, []) == ()
 
 
-def test_an_unknown_metric_is_named_with_the_nearest() -> None:
-    with pytest.raises(UserError, match="did you mean 's_es'"):
-        load_metrics(["es", "s_ess"])
-
-
 def sampled(metrics: tuple[Metric, ...]) -> list[GenerateProbe]:
     return [p for p in ask(make_case("Peru"), metrics) if isinstance(p, GenerateProbe)]
 
@@ -161,11 +151,6 @@ def test_texts_are_asked_for_as_the_run_says() -> None:
         "config": {"generation": choice.model_dump(mode="json")},
     }
     assert sampled(metrics_of(record)) == probes, "a finished run asks what it asked then"
-
-
-def test_a_run_from_before_there_were_texts_is_read() -> None:
-    (metric,) = metrics_of({"metrics": ["es"], "split_digest": "d"})
-    assert metric.name == "es"
 
 
 def test_options_are_plain_values_of_either_form() -> None:

@@ -19,8 +19,7 @@ from evaluation.report.narrative import _of_run, opening
 from evaluation.report.sections import make_section
 from evaluation.runs.frame import score_run
 from evaluation.runs.plan import open_plan
-from evaluation.runs.results import EditorFolder, Run, answers_by_probe, asked_cases, cases_by_key, edits_made, load_run
-from schemas.answers import Answer
+from evaluation.runs.results import EditorFolder, Run, asked_cases, cases_by_key, edits_made, load_run
 from schemas.core.errors import DataError, UserError
 from tests.support.arithmetic import ArithmeticEditor, ArithmeticLM, go, make_case, make_cases, make_config, unfinish
 from tests.support.evaluation.runner_of import runner_of
@@ -196,11 +195,6 @@ def test_the_split_beside_the_run_is_the_one_it_was_on(tmp_path: Path) -> None:
     copy.unlink()
     with pytest.raises(UserError, match="split-"):
         load_run(tmp_path)
-
-
-def test_answers_by_probe_keeps_the_last() -> None:
-    answers: list[Any] = [Answer(probe="a", error="x"), Answer(probe="b", error="y"), Answer(probe="a", error="z")]
-    assert {k: a.error for k, a in answers_by_probe(answers).items()} == {"a": "z", "b": "y"}
 
 
 SAMPLED = {"name": "sequential", "size": [1, 4], "sample": 2}

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import time
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -147,35 +146,6 @@ def test_an_exception_leaves_the_model_as_it_was(tmp_path):
     assert outcomes["push"].failed == 6 and outcomes[BASELINE].failed == 0
 
 
-def test_interrupt_keeps_finished_cases(tmp_path):
-    class Interrupted(ArithmeticLM):
-        def score(self, probes, **more):
-            if len(self.calls) == 9:
-                raise KeyboardInterrupt
-            return super().score(probes, **more)
-
-    with pytest.raises(KeyboardInterrupt):
-        go(tmp_path, lm=Interrupted())
-    run = load_run(tmp_path)
-    assert run.about["finished"] is None
-    assert [len(e.results) for e in run.editors] == [6, 3]
-    outcomes, lm = go(tmp_path)
-    assert len(lm.calls) == 3
-    assert answers(outcomes["push"].folder) == answers(go(tmp_path / "whole")[0]["push"].folder)
-
-
-def test_notes_become_plain_values(tmp_path):
-    class Noted(ArithmeticEditor):
-        def edit(self, requests):
-            edit = super().edit(requests)
-            edit.notes.update({"path": Path("a"), "number": __import__("decimal").Decimal("1.5")})
-            return edit
-
-    outcomes = runner_of(make_config(tmp_path), make_cases(1, 0), scorer=ArithmeticLM(), make=Noted).run()
-    assert outcomes[1].folder.results()["case/land00"].notes["number"] == 1.5
-    assert outcomes[1].folder.results()["case/land00"].notes["path"] == "a"
-
-
 def test_progress_counts(tmp_path):
     events: list[EditorProgress] = []
     go(tmp_path, limit=3, events=events)
@@ -221,15 +191,6 @@ def test_prepared_once_and_not_at_all_when_nothing_is_left(tmp_path):
     for _ in range(2):
         runner_of(make_config(tmp_path), make_cases(), scorer=ArithmeticLM(), make=make).run()
     assert [e.prepared for e in items] == [1, 1, 0, 0]
-
-
-def test_the_environment_is_asked_for_once_a_run(tmp_path, monkeypatch):
-    calls = []
-    monkeypatch.setattr("evaluation.runs.runner.environment", lambda *_, **__: calls.append(1) or {"n": len(calls)})
-    go(tmp_path, editors=["push", "weak"])
-    assert calls == [1] and [e.environment for e in load_run(tmp_path).editors] == [{"n": 1}] * 3
-    go(tmp_path, editors=["push", "weak"])
-    assert calls == [1], "nothing is left to do"
 
 
 def test_costs_are_recorded(tmp_path):

@@ -13,7 +13,7 @@ from curation.case_sources.support import Support
 from curation.splits.split_file import make_split, write_split
 from curation.store.store import Store
 from evaluation.editors.in_context.prompt import PromptEditor
-from evaluation.runs.config import RunConfig, parse_config, select_editors, with_variants
+from evaluation.runs.config import RunConfig, parse_config, select_editors
 from evaluation.runs.dry_run import size
 from evaluation.runs.open_model import make_engine
 from evaluation.runs.plan import BASELINE
@@ -267,16 +267,3 @@ def test_selection_keeps_params_and_refuses_unknown_names():
     assert select_editors(config, []) == config
     with pytest.raises(UserError, match="did you mean 'rome'"):
         select_editors(config, ["rmoe"])
-
-
-def test_variants_add_a_row_for_every_method_and_the_unedited_model() -> None:
-    plain = parse_config({**GOOD, "editors": [{"name": "ft", "label": "ft hard", "params": {"steps": 9}}]}, where="x")
-    assert with_variants(plain, []) == plain
-    variants = with_variants(plain, ["masked", "shuffled"]).editors
-    assert list(variants) == [
-        "ft hard", "none [masked]", "ft hard [masked]", "none [shuffled]", "ft hard [shuffled]"
-    ]  # fmt: skip
-    assert variants["ft hard [masked]"].params == {"steps": 9} and variants["ft hard [masked]"].variant == "masked"
-    assert variants["ft hard"].variant is None
-    with pytest.raises(UserError, match="did you mean 'masked'"):
-        with_variants(plain, ["maskd"])

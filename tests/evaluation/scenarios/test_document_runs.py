@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from collections import Counter
 from pathlib import Path
 from typing import Any
 
@@ -14,8 +13,7 @@ from curation.splits.split_file import Split, make_split
 from evaluation.analysis.comparison import compare
 from evaluation.editors.presets import make_editor
 from evaluation.engines.fast import FastEngine
-from evaluation.inference.answering import ModelScorer, answer
-from evaluation.inference.generation import PromptToContinue, Sampling, generate
+from evaluation.inference.answering import ModelScorer
 from evaluation.metrics import METRICS
 from evaluation.metrics.documents import answer_probe
 from evaluation.metrics.generation import DocumentChoice, metrics_of
@@ -24,14 +22,11 @@ from evaluation.runs.frame import score_run
 from evaluation.runs.results import load_run
 from evaluation.runs.runner import EditorOutcome
 from schemas.cases import DocumentCase
-from schemas.probes import ScoreProbe, instructed
-from tests.evaluation.scenarios.test_killed import lines, numbers
 from tests.support.arithmetic import make_config
 from tests.support.documents.grouped import grouped_case
 from tests.support.documents.records import document_case, document_records, make_probe
 from tests.support.documents.shared import write_set
 from tests.support.evaluation.runner_of import runner_of
-from tests.support.stats.nearly import nearly
 from tests.support.tiny import make
 
 METHODS = [
@@ -97,36 +92,6 @@ def test_every_method_has_every_answer_and_perplexity_is_that_of_its_formula(who
     assert {row.summaries["em_spec"].items for row in table.rows} == {6}, "three questions after either edit"
     gain = table.rows[2].gain["ppl_edit"]
     assert gain.unit == "ratio" and gain.mean == pytest.approx(low["lora"] / low["none"]) and gain.mean < 1
-
-
-def test_one_at_a_time_gives_the_same_answers(whole: Path, tmp_path: Path) -> None:
-    run(tmp_path / "simple", engine="simple")
-    want, rows = lines(whole), lines(tmp_path / "simple")
-    assert {k: numbers(v)["answers"] for k, v in rows.items()} == nearly(
-        {k: numbers(v)["answers"] for k, v in want.items()}
-    )
-
-
-def test_exact_match_is_that_greedy_writing_begins_with_the_answers_tokens() -> None:
-    """200 answers and more: what the model writes, its beginning, and another text."""
-    lm, choice, counts = make("llama", **MODEL), DocumentChoice(), Counter[bool]()
-    scorer = ModelScorer(lm)
-    for n in range(110):
-        probes = answer_probe(make_probe(f"What is {n}{' so' * (n % 7)} in Peru?", "Lima", level=2), choice)
-        text = instructed(probes, None)
-        (continuation,) = generate(lm, [PromptToContinue(text)], sampling=Sampling(4, 0.0, 1.0, ()))
-        sentence = lm.tokenizer.decode(continuation.ids)
-        targets = dict.fromkeys(t for t in (sentence, lm.tokenizer.decode(continuation.ids[:1]), " Lima") if t.strip())
-        probe = ScoreProbe.model_validate({**probes.model_dump(), "separator": "", "targets": tuple(targets)})
-        (reply,) = answer(scorer, [probe], rewrite=None)
-        for score in reply.targets:
-            encoding = lm.encode(text, score.text, separator="")
-            if len(encoding.target) > len(continuation.ids) or encoding.ids[: encoding.first] != lm.token_ids(text):
-                continue  # longer than what was written, or read with the end of the prompt
-            begins = tuple(continuation.ids[: len(encoding.target)]) == tuple(encoding.target)
-            assert score.greedy is begins
-            counts[begins] += 1
-    assert counts[True] >= 50 and counts[False] >= 50 and counts.total() >= 200
 
 
 def test_the_report_prints_perplexities_as_they_are(whole: Path) -> None:

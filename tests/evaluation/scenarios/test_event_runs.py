@@ -24,7 +24,6 @@ from evaluation.metrics import METRICS
 from evaluation.metrics.generation import metrics_of
 from evaluation.report.write import write_report
 from evaluation.reproduction.published import data_difference, published_data
-from evaluation.runs.dry_run import size
 from evaluation.runs.frame import score_run
 from evaluation.runs.results import load_run
 from evaluation.runs.runner import EditorOutcome
@@ -249,13 +248,6 @@ def test_rows_of_several_regimes_stand_in_one_table(whole: Path, tmp_path: Path)
     markdown = next(f for f in files if f.suffix == ".md").read_text(encoding="utf-8")
     assert "| Method | Edits in force |" in markdown and "| ft_lm (batch of 4) | 4 |" in markdown
     assert "Edits &" in next(f for f in files if f.suffix == ".tex").read_text(encoding="utf-8")
-
-
-def test_events_of_a_type_and_a_dry_run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("evaluation.runs.plan.open_split", lambda choice: events())
-    config = make_config(tmp_path / "o", editors=METHODS, metrics=["ev_fact"], kinds=["move"])
-    summary = size(config)
-    assert (summary.cases, summary.of, summary.kinds, summary.texts) == (2, 4, {"move": 2}, 4)
 
 
 PROGRAM = """

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import inspect
 import json
 from pathlib import Path
 from typing import Any
@@ -12,7 +11,7 @@ from click.testing import CliRunner
 
 from curation.splits.split_file import write_split
 from evaluation.editors import EDITORS
-from evaluation.editors.presets import check_options, preset
+from evaluation.editors.presets import check_options
 from evaluation.models import language_model
 from schemas.core.errors import UserError
 from tests.support.arithmetic import make_cases
@@ -185,11 +184,3 @@ def test_other_commands_that_load_a_model(config: Path, tmp_path: Path) -> None:
 @pytest.mark.parametrize("model", ["embedded", "gpt2-xl", "a-model-nobody-tuned"])
 def test_presets_themselves_are_accepted(method: str, model: str) -> None:
     check_options(method, model, {}, where="x")
-
-
-def test_what_excludes_an_option_of_the_preset_is_accepted() -> None:
-    for method in EDITORS.names():
-        kind = EDITORS.get(method)
-        assert all(isinstance(names, tuple) for names in kind.alternatives)
-    assert "layer" in preset("rome", "gpt2-xl")
-    assert "model" in inspect.signature(check_options).parameters

@@ -59,14 +59,6 @@ def test_killed_and_resumed_is_the_same_run(tmp_path):
         assert answers(outcomes[label].folder) == answers(full_run[label].folder)
 
 
-def test_a_torn_line_is_redone(tmp_path):
-    outcomes, _ = go(tmp_path)
-    journal = outcomes["push"].folder.journal
-    journal.write_bytes(journal.read_bytes()[:-40])
-    repeat, lm = go(tmp_path)
-    assert (repeat["push"].computed, len(lm.calls)) == (1, 1)
-
-
 def test_two_writers_are_refused(tmp_path):
     outcomes, _ = go(tmp_path, limit=2)
     with Journal(outcomes["push"].folder.journal, write=True), pytest.raises(UserError, match="another process"):

@@ -1,4 +1,4 @@
-"""Pretended CUDA devices on a CPU: real values, real slopes, and the refusals, waits and memory of a real device.
+"""Pretended CUDA devices on a CPU: real values, real gradients, and the refusals and memory of a real device.
 
 Every tensor is a CPU tensor; a *storage* that "lies on" a device is remembered as such. One mode of PyTorch answers
 ``.device``, moves and factories, another looks at every operation. ``torch.cuda`` answers as if the devices were there,
@@ -8,8 +8,8 @@ no late errors, no fragmentation.
 Example:
     >>> with fake_gpu() as machine:
     ...     x = torch.ones(2, device="cuda") * 2
-    ...     x.device, x.tolist(), machine.counts.waits
-    (device(type='cuda', index=0), [2.0, 2.0], 1)
+    ...     x.device, x.tolist(), machine.counts.refused.total()
+    (device(type='cuda', index=0), [2.0, 2.0], 0)
 """
 
 from __future__ import annotations
@@ -26,7 +26,6 @@ import torch
 from evaluation.editors.in_context import retrieval
 from tests.support.fake_device.memory import DeviceMemory, Memory
 from tests.support.fake_device.modes import DeviceMode, Machine, OperationMode, full_name
-from tests.support.fake_device.places import place
 from tests.support.fake_device.rules import Refused
 
 __all__ = ["Machine", "Refused", "fake_gpu"]
@@ -72,9 +71,6 @@ def _answers(machine: Machine) -> dict[str, Any]:
         one = own(device)
         one.peak, one.most_reserved = one.live, one.reserved
 
-    def synchronize(device: Any = None) -> None:
-        machine.counts.syncs[place()] += 1
-
     properties = SimpleNamespace(
         name="Pretended", major=9, minor=0, total_memory=own().capacity, multi_processor_count=1
     )
@@ -83,7 +79,7 @@ def _answers(machine: Machine) -> dict[str, Any]:
         "is_current_stream_capturing": lambda: False,  # a CUDA build without a driver fails to say it
         "device_count": lambda: len(memory.devices),
         "current_device": lambda: 0,
-        "synchronize": synchronize,
+        "synchronize": lambda device=None: None,
         "empty_cache": empty_cache,
         "mem_get_info": lambda device=None: ((one := own(device)).capacity - one.reserved, one.capacity),
         "memory_allocated": lambda device=None: own(device).live,

@@ -12,12 +12,10 @@ from torch.utils._python_dispatch import TorchDispatchMode
 from torch.utils._pytree import tree_leaves
 
 from tests.support.fake_device.memory import CPU, Memory
-from tests.support.fake_device.places import place
-from tests.support.fake_device.rules import WAITING, Counts, Located, computing_device
+from tests.support.fake_device.rules import Counts, Located, computing_device
 
 _REAL_DEVICE = Tensor.device.__get__  # type: ignore[attr-defined]
 _ARRAYS = frozenset({Tensor.numpy, Tensor.__array__})
-_FROM_DATA = frozenset({torch.tensor, torch.as_tensor, torch.asarray})
 
 
 def full_name(device: Any) -> torch.device:
@@ -27,7 +25,7 @@ def full_name(device: Any) -> torch.device:
 
 
 class Machine:
-    """Pretended devices: where tensors lie, what was counted."""
+    """Pretended devices: where tensors lie, what was refused."""
 
     def __init__(self, memory: Memory) -> None:
         self.memory, self.counts = memory, Counts()
@@ -37,9 +35,8 @@ class Machine:
         real: torch.device = _REAL_DEVICE(tensor)
         return real if real.type != "cpu" else self.memory.device_of(tensor)
 
-    def move(self, tensor: Tensor, device: torch.device, *, waits: bool = True) -> Tensor:
+    def move(self, tensor: Tensor, device: torch.device) -> Tensor:
         """A copy on another device, through which slopes flow back to this one."""
-        self.counts.moved(self.device_of(tensor), device, waits=waits)
         texts: Tensor = _Move.apply(tensor, self, device)
         return texts
 
@@ -63,7 +60,7 @@ def _copy(tensor: Tensor, machine: Machine, device: torch.device) -> Tensor:
 
 
 class OperationMode(TorchDispatchMode):
-    """Sees every operation, backward passes included: refuses, counts, says where results lie."""
+    """Sees every operation, backward passes included: refuses, says where results lie."""
 
     def __init__(self, machine: Machine) -> None:
         super().__init__()
@@ -78,15 +75,11 @@ class OperationMode(TorchDispatchMode):
         generator = more.get("generator")
         if generator is not None and generator.device.type != "cuda":
             counts.refuse(f"Expected a 'cuda' device type for generator but found 'cpu' ({func})")
-        if func in WAITING:
-            counts.syncs[place()] += 1
         out = func(*args, **more)
         _cdatas = {t.tensor.untyped_storage()._cdata for t in tensors}
         new_tensors = [
             t for t in tree_leaves(out) if isinstance(t, Tensor) and t.untyped_storage()._cdata not in _cdatas
         ]
-        if not func.is_view and (new_tensors or func._schema.is_mutable):
-            counts.launches[place()] += 1
         for tensor in new_tensors:
             memory.place(tensor, device)
         return out
@@ -102,7 +95,6 @@ class DeviceMode(TorchFunctionMode):
             Tensor.cpu: lambda x, *a, **k: self._moved(x, CPU),
             Tensor.cuda: lambda x, device="cuda", **k: self._moved(x, full_name("cuda" if device is None else device)),
             Tensor.to: self._to,
-            Tensor.tolist: self._tolist,
             Tensor.new_tensor: self._beside(Tensor.new_tensor),
             Tensor.__deepcopy__: self._beside(Tensor.__deepcopy__),
             Tensor.pin_memory: lambda x, *a, **k: x,
@@ -135,11 +127,6 @@ class DeviceMode(TorchFunctionMode):
         device = self.machine.device_of(x)
         return device.index if device.type == "cuda" else -1
 
-    def _tolist(self, x: Tensor) -> Any:
-        if self.machine.device_of(x).type == "cuda":
-            self.machine.counts.to_host[place()] += 1
-        return Tensor.tolist(x)
-
     def _beside(self, func: Callable[..., Any]) -> Callable[..., Any]:
         """A function whose result lies where its first argument does, unless ``device`` says otherwise."""
 
@@ -162,15 +149,13 @@ class DeviceMode(TorchFunctionMode):
             return out
         if any(isinstance(a, Tensor) and a.untyped_storage()._cdata == out.untyped_storage()._cdata for a in args):
             return self.machine.move(out, device)  # as_tensor of a tensor
-        if func in _FROM_DATA:
-            self.machine.counts.moved(CPU, device)
         self.machine.memory.place(out, device)
         return out
 
     def _to(self, x: Tensor, *args: Any, **more: Any) -> Tensor:
         """``Tensor.to`` in all its spellings."""
         device, dtype = more.pop("device", None), more.pop("dtype", None)
-        waits = not more.pop("non_blocking", False)
+        more.pop("non_blocking", None)
         other = more.pop("other", None)
         for n, one in enumerate(args):
             if isinstance(one, Tensor):
@@ -190,7 +175,7 @@ class DeviceMode(TorchFunctionMode):
             return x.to(device)
         if dtype is not None or more:
             x = Tensor.to(x, dtype=x.dtype if dtype is None else dtype, **more)
-        return x if device is None else self._moved(x, full_name(device), waits=waits)
+        return x if device is None else self._moved(x, full_name(device))
 
-    def _moved(self, x: Tensor, device: torch.device, *, waits: bool = True) -> Tensor:
-        return x if self.machine.device_of(x) == device else self.machine.move(x, device, waits=waits)
+    def _moved(self, x: Tensor, device: torch.device) -> Tensor:
+        return x if self.machine.device_of(x) == device else self.machine.move(x, device)

@@ -118,14 +118,3 @@ def test_where_all_agree_there_is_nothing_to_decide(db: RatingsDB, store: Store,
     pilot(db, store, "ann", "bob", task=TASK)
     page = open_page("lead.adjudicate.show", "lea")
     assert "no disagreements" in texts(page) and not page.radio and not page.number_input
-
-
-def test_attention_items_are_not_adjudicated(db: RatingsDB, store: Store, open_page: Open) -> None:
-    from annotation_ui.campaigns.control_items import RaterControlItem
-
-    items = [RaterControlItem(purpose="attention", id="a", shown={"script": "s"}, expected={"executability": 7})]
-    pilot(db, store, "ann", "bob", task=TASK, known=items)
-    (watched,) = [i for i, p in db.items("pilot").items() if p.purpose == "attention"]
-    for person, value in (("ann", 1), ("bob", 7)):
-        db.save("pilot", person, watched, {"executability": value}, form=f"{TASK}@3")
-    assert "no disagreements" in texts(open_page("lead.adjudicate.show", "lea"))

@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 
 from annotation_ui.app.rating.form import reasons_style
-from annotation_ui.campaigns.campaign import CampaignOptions, assign_items, create_campaign, make_task
+from annotation_ui.campaigns.campaign import make_task
 from annotation_ui.ratings import raters as people
 from annotation_ui.ratings.database import Assignment, CampaignItem, RatingsDB
 from annotation_ui.ratings.raters import read_preferences
@@ -20,6 +20,7 @@ from annotation_ui.tasks.base import TaskItem
 from curation.store.store import Store
 from tests.annotation_ui.app.conftest import pilot
 from tests.annotation_ui.app.test_keyboard import listening, ready, wait_until
+from tests.annotation_ui.conftest import begin
 from tests.support.app import served_app as served
 from tests.support.documents.records import document_store
 
@@ -33,15 +34,6 @@ _BOXES = """(selector) => [...document.querySelectorAll(selector)].map((e) => e.
     .map((r) => [r.top, r.bottom, r.left, r.right, r.width, r.height])"""
 
 
-def test_a_choice_that_needs_a_reason_shows_the_reasons() -> None:
-    doubt, plain = make_task("judge_tendency").form, make_task("filter_question").form
-    keys = {f.name: f"c/i/{f.name}" for f in doubt.fields}
-    rule = reasons_style(doubt, keys)
-    assert '.st-key-c-i-label input[value="2"]:checked' in rule and rule.count(":checked") == 1
-    assert doubt.field("label").choices[2].value == "unsure"
-    assert reasons_style(plain, {f.name: f"c/i/{f.name}" for f in plain.fields}) == ""
-
-
 def test_a_set_of_choices_is_always_shown_and_has_no_letters() -> None:
     """Tags are an answer, not the reasons of a no: they were hidden until a question was answered no."""
     form = make_task("curate_probe").form
@@ -53,9 +45,8 @@ def test_a_set_of_choices_is_always_shown_and_has_no_letters() -> None:
 @pytest.mark.slow
 def test_unsure_by_keys_asks_for_a_reason_and_is_saved_with_it(db: RatingsDB, events: Store) -> None:
     served.need_browser()
-    create_campaign(db, events, "e", make_task("judge_tendency"), CampaignOptions(overlap=1))
     secret = people.invite(db, "ann")
-    assign_items(db, "e")
+    begin(db, events, "e", "judge_tendency", overlap=1)
     with served.served(db.path) as app, served.browser() as browser:
         page = browser.new_context(viewport={"width": 390, "height": 844}).new_page()
         served.enter(page, app, secret)

@@ -2,19 +2,12 @@
 
 from __future__ import annotations
 
-from annotation_ui.app.rating.saving import field_keys, save_key
 from annotation_ui.campaigns.campaign import make_task
 from annotation_ui.ratings.database import RatingsDB
 from annotation_ui.ratings.open_items import keep_draft, next_item, skipped_items
 from curation.store.store import Store
 from tests.annotation_ui.app.conftest import Open, button, pilot, texts
 from tests.annotation_ui.conftest import work
-
-
-def test_keys_of_two_items_never_meet() -> None:
-    form = make_task("rate_script").form
-    keys = [*field_keys("c", "a", form).values(), *field_keys("c", "b", form).values(), save_key("c", "a")]
-    assert len(set(keys)) == len(keys) == 9
 
 
 def test_a_skip_is_kept_with_its_words_and_can_be_corrected(db: RatingsDB, store: Store, open_page: Open) -> None:

@@ -4,21 +4,19 @@ from __future__ import annotations
 
 import json
 from collections import Counter
-from pathlib import Path
 from typing import Any
 
 import pytest
 
 from annotation_ui.campaigns.answer_import import import_campaign
-from annotation_ui.campaigns.campaign import CampaignOptions, assign_items, create_campaign, make_task
-from annotation_ui.ratings import raters as people
+from annotation_ui.campaigns.campaign import make_task
 from annotation_ui.ratings.database import RatingsDB
 from annotation_ui.tasks.generated_scripts import method_of
 from curation.store.store import Store
 from schemas.core.errors import DataError
 from schemas.generated_scripts import GeneratedScript
 from schemas.verdicts import Verdict
-from tests.annotation_ui.conftest import scripts
+from tests.annotation_ui.conftest import begin, scripts
 
 SAID = {"coherence": "first", "consistency": "tie", "completeness": "cannot_judge"}
 
@@ -97,16 +95,14 @@ def test_what_is_no_choice_is_refused(store: Store, value: Any) -> None:
         task.records(item, {**SAID, "coherence": value}, person="ann")
 
 
-def begin(db: RatingsDB, store: Store, **options: Any) -> None:
-    people.invite(db, "ann")
-    create_campaign(db, store, "pairs", make_task("compare_scripts"), CampaignOptions(overlap=1, **options))
-    assign_items(db, "pairs")
+def compared(db: RatingsDB, store: Store, **options: Any) -> None:
+    begin(db, store, "pairs", "compare_scripts", "ann", **options)
     for a in db.assignments("pairs", "ann"):
         db.save("pairs", "ann", a.item, SAID, form="compare_scripts@2", seconds=4)
 
 
 def test_a_round_reaches_the_store_with_the_order_that_was_shown(db: RatingsDB, store: Store) -> None:
-    begin(db, store, spans=True)
+    compared(db, store, spans=True)
     import_result = import_campaign(db, store, "pairs")
     assert (import_result.answers, import_result.new, import_result.rejected) == (6, 24, ())
     assert import_campaign(db, store, "pairs").new == 0
@@ -118,25 +114,6 @@ def test_a_round_reaches_the_store_with_the_order_that_was_shown(db: RatingsDB, 
             assert line.parents == pair, "lineage holds A and B"
             if verdict.check == "compare_scripts_coherence":
                 assert verdict.value == (1.0 if verdict.item_id == pair[0] else 0.0)
-
-
-def test_a_pair_whose_scripts_are_not_in_the_store_is_reported(db: RatingsDB, store: Store, tmp_path: Path) -> None:
-    begin(db, store)
-    with Store.open(tmp_path / "other.duckdb", create=True) as other:
-        rejection = import_campaign(db, other, "pairs").rejected
-    assert len(rejection) == 6 and {r.why for r in rejection} == {"the store has no such item"}
-
-
-@pytest.mark.parametrize(
-    ("name", "aspects"),
-    [("compare_executability", ["executability"]), ("compare_scripts", ["coherence", "consistency", "completeness"])],
-)
-def test_what_it_asks_is_answered_by_one_of_four(name: str, aspects: list[str]) -> None:
-    task = make_task(name)
-    assert [f.name for f in task.form.asked_fields()] == aspects
-    for field in task.form.asked_fields():
-        assert field.allowed == ("first", "second", "tie", "cannot_judge") == field.categories
-    assert task.blind and task.level == "nominal" and task.about
 
 
 def test_executability_is_asked_first_where_both_are_of_one_group() -> None:

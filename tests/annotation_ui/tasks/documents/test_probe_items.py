@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from annotation_ui.tasks.base import TaskItem
-from annotation_ui.tasks.probes import CurateProbe, ReviewLevel, level_name, level_of, new_version, probe_items
+from annotation_ui.tasks.probes import CurateProbe, ReviewLevel, level_of, new_version, probe_items
 from curation.store.store import Store
 from schemas.core.errors import DataError
 from schemas.documents.document import DocumentProbe
@@ -44,12 +44,6 @@ def test_checks_take_probes_and_documents_out_people_only_where_asked(store: Sto
     assert len(items) == 4 and not any(first.query in item.shown.get("siblings", "") for item in items)
     store.put([make_verdict(make_document().id, "drop", "repeats_document@1")])
     assert [item.case for item, _ in probe_items(store)] == [TRAM]
-
-
-def test_a_level_as_a_stratum_and_back(store: Store) -> None:
-    item = next(item for item, _ in probe_items(store))
-    for level in (1, 2, 3, None):
-        assert level_of(item.model_copy(update={"stratum": level_name(level)})) == level
 
 
 def test_a_new_version_is_made_of_the_current_one_only(store: Store) -> None:
@@ -207,21 +201,6 @@ def test_a_correction_is_made_where_all_say_the_same(store: Store) -> None:
     assert {(v.item_id, v.label, v.by) for v in verdicts if isinstance(v, Verdict)} == {
         (probe.id, "keep", f"person:{who}/curate_probe@2") for who in ("ann", "bo")
     }
-
-
-@pytest.mark.parametrize(
-    "other",
-    [
-        {**YES, "level": 1},
-        {**YES, "level": 3, "tags": ["time"]},
-        {"usable": "no", "right": "yes", "level": 2, "reasons": ["repeats"]},
-    ],
-)
-def test_nothing_is_corrected_where_people_differ(store: Store, other: dict[str, Any]) -> None:
-    assert (
-        TASK_CURATE_PROBE.corrections(store, item_at_curate_probe(store, 1), {"ann": {**YES, "level": 2}, "bo": other})
-        == []
-    )
 
 
 def test_nothing_is_corrected_where_nothing_differs_or_it_is_dropped(store: Store) -> None:

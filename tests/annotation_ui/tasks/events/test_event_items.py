@@ -8,7 +8,7 @@ import pytest
 
 from annotation_ui.campaigns.campaign import make_task
 from annotation_ui.tasks.base import TaskItem
-from annotation_ui.tasks.event_questions import bare_words, facts_of, standing_events, tendencies_of, triplet_of
+from annotation_ui.tasks.event_questions import bare_words, standing_events, triplet_of
 from curation.store.store import Store
 from schemas.events.questions import FactQuestion
 from schemas.lineage import Lineage
@@ -23,12 +23,6 @@ def test_events_that_a_check_drops_are_left_out_and_those_that_people_drop_are_n
     assert [e.key for e in standing_events(events)] == [MERGER, MOVE]
     events.put([make_verdict(make_event().id, "drop", "repeats_event@1")])
     assert [e.key for e in standing_events(events)] == [MOVE]
-
-
-def test_questions_of_an_event_and_no_other(events: Store) -> None:
-    merger, move = standing_events(events)
-    assert [len(facts_of(events, e)) for e in (merger, move)] == [3, 1]
-    assert [len(tendencies_of(events, e)) for e in (merger, move)] == [2, 0]
 
 
 @pytest.mark.parametrize(

@@ -8,7 +8,6 @@ import pytest
 
 from curation.files.artifact_cache import Cache
 from evaluation.editors.presets import make_editor
-from evaluation.engines.base import Job
 from evaluation.engines.fast import FastEngine
 from evaluation.engines.simple import SimpleEngine
 from evaluation.inference.answering import ModelScorer
@@ -42,13 +41,3 @@ def test_the_answer_is_unknown_and_no_model_is_asked(regime: str, fast: bool, tm
         assert result.answers[0].written is not None and result.answers[0].written.text == "unknown"
         option = chosen_option(CASE.tendencies[0], {a.probe: a for a in result.answers}, EventChoice())
         assert not isinstance(option, str) and (option.letter, option.mass) == (None, pytest.approx(0.0))
-
-
-def test_its_jobs_stand_beside_those_of_other_edits(tmp_path: Path) -> None:
-    """One engine, one group: an edit that answers itself is not scored with the rest."""
-    lm = make("gpt2")
-    jobs = [Job("a", CASE, PROBES), Job("b", CASE, PROBES)]
-    answers = list(FastEngine(lm).work(make_editor("say_unknown", lm, Cache(tmp_path)), jobs))
-    editor = list(FastEngine(lm).work(make_editor("ice", lm, Cache(tmp_path)), jobs))
-    assert [r.answers[0].written.text for r in answers] == ["unknown"] * 2  # type: ignore[union-attr]
-    assert all(r.error is None and r.answers != answers[0].answers for r in editor)

@@ -8,7 +8,6 @@ import pytest
 import torch
 
 from curation.files.artifact_cache import Cache
-from evaluation.editors.fine_tuning import training
 from evaluation.editors.presets import make_editor
 from evaluation.models.language_model import LM
 from tests.contracts.test_editors import FACTS
@@ -41,27 +40,6 @@ def test_edits_that_stop_at_different_steps_are_those_made_alone(method: str, ki
             )
     assert lm.weights_digest() == digest and not any(m._forward_hooks for m in lm.model.modules())
     assert editor.edit_each([]) == []
-
-
-@pytest.mark.parametrize("method", METHODS)
-def test_memory_bounds_how_many_train_together(
-    method: str, tiny: LM, cache: Cache, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    editor: Any = make_editor(method, tiny, cache, {**METHODS[method], "steps": 2})
-    sizes, real = list[int](), editor._train
-
-    def counting(edits: list[Any]) -> Any:
-        sizes.append(len(edits))
-        return real(edits)
-
-    monkeypatch.setattr(editor, "_train", counting)
-    want = editor.edit_each(MANY)
-    assert sizes == [len(MANY)]
-    monkeypatch.setattr(training, "CPU_BYTES", training.COPIES * editor.bytes_an_edit * 2)
-    edits = editor.edit_each(MANY)
-    assert sizes[1:] == [2, 2, 2]
-    for one, other in zip(edits, want, strict=True):
-        assert one.notes["loss"] == pytest.approx(other.notes["loss"], abs=1e-3)
 
 
 def test_a_batch_that_runs_out_of_memory_is_halved(tiny: LM, cache: Cache, monkeypatch: pytest.MonkeyPatch) -> None:

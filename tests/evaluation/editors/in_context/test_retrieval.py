@@ -8,17 +8,11 @@ from typing import Any
 import numpy as np
 import pytest
 
-from curation.files.artifact_cache import Cache
-from evaluation.editors.in_context import retrieval
-from evaluation.editors.in_context.retrieval import Bm25, Tfidf, encoder_device, fill_memory, nearest
-from evaluation.models.language_model import LM
+from evaluation.editors.in_context.retrieval import Bm25, Tfidf, fill_memory, nearest
 from schemas.cases import Case
 from schemas.core.errors import UserError
-from schemas.probes import ScoreProbe
 from tests.support.editors import memories
-from tests.support.editors.memories import PERU, country, prepared
-from tests.support.fake_device import fake_gpu
-from tests.support.tiny import make
+from tests.support.editors.memories import PERU, country
 
 lm = memories.lm
 support = memories.support
@@ -58,37 +52,3 @@ class CountingEncoder:
         self.calls.append(len(texts))
         counts = np.array([[text.lower().count(letter) for letter in "aeinorst"] for text in texts], np.float32)
         return counts / np.maximum(np.linalg.norm(counts, axis=1, keepdims=True), 1e-9)
-
-
-@pytest.mark.parametrize("method", ["dense", "ike"])
-def test_queries_are_encoded_in_batches(
-    method: str, lm: LM, cache: Cache, support: list[Case], monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """One call for the memory, one for all queries of an edit (dense) or of a group (ike), not one a query."""
-    encoder, devices = CountingEncoder(), []
-    monkeypatch.setattr(retrieval, "_embedder", lambda name, device: (devices.append(device), encoder)[1])
-    edits = []
-    for at_once in (True, False):
-        encoder.calls.clear()
-        editor = prepared(method, lm, cache, support, **({"memory": 5} if method == "dense" else {"k": 2}))
-        facts = [PERU, country("Fiji", "Rome", "Bonn"), country("Guam", "Bern", "Kyiv")]
-        edits.append(editor.edit_each(facts) if at_once else [editor.edit([fact]) for fact in facts])
-        if method == "ike":
-            assert max(encoder.calls[1:]) == (3 if at_once else 1), encoder.calls
-            continue
-        encoder.calls.clear()
-        prompts = [f"How do I get to {name}?" for name in ("Peru", "Norway", "Quito", "Oslo")]
-        probes = [ScoreProbe(purpose="fact", item=p, prompt=p, targets=("a",)) for p in prompts]
-        if at_once:
-            edits[-1][0].expect([probe.prompt for probe in probes])
-        said = [edits[-1][0].rewrite(p) for p in prompts]
-        assert encoder.calls == ([4] if at_once else [1, 1, 1, 1]) and all(said)
-    assert [e.rewrite("How?") for e in edits[0]] == [e.rewrite("How?") for e in edits[1]] and set(devices) == {"cpu"}
-
-
-def test_the_encoder_computes_beside_the_model() -> None:
-    with fake_gpu():
-        lm = make("llama")
-        assert encoder_device(lm) == "cpu"
-        lm.model.to("cuda:0")
-        assert encoder_device(lm) == "cuda:0"

@@ -56,17 +56,6 @@ def test_a_margin_asks_for_more(lm: LM, cache: Cache, support: list[Case], asked
     assert edit.rewrite("The capital of Peru is") == "The capital of Peru is"
 
 
-def test_prompts_that_come_together_are_asked_in_one_call(
-    lm: LM, cache: Cache, support: list[Case], asked: list[list[ScoreProbe]]
-) -> None:
-    edit = prepared("scr", lm, cache, support, memory=5, top=2).edit([PERU])
-    asked.clear()
-    prompts = ["How do I get to Peru?", "How do I get to Chad?"]
-    edit.expect(prompts)
-    assert [edit.rewrite(p) for p in prompts] == [SAID + prompts[0], prompts[1]]
-    assert [len(call) for call in asked] == [4], "two facts for each of two prompts, once"
-
-
 def test_the_real_model_decides(lm: LM, cache: Cache, support: list[Case], monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(retrieval, "_embedder", lambda name, device: CountingEncoder())
     editor = prepared("scr", lm, cache, support, memory=5, top=1)

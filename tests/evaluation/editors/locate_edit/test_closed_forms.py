@@ -12,7 +12,21 @@ from curation.files.artifact_cache import Cache
 from evaluation.covariance.covariance import KeyCovariance
 from evaluation.editors.locate_edit.closed_forms import columns, factor, null_space
 from schemas.core.errors import UserError
-from tests.support.editors.second_moments import CPU, SIZE, moments, some_keys
+
+CPU = torch.device("cpu")
+
+SIZE = 24
+
+
+def moments(tokens: int = 500, *, seed: int = 0) -> KeyCovariance:
+    generator = torch.Generator().manual_seed(seed)
+    scales = torch.logspace(0, -3, SIZE)  # as real keys: some directions are common, most are rare
+    keys = torch.randn(tokens, SIZE, generator=generator) * scales
+    return KeyCovariance(keys.T @ keys / tokens, tokens)
+
+
+def some_keys(edits: int, count: int) -> Tensor:
+    return torch.randn(edits, count, SIZE, generator=torch.Generator().manual_seed(1))
 
 
 def direct(keys: Tensor, c: Tensor, *, lam: float) -> Tensor:

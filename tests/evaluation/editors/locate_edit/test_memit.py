@@ -15,6 +15,7 @@ from curation.files.artifact_cache import Cache
 from evaluation.covariance.covariance import Corpus, key_covariances
 from evaluation.editors.locate_edit import context_templates, value_search
 from evaluation.models.language_model import LM
+from schemas.core.errors import UserError
 from schemas.facts import Entity, Fact, Object
 from tests.support.editors import memit
 from tests.support.editors.edit_requests import NORWAY, PERU
@@ -94,3 +95,10 @@ def test_templates_begin_with_words(tiny: LM, cache: Cache) -> None:
     templates = context_templates.sample_templates(tiny, ((4, 3),), cache=cache, starts=("The", "You"))
     assert [text.split(".")[0][:3] for text in templates[1:]] == ["The", "You", "The"]
     assert templates != context_templates.sample_templates(tiny, ((4, 3),), cache=cache)
+
+
+def test_the_same_twice_cannot_be_written_exactly(tiny: LM, cache: Cache, corpus: str) -> None:
+    other = peru_fact("f/peru2", new=Object(text="Quito"))
+    with pytest.raises(UserError, match="keys of 2 facts are not independent"):
+        editor("emmet", tiny, cache, corpus).edit([PERU, other])
+    assert editor("emmet", tiny, cache, corpus, lam=0.1).edit([PERU, other]).deltas

@@ -3,19 +3,16 @@
 from __future__ import annotations
 
 import json
-from pathlib import Path
 from typing import Any
 
 import pytest
 
 from curation.files.artifact_cache import Cache
-from evaluation.covariance.covariance import Corpus, key_covariances
-from evaluation.covariance.pack import write_pack
 from evaluation.editors.locate_edit.alphaedit import AlphaEdit
 from evaluation.editors.presets import make_editor
 from evaluation.edits.edit import CarryingEdit
 from evaluation.models.language_model import LM
-from schemas.core.errors import ModelError, UserError
+from schemas.core.errors import ModelError
 from schemas.facts import Object
 from tests.support.editors import memit
 from tests.support.editors.edit_requests import NORWAY, PERU
@@ -53,18 +50,6 @@ def test_what_is_written_is_measured(tiny: LM, cache: Cache, corpus: str) -> Non
         assert [e.notes["written"] for e in edits] == pytest.approx([rho, rho], abs=1e-3)
     exact = editor("emmet", tiny, cache, corpus, layers=[1], templates=("{}",)).edit([PERU, NORWAY])
     assert exact.notes["written"] == pytest.approx(1, abs=1e-3)
-
-
-def test_a_pack_serves(tiny: LM, cache: Cache, corpus: str, tmp_path: Path) -> None:
-    text = Corpus([Path(corpus)])
-    covariances = key_covariances(tiny, [0, 1], text, cache=cache)
-    write_pack(tmp_path / "tiny.safetensors", tiny, covariances, text, cache=cache)
-    method = editor("memit", tiny, cache, "nowhere.txt", moments=str(tmp_path / "tiny.safetensors"))
-    want = editor("memit", tiny, cache, corpus)
-    assert set(method.components) == {"moments"} and set(want.components) == {"corpus"}
-    assert close(method.edit([PERU]), [delta.matrix().double() for delta in want.edit([PERU]).deltas])
-    with pytest.raises(UserError, match=r"lacks layers \[2\]"):
-        editor("memit", tiny, cache, corpus, layers=[1, 2], moments=str(tmp_path / "tiny.safetensors")).edit([PERU])
 
 
 def test_an_option_takes_the_place_of_the_presets_other_one(cache: Cache) -> None:

@@ -15,10 +15,8 @@ from evaluation.editors.locate_edit.stabilisers import (
     rectified,
     shielded,
     shielded_directions,
-    weight_matrix,
 )
 from evaluation.edits.weight_deltas import DenseDelta, LowRankDelta, joint
-from tests.support.tiny import make
 
 DRAW = torch.Generator().manual_seed(3)
 WEIGHT = torch.randn(6, 9, generator=DRAW)
@@ -91,9 +89,3 @@ def test_nas_scales_to_the_mean_and_skips_what_is_twice_as_long() -> None:
     assert out.values.norm(dim=1).tolist() == pytest.approx([5, 5, 5, 5, 0])
     assert out.skipped.tolist() == [False, False, True, False, False]
     assert torch.allclose(out.values[1], torch.tensor([5.0, 0.0]))
-
-
-@pytest.mark.parametrize("kind", ["llama", "gpt2"])
-def test_a_weight_is_seen_from_outputs_to_inputs(kind: str) -> None:
-    lm = make(kind)
-    assert weight_matrix(lm.projection(1)).shape == (lm.layout.width, lm.layout.inner)

@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import Any
-
 import pytest
 import torch
 
@@ -26,25 +23,6 @@ def test_a_batch_equals_its_questions_one_by_one_and_places_without_an_event_sco
     for n, one in enumerate(pairs):
         single_output = head(stack_questions([one], rows))[0]
         assert torch.allclose(both[n, : len(one.events)], single_output, atol=1e-5)
-
-
-def test_questions_that_will_come_are_encoded_in_one_batch_and_routed_alike() -> None:
-    batches: list[list[str]] = []
-
-    class Counted(HashedVectors):
-        def of(self, texts: Sequence[str]) -> Any:
-            batches.append(list(texts))
-            return super().of(texts)
-
-    torch.manual_seed(1)
-    head = ScopeHead(DIMENSIONS, 8).eval()
-    router = HeadRouter(head, TEXTS, Counted(), shortlist=2, threshold=0.0)
-    batches.clear()
-    router.expect(["Question: Who is mayor of Oslo?\nAnswer:", "Question: Who taxes Lima?\nAnswer:"])
-    router.expect([])
-    assert batches == [["Who is mayor of Oslo?", "Who taxes Lima?"]], "the questions alone, and none where none come"
-    alone = HeadRouter(head, TEXTS, HashedVectors(), shortlist=2, threshold=0.0)
-    assert router.route("Who taxes Lima?") == alone.route("Who taxes Lima?")
 
 
 @pytest.mark.parametrize(("threshold", "passes"), [(0.0, True), (1.0, False)])
