@@ -35,7 +35,6 @@ LEVEL = 0.05
 POWER = 0.8
 _DRAWS_A_TEST = 400  # so that p = 0.05 / family is reached with some 20 hits to spare
 _SAME = 1e-12  # smaller differences are ties: they come from the order of additions
-NO_SCALE = "no scale: decided too often where rare large differences were not drawn"
 Verdict = Literal["first", "second", "undecided", "equal", "undefined"]
 Test = Literal["sign-flip", "sign-flip and interval", "two-way t", "two-way t and interval"]
 FamilyKind = Literal["among", "against", "null"]
@@ -59,7 +58,6 @@ class PairwiseTest(NamedTuple):
             step, or None where the differences do not vary, or where no outcome could decide (``never``).
         verdict: Who is better at a corrected p below 0.05; ``equal`` where no case differs.
         test: Which tests decide: ``interval`` asks at which level the interval begins to hold 0.
-        on_scale: Whether the values have a lowest and a highest possible one.
         never: Even if all these cases agreed, the corrected p would not be below 0.05.
         kind: How the interval was had.
     """
@@ -82,17 +80,11 @@ class PairwiseTest(NamedTuple):
     test: Test = "sign-flip"
     never: bool = False
     kind: str = ""
-    on_scale: bool = True
 
     @property
     def winner(self) -> str | None:
         """The better method, where the test decides."""
         return {"first": self.first, "second": self.second}.get(self.verdict)
-
-    @property
-    def note(self) -> str:
-        """What a reader must know of a decision without a scale; empty elsewhere."""
-        return "" if self.on_scale else NO_SCALE
 
 
 class ComparisonFamily(NamedTuple):
@@ -106,7 +98,6 @@ class ComparisonFamily(NamedTuple):
 
     metric: str
     kind: FamilyKind
-    higher: bool
     contests: tuple[PairwiseTest, ...]
     draws: int
     share: bool = False
@@ -204,7 +195,7 @@ def comparison_families(
                 pair: _differences(values, pair, scale, items, p) for pair, p in zip(wanted, signs, strict=True)
             }
             contests = _family(metric, differences, higher=higher, scale=scale)
-            out.append(ComparisonFamily(metric, kind, higher, contests, resampling.resamples, scale == SHARE))
+            out.append(ComparisonFamily(metric, kind, contests, resampling.resamples, scale == SHARE))
     return tuple(out)
 
 
@@ -309,7 +300,6 @@ def _family(
                 test=one.test,
                 never=never,
                 kind=one.interval.kind,
-                on_scale=scale is not None,
             )
         )
     return tuple(out)

@@ -42,14 +42,13 @@ PROGRAMS = "simulated raters"
 
 
 class RatedTexts(NamedTuple):
-    """Generated scripts and the ratings on them; ``other`` counts ratings of items that are no generated script here.
+    """Generated scripts and the ratings on them.
 
     ``synthetic``: some "people" are programs, and named so.
     """
 
     scripts: tuple[GeneratedScript, ...]
     ratings: tuple[Rating, ...]
-    other: int = 0
     synthetic: bool = False
 
     def of_model(self, model: str) -> RatedTexts:
@@ -72,12 +71,11 @@ class RatedTexts(NamedTuple):
 
 
 class RatingSource(NamedTuple):
-    """Who rated: a title for the table, what kind, how many raters, cells by method and aspect, values by case."""
+    """Who rated: a title for the table, what kind, the raters, cells by method and aspect, values by case."""
 
     title: str
     person: bool
     raters: tuple[str, ...]
-    forms: tuple[str, ...]
     cells: dict[str, dict[str, RatingCell]]
     values: dict[str, dict[str, dict[str, float]]]  # aspect -> label -> case -> mean
 
@@ -97,11 +95,10 @@ def read_texts(path: Path) -> RatedTexts:
 
     with Store.open(path) as store:
         scripts = tuple(store.all(GeneratedScript))
-        stored_ratings = tuple(store.all(Rating))
-    known = {s.id for s in scripts}
-    ratings = tuple(r for r in stored_ratings if r.item_id in known)
+        known = {s.id for s in scripts}
+        ratings = tuple(r for r in store.all(Rating) if r.item_id in known)
     synthetic = any(r.rated_by.is_program for r in ratings)
-    return RatedTexts(scripts, ratings, len(stored_ratings) - len(ratings), synthetic)
+    return RatedTexts(scripts, ratings, synthetic)
 
 
 def stores_of(folders: Sequence[Path], store: Path | None) -> tuple[Path, ...]:
@@ -126,7 +123,7 @@ def join_texts(sources: Sequence[RatedTexts]) -> RatedTexts | None:
     if not scripts:
         return None
     synthetic = any(texts.synthetic for texts in sources)
-    return RatedTexts(tuple(scripts.values()), tuple(ratings.values()), sum(t.other for t in sources), synthetic)
+    return RatedTexts(tuple(scripts.values()), tuple(ratings.values()), synthetic)
 
 
 def rating_sources(texts: RatedTexts) -> list[RatingSource]:
@@ -214,8 +211,8 @@ def _source(title: str, person: bool, rated: Sequence[Rating], texts: RatedTexts
             cells.setdefault(label, {})[aspect] = rating_cell(scores, (low, high))
             scored = [(case, value) for case, value in scores if value is not None]
             values.setdefault(aspect, {})[label] = case_means([v for _, v in scored], [case for case, _ in scored])
-    raters, forms = sorted({r.rater.partition(":")[2] for r in rated}), sorted({r.form for r in rated})
-    return RatingSource(title, person, tuple(raters), tuple(forms), cells, values)
+    raters = tuple(sorted({r.rater.partition(":")[2] for r in rated}))
+    return RatingSource(title, person, raters, cells, values)
 
 
 MOST_DISAGREEMENTS = 40

@@ -96,15 +96,18 @@ class MeasuredCheck(ModelCheck):
     def judge(self, items: Sequence[Record], around: CheckContext) -> Iterator[Verdict]:
         """A measurement an item, or ``unscored``."""
         asked = [self.probes(item, around) for item in items]
-        flat = [probe for one in asked if not isinstance(one, str) for probe in one]
-        answers = iter(cached_scores(self.lm, flat, self._memory) if flat else [])
-        self._memory = dict(list(self._memory.items())[-_REMEMBERED:])
+        flat = {probe.id: probe for one in asked if not isinstance(one, str) for probe in one}
+        new = [probe for probe in flat.values() if probe.id not in self._memory]
+        if new:
+            self._memory |= zip((probe.id for probe in new), self.lm.score(new), strict=True)
+        answers = self._memory
+        self._memory = dict(list(answers.items())[-_REMEMBERED:])
         for item, one in zip(items, asked, strict=True):
             if isinstance(one, str):
                 yield self.verdict(item, "unscored", one)
                 continue
-            mine = [next(answers) for _ in one]
-            wrong = problem(*mine)
+            mine = [answers[probe.id] for probe in one]
+            wrong = next((answer.error for answer in mine if answer.error), None)
             yield self.verdict(item, "unscored", wrong) if wrong else self.measured(item, one, mine)
 
     def cost(self, items: Sequence[Record], around: CheckContext) -> Mapping[str, Any]:
@@ -164,19 +167,3 @@ def other_objects(fact: Fact, around: CheckContext, *, limit: int) -> tuple[str,
 def no_other(fact: Fact) -> str:
     """Why nothing can be compared."""
     return f"no other object of the relation {fact.relation.id} is in the store"
-
-
-def cached_scores(lm: ProbeScorer, probes: Sequence[ScoreProbe], memory: dict[str, Answer]) -> list[Answer]:
-    """Answers to probes; those asked before, in this run, come from memory."""
-    new = {p.id: p for p in probes if p.id not in memory}
-    for probe, answer in zip(new.values(), lm.score(list(new.values())) if new else [], strict=True):
-        memory[probe.id] = answer
-    return [memory[p.id] for p in probes]
-
-
-def problem(*answers: Answer) -> str | None:
-    """Why a measurement over these answers cannot be made, or None."""
-    for answer in answers:
-        if answer.error:
-            return answer.error
-    return None

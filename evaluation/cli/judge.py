@@ -177,7 +177,7 @@ def _tell_price(
     left = f" ({price.not_asked} hold nothing to rate and are not asked about)" if price.not_asked else ""
     calls = calls_in_words(price.calls, price.tokens_in, price.tokens_out, price.cost)
     what = "script" if _are_scripts(asks) else "open answer"
-    click.echo(f"{counted(price.scripts, what)}{left}: {calls}. Replies already on record are not asked for again.")
+    click.echo(f"{counted(price.scripts, what)}{left}: {calls}. Stored replies are not asked for again.")
     if price.advice:
         click.echo(price.advice)
 

@@ -340,8 +340,6 @@ def _subject_to(words: tuple[str, ...]) -> dict[str, float]:
     Raises:
         UserError: what is written is no metric with a share.
     """
-    from schemas.core.errors import UserError
-
     least = {}
     for word in words:
         name, _, share = word.partition("=")

@@ -12,6 +12,7 @@ import click
 from curation.cli.hub import hub_options, show_files
 from curation.cli.options import json_options, shared_option, store_option, writes
 from curation.stats.intervals import Interval
+from schemas.core.errors import UserError
 from schemas.text.counting import counted
 
 if TYPE_CHECKING:
@@ -105,11 +106,10 @@ def view(folders: tuple[Path, ...], out: Path, store: Path | None, as_json: bool
     """
     from curation.files.atomic import write_text
     from evaluation.analysis.text_ratings import join_texts, read_texts, stores_of
-    from evaluation.report.viewer.page import check_runs, viewer_page
+    from evaluation.report.viewer.page import viewer_page
     from evaluation.runs.results import load_run
 
     runs = [load_run(folder) for folder in folders]
-    check_runs(runs)
     stores = stores_of(folders, store)
     texts = join_texts([read_texts(path) for path in stores]) if stores else None
     page = viewer_page(runs, texts)
@@ -165,7 +165,6 @@ def push_model(path: Path, repository: str, public: bool, message: str, dry_run:
 def _files(path: Path) -> list[HubUpload]:
     from evaluation.covariance.pack import pack_files
     from evaluation.saved_edits.hub_files import saved_edit_files
-    from schemas.core.errors import UserError
 
     if path.is_dir():
         return saved_edit_files(path)
@@ -280,7 +279,6 @@ def cases(
     from evaluation.analysis.sample_size import sample_sizes
     from evaluation.runs.frame import chosen_metrics, score_run
     from evaluation.runs.results import load_run
-    from schemas.core.errors import UserError
     from schemas.text.table_lines import aligned
 
     run = load_run(folder)

@@ -15,7 +15,7 @@ from contextlib import ExitStack
 from dataclasses import dataclass
 from functools import cache
 from itertools import islice
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 import torch
 from torch import Tensor
@@ -28,10 +28,6 @@ from evaluation.models.hooks import ModuleActivations, capture
 from evaluation.models.language_model import LM
 from evaluation.models.loading import exact_products
 from schemas.core.errors import DataError
-
-if TYPE_CHECKING:
-    from evaluation.models.language_model import LM
-
 
 log = logging.getLogger(__name__)
 

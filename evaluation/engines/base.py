@@ -91,7 +91,7 @@ def _is_noted(probe: Probe) -> bool:
 
 
 def with_earlier(notes: Mapping[str, Any], earlier: Mapping[str, Any], new_ids: Collection[str]) -> dict[str, Any]:
-    """Notes of a result that adds answers to an earlier one: its prompts stay on record where they were not asked anew.
+    """Notes of a result that adds answers to an earlier one: its prompts stay stored where they were not asked anew.
 
     Args:
         notes: Of the new answers.

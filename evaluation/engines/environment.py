@@ -22,7 +22,7 @@ def environment(device: str = "cpu", *, weights: Any = None) -> dict[str, Any]:
 
     Args:
         device: Where the model computes, as PyTorch spells it.
-        weights: The model's module, where it has one: its attention implementation is put on record.
+        weights: The model's module, where it has one: its attention implementation is recorded.
 
     Returns:
         Plain values for JSON. ``accelerator`` is null on a CPU; ``peak_memory`` says what the peaks of the run count.

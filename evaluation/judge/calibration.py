@@ -157,7 +157,7 @@ def _judge(
     ratings: Sequence[RatedScript], wanted: CalibrationRequest, left: Counter[str]
 ) -> tuple[str, dict[tuple[str, Aspect], float]]:
     """The judge that is meant, and its scores by script and aspect."""
-    there = sorted({g.source for g in ratings if g.rater.is_judge})
+    there = sorted({g.rating.rater for g in ratings if g.rater.is_judge})
     name = None if wanted.judge is None else Rater.judge(wanted.judge).stored
     if name is None and len(there) == 1:
         name = there[0]
@@ -165,7 +165,7 @@ def _judge(
         what = "there are several judges" if name is None and there else f"no rating is by '{name or 'a judge'}'"
         fix = "name one with --judge" if there else "judge first: scedit judge"
         raise UserError(what, allowed=", ".join(there) or "none so far", fix=fix)
-    scores = {(g.rating.item_id, g.rating.aspect): g.score for g in ratings if g.source == name}
+    scores = {(g.rating.item_id, g.rating.aspect): g.score for g in ratings if g.rating.rater == name}
     left["unscored by the judge"] += sum(s is None for s in scores.values())
     return name, {place: s for place, s in scores.items() if s is not None}
 

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal, NamedTuple, cast
 
 from pydantic import Field, model_validator
 
-from construction.llm.client import Client, gather_all
+from construction.llm.client import gather_all
 from construction.llm.connection import ModelSession, model_session
 from construction.llm.cost.estimates import CallCounter, no_price_advice
 from construction.llm.endpoint import Access
@@ -45,8 +45,6 @@ from schemas.verdicts import Span
 
 if TYPE_CHECKING:
     from construction.llm.client import Client, Reply
-    from construction.llm.step import Request
-    from curation.store.store import Store
 
 
 class JudgeOptions(Options):
@@ -116,8 +114,8 @@ async def judge_text(
     if why := step.cannot(ask):
         ratings = [step.rating(ask, aspect, None, why) for aspect in step.aspects]
         return [JudgeRating(r, _unasked_lineage(r, step, client, ask), 0) for r in ratings]
-    again = options.again(ask)
-    replies = await client.samples(judge_request(step, ask, options), options.samples + again)
+    again, temperature = options.again(ask), options.temperature if options.samples > 1 else None
+    replies = await client.samples(step.sampled(ask, temperature=temperature), options.samples + again)
     if any(r.status == "unanswered" for r in replies):
         return [None] * len(step.aspects)
     looks = [read_reply(step, ask, r) for r in replies]
@@ -133,12 +131,6 @@ async def judge_text(
             line = line.model_copy(update={"tokens_in": None, "tokens_out": None, "cost": None})
         out.append(JudgeRating(rating, line, 0 if n else sum(r.asked for r in replies)))
     return out
-
-
-def judge_request(step: JudgeStep, ask: JudgeInput, options: JudgeOptions) -> Request:
-    """What is asked about one text."""
-    temperature = options.temperature if options.samples > 1 else None
-    return step.sampled(ask, temperature=temperature)
 
 
 def read_reply(step: JudgeStep, ask: JudgeInput, reply: Reply) -> dict[Aspect, JudgeSample]:
@@ -236,7 +228,7 @@ def _steps(asks: Sequence[JudgeInput], options: JudgeOptions, model: Access) -> 
 
 
 class JudgeEstimate(NamedTuple):
-    """What a judging will ask, first attempts only; replies on record are not asked for again.
+    """What a judging will ask, first attempts only; stored replies are not asked for again.
 
     ``cost`` is None where the model has no price, and ``advice`` says how to add it.
     """
@@ -318,7 +310,7 @@ def run_judge(
 
     Args:
         store: Where the texts are, and where ratings go.
-        journal: The replies on record.
+        journal: The stored replies.
         asks: The texts.
         options: How they are judged.
         model: The judge.
@@ -513,7 +505,7 @@ def _control_lineage(given: RatedControl, judged: JudgeRating) -> Lineage:
 def put_controls(store: Store, lines: Sequence[Lineage]) -> None:
     """Put control ratings into the store, numbered by when they came: replies carry their time in seconds only.
 
-    Those of one call have one number, above all before. The store leaves out what it has already (replies on record).
+    Those of one call have one number, above all before. The store leaves out what it has already.
     """
     number = 1 + max((int(line.detail[_NUMBER]) for line in store.lineages(stage=STAGE)), default=0)
     store.put([], [line.model_copy(update={"detail": {**line.detail, _NUMBER: number}}) for line in lines])

@@ -33,27 +33,14 @@ def families_of(model: str) -> set[str]:
         >>> sorted(families_of("deepseek-ai/DeepSeek-R1-Distill-Qwen-7B")), sorted(families_of("EleutherAI/gpt-j-6B"))
         (['DeepSeek', 'Qwen'], ['EleutherAI'])
     """
-    name = model.rsplit("/", 1)[-1].strip().casefold()
+    name = model.rsplit("/", 1)[-1].strip().casefold().removeprefix("ft:")  # fine-tuned at OpenAI
+    parts = [(name, 1), *((name[place.end() :], LONG) for place in re.finditer(r"[-_.+: ](?=[a-z])", name))]
     beginnings = [(b, who) for who, some in _table().families.items() for b in some]
-    family = family_of(model)
-    families = set() if family is None else {family}
-    for place in re.finditer(r"[-_.+: ](?=[a-z])", name):
-        part = name[place.end() :]
-        fits = [(len(b), who) for b, who in beginnings if len(b) >= LONG and part.startswith(b)]
+    families = set()
+    for part, fewest in parts:
+        fits = [(len(b), who) for b, who in beginnings if len(b) >= fewest and part.startswith(b)]
         families |= {max(fits)[1]} if fits else set()
     return families
-
-
-def family_of(model: str) -> str | None:
-    """Who makes a model, by the longest known beginning of its name; None where no beginning is known.
-
-    Example:
-        >>> family_of("openai/gpt-4o-2024-11-20"), family_of("EleutherAI/gpt-j-6B"), family_of("our-own-7b")
-        ('OpenAI', 'EleutherAI', None)
-    """
-    name = model.rsplit("/", 1)[-1].strip().casefold().removeprefix("ft:")  # fine-tuned at OpenAI
-    fits = [(len(b), who) for who, beginnings in _table().families.items() for b in beginnings if name.startswith(b)]
-    return max(fits)[1] if fits else None
 
 
 def family_conflicts(judge: str, *, writers: Iterable[str], authors: Iterable[str] = ()) -> list[str]:

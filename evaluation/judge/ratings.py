@@ -98,11 +98,6 @@ class RatedScript(NamedTuple):
         return None if self.rating.value is None else float(self.rating.value)
 
     @property
-    def source(self) -> str:
-        """Who rated, as tables name it."""
-        return self.rating.rater
-
-    @property
     def rater(self) -> Rater:
         """Who rated."""
         return self.rating.rated_by
@@ -131,7 +126,7 @@ def rated_scripts(store: Store, items: Iterable[str] | None = None) -> list[Rate
 
 
 def null_labels(store: Store, texts: Iterable[JudgeInput]) -> frozenset[str]:
-    """Which labels stand for a null method: by the method on record, else by the label itself.
+    """Which labels stand for a null method: by the method that the lineage names, else by the label itself.
 
     Args:
         store: Where the texts are.
@@ -157,7 +152,7 @@ def judge_agreement(
     ratings: Sequence[RatedScript], asks: Mapping[str, JudgeInput], *, resampling: Resampling = DEFAULT
 ) -> dict[Aspect, Agreement]:
     """Agreement among judges, one aspect a table; aspects with fewer than two judges are left out."""
-    judged = [(g.source, g.rating) for g in ratings if g.rater.is_judge and g.rating.item_id in asks]
+    judged = [(g.rating.rater, g.rating) for g in ratings if g.rater.is_judge and g.rating.item_id in asks]
     return agreement_by_aspect(judged, {item: ask.case for item, ask in asks.items()}, resampling)
 
 

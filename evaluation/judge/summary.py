@@ -115,7 +115,7 @@ def summarise_ratings(
     known.sort(key=lambda g: (by_item[g.rating.item_id].case, g.rating.key))
     scores: dict[tuple[str, Aspect], dict[str, list[float | None]]] = defaultdict(lambda: defaultdict(list))
     for g in known:
-        scores[g.source, g.rating.aspect][g.rating.item_id].append(g.score)
+        scores[g.rating.rater, g.rating.aspect][g.rating.item_id].append(g.score)
     scripts = {a.item: RuledScript(a.text, a.fact, a.edited) for a in asks if a.fact is not None}
     return JudgeSummary(
         cells=_cells(scores, by_item, rubric),
@@ -123,7 +123,7 @@ def summarise_ratings(
         agreement=judge_agreement(known, by_item, resampling=resampling),
         rubric=check_against_rubric((g.rating for g in known), scripts),
         unscored=_reasons(known),
-        smoke_test=sorted({g.source for g in known if g.detail.get("quality") == "plumbing"}),
+        smoke_test=sorted({g.rating.rater for g in known if g.detail.get("quality") == "plumbing"}),
         rubric_name=rubric.name,
         labels={a.item: a.editor for a in asks},
     )
@@ -150,7 +150,7 @@ def _reliability(
     groups: dict[tuple[str, Aspect], list[RatedScript]] = defaultdict(list)
     for g in known:
         if g.rater.is_judge:
-            groups[g.source, g.rating.aspect].append(g)
+            groups[g.rating.rater, g.rating.aspect].append(g)
     out = []
     for rater, aspect in sorted(groups, key=lambda k: (k[0], ORDER.index(k[1]))):
         mine = groups[rater, aspect]
@@ -167,7 +167,7 @@ def _reasons(known: Sequence[RatedScript]) -> dict[str, dict[str, int]]:
     reasons: dict[str, Counter[str]] = defaultdict(Counter)
     for g in known:
         if g.rating.value is None:
-            reasons[g.source][reason_kind(g.rating.reason)] += 1
+            reasons[g.rating.rater][reason_kind(g.rating.reason)] += 1
     return {rater: dict(kinds.most_common()) for rater, kinds in sorted(reasons.items())}
 
 
@@ -181,9 +181,7 @@ def reason_kind(reason: str) -> str:
         'false quote'
     """
     parts = [p.strip() for p in reason.split(":")]
-    at = next(
-        (n for n, p in enumerate(parts) if p in ("no usable reply", "no evidence", "false quote", "not asked")), 0
-    )
+    at = next((n for n, p in enumerate(parts) if p in _KINDS), 0)
     deeper = parts[at] in ("no usable reply", "not asked") and len(parts) > at + 1
     return ": ".join(parts[at : at + 2]) if deeper else parts[at]
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Sequence
-from importlib.metadata import PackageNotFoundError, version
+from importlib.metadata import version
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -101,7 +101,7 @@ def page(
         purposes=PURPOSES,
         normalisations=NORMALISATIONS,
         written=now(zone="Z"),
-        program=_version(),
+        program=version("scedit"),
     )
     return reveal_hidden(text)
 
@@ -259,10 +259,3 @@ def _setting(value: Any) -> str:
     """A parameter's value, long lists by their number."""
     text = json.dumps(value, ensure_ascii=False)
     return f"({len(value)} values)" if isinstance(value, (list, dict)) and len(value) > 4 else text
-
-
-def _version() -> str:
-    try:
-        return version("scedit")
-    except PackageNotFoundError:
-        return "not installed"

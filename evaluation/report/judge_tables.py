@@ -37,8 +37,8 @@ class JudgeCalibration(NamedTuple):
         reliability: By aspect: whether it repeats itself, whether it likes length, log-probabilities.
         unscored: Kinds of unscored ratings with their number.
         rubric: Name of the rubric that it rated under.
-        controls: Control items found and missed; None where none is on record.
-        cost: Dollars of its calls on record; None where no price was known.
+        controls: Control items found and missed; None where none is stored.
+        cost: Dollars of its cached calls; None where no price was known.
         tokens: Of the same calls.
     """
 
@@ -238,20 +238,20 @@ def _of_store(path: Path, rubric: Rubric, unranked: Collection[str]) -> list[Jud
         authors, controls, nulls = question_authors(store), stored_controls(store), null_labels(store, asks)
     writers, out = {a.writer for a in asks}, []
     summary = summarise_ratings([g for g in ratings if g.rater.is_judge], asks, rubric=rubric)
-    for judge in sorted({g.source for g in ratings if g.rater.is_judge}):
-        mine = [g for g in ratings if g.source == judge]
-        record = _on_record(judge, mine, summary) | {"controls": controls.get(judge), "rubric": rubric.name}
+    for judge in sorted({g.rating.rater for g in ratings if g.rater.is_judge}):
+        mine = [g for g in ratings if g.rating.rater == judge]
+        facts = _facts_of(judge, mine, summary) | {"controls": controls.get(judge), "rubric": rubric.name}
         conflicts = tuple(family_conflicts(Rater.judge(judge).name, writers=writers, authors=authors))
         try:
             wanted = CalibrationRequest(judge=judge, rubric=rubric, unranked=nulls.union(unranked))
             calibration = calibrate_judge(ratings, asks, wanted)
-            out.append(JudgeCalibration(judge, calibration, "", conflicts)._replace(**record))
+            out.append(JudgeCalibration(judge, calibration, "", conflicts)._replace(**facts))
         except UserError as error:
-            out.append(JudgeCalibration(judge, None, str(error), conflicts)._replace(**record))
+            out.append(JudgeCalibration(judge, None, str(error), conflicts)._replace(**facts))
     return out
 
 
-def _on_record(judge: str, ratings: Sequence[RatedScript], summary: JudgeSummary) -> dict[str, Any]:
+def _facts_of(judge: str, ratings: Sequence[RatedScript], summary: JudgeSummary) -> dict[str, Any]:
     """How reliable a judge is, what it left unscored, and what its calls cost."""
     lines = [g.line for g in ratings if g.line is not None]
     costs = [line.cost for line in lines if line.cost is not None]

@@ -25,12 +25,12 @@ from evaluation.report.csv_tables import (
 )
 from evaluation.report.formatting import as_published
 from evaluation.report.html_page import errors, figures_of, page
-from evaluation.report.judge_tables import JudgeCalibration, calibration_section, calibrations
+from evaluation.report.judge_tables import calibration_section, calibrations
 from evaluation.report.latex import HEAD, escape, text_table, token_table
 from evaluation.report.markdown import results_markdown
 from evaluation.report.narrative import model_name
 from evaluation.report.sections import ReportSection, TextSection, make_sections, null_labels
-from evaluation.runs.results import Run, load_run
+from evaluation.runs.results import load_run
 from schemas.core.clock import now
 from schemas.text.counting import counted
 
@@ -79,15 +79,17 @@ def write_report(
     paths = [Path(f) for f in ([folders] if isinstance(folders, Path | str) else folders)]
     store = None if store is None else Path(store)
     stores = stores_of(paths, store)
-    texts = join_texts([read_texts(place) for place in stores])
-    parts, others = make_sections(_read_runs(paths, stores), normalisation, texts, against=against)
+    texts, ratings = join_texts([read_texts(place) for place in stores]), read_answer_ratings(stores)
+    runs = [with_ratings(load_run(path), ratings) for path in paths]
+    parts, others = make_sections(runs, normalisation, texts, against=against)
     if intervals == "published":
         parts, others = as_published(parts), as_published(others)
     built = None if store is None else count_verdicts(store)
     target, name = Path(out) if out is not None else paths[0], HTML
     if target.suffix.casefold() in (".html", ".htm"):
         target, name = target.parent, target.name
-    calibrated = calibration_section(_calibrations(stores, parts))
+    nulls = NULL_METHODS.union(*(null_labels(p.run) for p in parts))  # a store knows labels only
+    calibrated = calibration_section(calibrations(stores, nulls))
     published = intervals == "published"
     drawn = partial(page, parts, others, built, calibrated=calibrated, published=published, against=against)
     html = drawn()
@@ -111,17 +113,6 @@ def _figures(parts: Sequence[ReportSection]) -> list[dict[str, Any]]:
         for p in parts
         for line in flat(p.tables, p.metrics)
     ]
-
-
-def _read_runs(folders: Sequence[Path], stores: Sequence[Path]) -> list[Run]:
-    """The runs, with the ratings that the stores hold of their open answers."""
-    ratings = read_answer_ratings(stores)
-    return [with_ratings(load_run(Path(f)), ratings) for f in folders]
-
-
-def _calibrations(stores: Sequence[Path], parts: Sequence[ReportSection]) -> list[JudgeCalibration]:
-    """Of every judge of the stores; runs know their null methods under other labels, too."""
-    return calibrations(stores, NULL_METHODS.union(*(null_labels(p.run) for p in parts)))
 
 
 def _tables(parts: Sequence[ReportSection], others: Sequence[TextSection]) -> dict[str, str]:

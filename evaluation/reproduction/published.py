@@ -201,26 +201,19 @@ def _method(name: str) -> Requirement:
 
 def _cached(hub: str) -> bool:
     """Whether a model's configuration is in the hub cache; asks nothing of the network."""
-    try:
-        from huggingface_hub import try_to_load_from_cache
-    except ModuleNotFoundError:
-        return False
+    from huggingface_hub import try_to_load_from_cache
+
     return isinstance(try_to_load_from_cache(hub, "config.json"), str)
 
 
 def _memory() -> float:
     """GB of the largest device: a GPU where there is one, else this machine's memory."""
-    try:
-        import torch
+    import psutil
+    import torch
 
-        if torch.cuda.is_available():
-            return max(torch.cuda.get_device_properties(n).total_memory for n in range(torch.cuda.device_count())) / 1e9
-    except ModuleNotFoundError:
-        pass
-    try:
-        return os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES") / 1e9
-    except (ValueError, OSError, AttributeError):
-        return 0.0
+    if torch.cuda.is_available():
+        return max(torch.cuda.get_device_properties(n).total_memory for n in range(torch.cuda.device_count())) / 1e9
+    return float(psutil.virtual_memory().total) / 1e9
 
 
 FILES = {"ScEdit-CF": ("ScEdit-CF.json", "scedit-cf"), "ScEdit-T": ("ScEdit-T.json", "scedit-t")}

@@ -45,7 +45,7 @@ class EndpointChoice(Options):
         prices: A price table.
         attempts: Times to ask where a reply is empty or cut off.
         batch: Use the Batch API.
-        journal: The replies on record; ``llm.jsonl`` in the run's folder where it is not given.
+        journal: The stored replies; ``llm.jsonl`` in the run's folder where it is not given.
     """
 
     base_url: str | None = None

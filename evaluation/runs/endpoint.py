@@ -115,7 +115,7 @@ def open_endpoint(config: RunConfig, metrics: Sequence[Metric], cases: Sequence[
 
 
 class EndpointEngine:
-    """Asks a model behind an endpoint; every reply is on record before it is used, so a run that was stopped goes on.
+    """Asks a model behind an endpoint; every reply is stored before it is used, so a run that was stopped goes on.
 
     Args:
         session: The open journal with the model's access.

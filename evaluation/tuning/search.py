@@ -8,11 +8,10 @@ resumes with the next one.
 
 from __future__ import annotations
 
+import json
 import math
 import random
-import tomllib
-from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
-from importlib.resources import files
+from collections.abc import Callable, Collection, Mapping, Sequence
 from pathlib import Path
 from typing import Annotated, Any, NamedTuple
 
@@ -104,12 +103,7 @@ class SearchSpace(Options):
             UserError: the method has none, or a range is wrong.
         """
         where = "evaluation/tuning/search_spaces.toml" if file is None else str(file)
-        if file is None:
-            table: dict[str, Any] = tomllib.loads(
-                (files("evaluation.tuning") / "search_spaces.toml").read_text("utf-8")
-            )
-        else:
-            table = read_toml(file)
+        table = read_toml(file or Path(__file__).with_name("search_spaces.toml"))
         if not isinstance(table.get(method), dict) or not table[method]:
             raise UserError(
                 f"no ranges are known for '{method}'",
@@ -269,14 +263,10 @@ def search(
         tried |= _score_settings(run, wanted, objective, least)
         alive.sort(key=lambda label: tried[label].merit, reverse=True)  # stable: of equals the first drawn
     best = max((tried[label] for label in (PRESET, *alive)), key=lambda t: t.merit)
-    result = SearchResult(method, best, tried[PRESET], _ranked(tried.values()), rungs, cost(rungs), budget)
+    ranked = tuple(sorted(tried.values(), key=lambda t: (t.cases, *t.merit), reverse=True))
+    result = SearchResult(method, best, tried[PRESET], ranked, rungs, cost(rungs), budget)
     write_json(config.out / f"tune-{method}-{number}.json", plain(result), fix=OTHER_OUT)
     return result
-
-
-def _ranked(tried: Iterable[ScoredSetting]) -> tuple[ScoredSetting, ...]:
-    """Settings that were tried on most cases first, then the best."""
-    return tuple(sorted(tried, key=lambda t: (t.cases, *t.merit), reverse=True))
 
 
 def _settings(
@@ -386,8 +376,6 @@ def snippet(
 
 
 def _toml(value: Any) -> str:
-    import json
-
     return json.dumps(list(value) if isinstance(value, tuple) else value)
 
 

@@ -5,41 +5,25 @@ from __future__ import annotations
 import base64
 import gzip
 import json
+from collections import defaultdict
 from collections.abc import Sequence
+from itertools import count
 from pathlib import Path
 from typing import Any
 
 from evaluation.analysis.comparison import merge_runs
 from evaluation.analysis.text_ratings import RatedTexts
 from evaluation.analysis.written_texts import PLACES, AnswerEntry, answer_entries, disagreement
-from evaluation.report.formatting import visible
+from evaluation.report.html_page import reveal_hidden
 from evaluation.report.narrative import model_name
 from evaluation.runs.results import Run, cases_by_key
 from schemas.core.errors import UserError
-from schemas.text.escaping import escape as escape_controls
 
 _FOLDER = Path(__file__).with_name("assets")
+Numbers = defaultdict[str, int]
+"""Texts by number, each once: a text that is new gets the next number."""
 LARGEST = 5_000_000
 """Bytes that the page of 58 cases under 20 methods stays below (tested)."""
-
-
-def _shown(text: str) -> str:
-    """A text with everything written out that turns or hides it on a screen."""
-    return escape_controls(visible(text))
-
-
-class _Numbering:
-    """Things by number, each once."""
-
-    def __init__(self) -> None:
-        self.numbers: dict[str, int] = {}
-
-    def of(self, text: str) -> int:
-        return self.numbers.setdefault(text, len(self.numbers))
-
-    @property
-    def items(self) -> list[str]:
-        return list(self.numbers)
 
 
 def viewer_page(runs: Sequence[Run], texts: RatedTexts | None = None) -> str:
@@ -94,7 +78,7 @@ def viewer_data(runs: Sequence[Run], texts: RatedTexts | None = None) -> dict[st
         UserError: no text was written.
     """
     merged = merge_runs(runs)
-    methods, cases, asked, strings, raters = (_Numbering() for _ in range(5))
+    methods, cases, asked, strings, raters = (Numbers(count().__next__) for _ in range(5))
     titles: dict[str, str] = {}
     rows: list[list[Any]] = []
     parts = [f"{model_name(run.about['model'])} ({run.about['dtype']}, {run.about['regime']})" for run in merged]
@@ -103,7 +87,7 @@ def viewer_data(runs: Sequence[Run], texts: RatedTexts | None = None) -> dict[st
         for entry in answer_entries(run, texts):
             fact = facts[entry.case]
             new = fact.new.text if fact.new else "–"
-            titles[entry.case] = _shown(f"{fact.subject.text}: {fact.old.text} → {new}")
+            titles[entry.case] = reveal_hidden(f"{fact.subject.text}: {fact.old.text} → {new}")
             rows.append(_row(part, entry, methods, cases, asked, strings, raters))
     if not rows:
         raise UserError(
@@ -115,11 +99,11 @@ def viewer_data(runs: Sequence[Run], texts: RatedTexts | None = None) -> dict[st
         "split": f"{runs[0].split.name} {runs[0].split.version}",
         "parts": parts,
         "places": list(PLACES.values()),
-        "methods": methods.items,
-        "cases": [[key, titles[key]] for key in cases.items],
-        "asked": asked.items,
-        "texts": strings.items,
-        "raters": raters.items,
+        "methods": list(methods),
+        "cases": [[key, titles[key]] for key in cases],
+        "asked": list(asked),
+        "texts": list(strings),
+        "raters": list(raters),
         "rows": rows,
     }
 
@@ -127,11 +111,11 @@ def viewer_data(runs: Sequence[Run], texts: RatedTexts | None = None) -> dict[st
 def _row(
     part: int,
     entry: AnswerEntry,
-    methods: _Numbering,
-    cases: _Numbering,
-    asked: _Numbering,
-    strings: _Numbering,
-    raters: _Numbering,
+    methods: Numbers,
+    cases: Numbers,
+    asked: Numbers,
+    strings: Numbers,
+    raters: Numbers,
 ) -> list[Any]:
     """Part, case, place, prompt, method, edited, text, end, tokens, first object, disagreement, ratings, thought.
 
@@ -141,14 +125,14 @@ def _row(
     thought = []
     if entry.thought or entry.unfinished:
         last = "" if entry.reading is None else entry.reading.last
-        thought = [strings.of(_shown(entry.thought)), last, int(entry.unfinished)]
-    ratings = [[raters.of(_shown(f"{r.rated_by.name}, {r.aspect}")), r.value] for r in entry.ratings]
+        thought = [strings[reveal_hidden(entry.thought)], last, int(entry.unfinished)]
+    ratings = [[raters[reveal_hidden(f"{r.rated_by.name}, {r.aspect}")], r.value] for r in entry.ratings]
     return [
-        *(part, cases.of(entry.case), list(PLACES.values()).index(entry.place), asked.of(_shown(entry.asked))),
+        *(part, cases[entry.case], list(PLACES.values()).index(entry.place), asked[reveal_hidden(entry.asked)]),
         *(
-            methods.of(_shown(entry.label)),
+            methods[reveal_hidden(entry.label)],
             int(entry.edited),
-            strings.of(_shown(entry.text)),
+            strings[reveal_hidden(entry.text)],
             entry.ended,
             entry.tokens,
         ),

@@ -98,15 +98,6 @@ def test_the_plain_way_gives_the_same_halves() -> None:
     assert figures.same_first == first / 30 and figures.reliability == pytest.approx(2 * mean / (1 + mean))
 
 
-def test_noise_is_not_reliable_and_a_clear_order_is() -> None:
-    generator = np.random.default_rng(1)
-    noise = generator.random((8, 60))
-    clear = noise + np.linspace(0, 2, 8)[:, None]
-    assert split_half(clear, draws=200).reliability > 0.98
-    reliability = split_half(noise, draws=200).reliability
-    assert reliability is not None and reliability < 0.6
-
-
 def test_too_few_methods_or_cases_are_refused(run: Run) -> None:
     two = run._replace(editors=run.editors[:3])
     with pytest.raises(UserError, match="2 methods with 4 cases in common.*at least 3 methods beside the null methods"):

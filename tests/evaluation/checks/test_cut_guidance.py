@@ -1,20 +1,16 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import ClassVar
 
 import pytest
 
 from curation.checks.store_checks import CheckContext, make_checks, run_check
-from evaluation.checks.base import ModelCheck, ModelParams, cached_scores, model_label, rivals
+from evaluation.checks.base import ModelCheck, model_label, rivals
 from evaluation.checks.cut_guidance import CutGuidance, TellingWord, swapped_word
-from schemas.answers import Answer
 from schemas.facts import Object
-from schemas.probes import ScoreProbe
 from schemas.verdicts import Verdict
 from tests.support.facts import make_fact, peru_fact
 from tests.support.scripted_scorer import NORTH, PERU, VISIT, FakeLM, filled, prompt
-from tests.support.tiny import make
 
 ACTOR = peru_fact("f/actor", old=Object(text="actor"), new=Object(text="mathematician"))
 
@@ -59,14 +55,6 @@ def test_a_cut_that_guides_and_one_that_does_not(tmp_path: Path) -> None:
     assert (good.value, good.unit, good.label, good.model) == (2.0, "bits", None, "fake")
     assert "ranks 1 of 3 (+2.00 bits)" in good.reason and "plain prompt 1 of 3 (+1.00 bits)" in good.reason
     assert bad.value == -2.0 and "ranks 3 of 3" in bad.reason
-
-
-def test_what_cannot_be_measured_says_why(tmp_path: Path) -> None:
-    orphan = prompt(peru_fact("f/lost"), "How?\nStep 1: Fly to")
-    verdict = judged(CutGuidance(lm=FakeLM({VISIT.text: {"error": 1.0}}), model="fake"), tmp_path, orphan)
-    assert {verdict[x.id].label for x in (orphan, VISIT)} == {"unscored"}
-    assert "f/lost" in verdict[orphan.id].reason and "out of order" in verdict[VISIT.id].reason
-    assert verdict[NORTH.id].label is None
 
 
 def test_an_article_that_fits_one_object_is_measured_by_swapping(tmp_path: Path) -> None:
@@ -134,48 +122,6 @@ def test_who_shares_a_name_is_no_rival() -> None:
     assert PERU_BASE.new is not None
     assert [o.text for o in rivals(PERU_BASE, free, limit=9, apart=[PERU_BASE.new])] == ["Bonn"]
     assert rivals(PERU_BASE, [], limit=9) == rivals(PERU_BASE, MANY, limit=0) == ()
-
-
-def probe(n: int) -> ScoreProbe:
-    return ScoreProbe(purpose="script", item="i", prompt=f"prompt {n}", targets=("a",))
-
-
-def test_a_probe_is_asked_once() -> None:
-    lm, memory = FakeLM({}), dict[str, Answer]()
-    scores = cached_scores(lm, [probe(1), probe(2), probe(1)], memory)
-    assert [a.probe for a in scores] == [probe(1).id, probe(2).id, probe(1).id] and len(lm.asked) == 2
-    answers = cached_scores(lm, [probe(2), probe(3)], memory)
-    assert answers[0] == scores[1] and [p.prompt for p in lm.asked] == ["prompt 1", "prompt 2", "prompt 3"]
-    assert cached_scores(lm, [], memory) == [] and cached_scores(lm, [probe(3)], memory) == answers[1:]
-    assert len(lm.asked) == 3
-
-
-class Check(ModelCheck):
-    """A check for this test alone."""
-
-    name: ClassVar[str] = "check"
-    version: ClassVar[int] = 3
-    on: ClassVar[str] = "fact"
-    about: ClassVar[str] = "x"
-
-    Params = ModelParams
-
-
-def test_a_model_is_loaded_when_it_is_first_needed_and_once(monkeypatch: pytest.MonkeyPatch) -> None:
-    from evaluation.models.language_model import LM
-
-    import_result: list[tuple[str, str, str]] = []
-
-    def load(name: str, *, device: str, dtype: str) -> LM:
-        import_result.append((name, device, dtype))
-        return make("llama")
-
-    monkeypatch.setattr(LM, "load", load)
-    check = Check(ModelParams(device="cpu", dtype="bfloat16"), model="models/gpt2-xl")
-    assert (check.by, check.model) == ("check@3", "models/gpt2-xl") and import_result == []
-    assert check.lm is check.lm and import_result == [("models/gpt2-xl", "cpu", "bfloat16")]
-    (answer,) = check.lm.score([probe(1)])
-    assert answer.error is None and answer.targets[0].logprob < 0
 
 
 def test_folders_go_by_their_last_part_and_hub_names_as_they_are(

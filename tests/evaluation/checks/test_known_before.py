@@ -164,18 +164,3 @@ def test_what_cannot_be_measured_is_unscored_with_a_reason(tmp_path: Path) -> No
         ):
             (one,) = store.verdicts([item.id])
             assert one.label == "unscored" and one.value is None and reason in one.reason
-
-
-@pytest.mark.model
-@pytest.mark.slow
-def test_finds_leaks_among_the_labelled_ones(embedded: LM) -> None:
-    """Leaks of the dev half score higher than their clean twins in most pairs (29 of 36 over all relations)."""
-    from benchmarks.checks.leak_benchmark import leak_prompts
-
-    rows = [r for r in leak_prompts("dev") if r.relation.id in ("P176", "P36")]
-    probes = [masked_probes(r.prompt, r.subject, r.fact_prompt, (r.old.text, r.new.text)) for r in rows]
-    answers = iter(ModelScorer(embedded).score([probe for both in probes for probe in both]))
-    value = {(r.fact.key, r.label): bits([next(answers), next(answers)]) for r in rows}
-    pairs = {key for key, _ in value}
-    assert len(pairs) >= 4
-    assert sum(value[p, "leak"] > value[p, "none"] for p in pairs) > len(pairs) / 2

@@ -74,5 +74,3 @@ def test_a_taken_folder_is_refused_before_anything(tmp_path: Path) -> None:
     (tmp_path / "out" / "mine").write_text("kept")
     result = CliRunner().invoke(cli, ["edit", "absent.jsonl", "--editors", "ft", "--save", str(tmp_path / "out")])
     assert "something here already" in str(result.exception)
-    result = CliRunner().invoke(cli, ["edit", "absent.jsonl", "--editors", "ft", "--save", str(tmp_path / "new")])
-    assert "there is no file 'absent.jsonl'" in str(result.exception)

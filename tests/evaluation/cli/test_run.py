@@ -23,8 +23,8 @@ from evaluation.report.write import write_report
 from evaluation.runs.config import load_config
 from evaluation.runs.results import load_run
 from evaluation.trackers import base
-from evaluation.trackers.base import Tracker
 from schemas.core.errors import UserError
+from tests.evaluation.trackers.test_trackers import Notebook
 from tests.support.arithmetic import make_cases
 from tests.support.commands import command
 from tests.support.tiny import make
@@ -217,27 +217,15 @@ def test_every_command_has_help_and_an_example(words):
 
 
 def test_a_tracker_is_told_settings_progress_and_figures(place, monkeypatch):
-    told = []
-
-    class Book(Tracker):
-        package, module = "json", "json"
-
-        def begin(self, title, settings):
-            told.append((title, settings["model"]))
-
-        def log(self, values, *, step):
-            told.append(values)
-
-        def finish(self, figures, *, failed):
-            told.append((figures, failed))
-
-    monkeypatch.setattr(base, "open_trackers", lambda names: [Book() for _ in names])
+    book = Notebook()
+    monkeypatch.setattr(base, "open_trackers", lambda names: [book])
     plain = call(commands.run, place / "run.toml", "--out", place / "plain", "--editors", "none")
     monkeypatch.setenv("SCEDIT_CACHE", str(place / "no answers yet"))
     result = call(commands.run, place / "run.toml", "--editors", "none", "--tracker", "book")
-    assert result.stdout.splitlines()[0] == plain.stdout.splitlines()[0] and told[0] == ("run", "tiny")
-    assert told[1]["none/done"] == 0 and told[-2]["none/done"] == 4
-    assert "none/es/mean" in told[-1][0] and told[-1][1] is False
+    (begin, title, settings), *points, (end, figures, failed) = book.told
+    assert result.stdout.splitlines()[0] == plain.stdout.splitlines()[0]
+    assert (begin, title, settings["model"], end, failed) == ("begin", "run", "tiny", "finish", False)
+    assert [points[n][1]["none/done"] for n in (0, -1)] == [0, 4] and "none/es/mean" in figures
 
 
 @pytest.mark.parametrize(

@@ -84,7 +84,7 @@ def test_synthetic_raters_and_too_few_labels_say_so(tmp_path):
 
 
 def _methods(store: Path, methods: dict[str, str]) -> None:
-    """Put the methods behind labels on record, as ``results extract-scripts`` does."""
+    """Store the methods behind labels, as ``results extract-scripts`` does."""
     with Store.open(store, write=True) as kept:
         texts = [s for s in kept.all(GeneratedScript) if s.editor in methods]
         kept.put(texts, [

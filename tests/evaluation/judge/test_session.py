@@ -122,7 +122,7 @@ def test_a_kill_between_two_chunks_loses_nothing(tmp_path: Path, monkeypatch: py
         assert (outcome.ratings, outcome.new, len(server.requests)) == (5, 1, 5)
 
 
-# --- control items on record ------------------------------------------------------------------------------------------
+# --- stored control items ---------------------------------------------------------------------------------------------
 
 
 def test_a_judge_that_says_seven_to_everything_misses_some_and_the_newest_answer_counts(tmp_path: Path) -> None:

@@ -203,12 +203,3 @@ def test_of_two_forms_of_the_published_judge_the_one_with_more_ratings_counts(ru
     parts, _ = make_sections([run], None, RatedTexts(tuple(scripts), (*older, *ratings)))
     figures = of("scedit-table3", OurResults(parts, data=files), "executability")
     assert figures and all("judge@1" in f.basis for f in figures)
-
-
-def test_scripts_of_no_run_take_their_cases_from_the_store(run, files):
-    scripts = [s.model_copy(update={"model": "gpt-4o"}) for s in made_scripts(run)]
-    parts, others = make_sections([], None, RatedTexts(tuple(scripts), tuple(rate(scripts, (JUDGE,)))))
-    assert parts == []
-    cases = cases_by_key(run)
-    figures = of("scedit-table8", OurResults([], others, files, cases), "coherence")
-    assert {d for f in figures if "none" in f.basis for d in f.differs} >= {f"{len(cases)} cases, not 100"}
