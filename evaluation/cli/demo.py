@@ -222,7 +222,6 @@ def _write_document_inputs(out: str, limit: int) -> int:
     """
     import json
 
-    from curation.files.atomic import write_text
     from curation.loaders import load
     from curation.shipped import shipped_split
     from curation.shipped.from_facts import pool_from_facts
@@ -240,41 +239,36 @@ def _write_document_inputs(out: str, limit: int) -> int:
         "pool.jsonl": "".join(json.dumps(question, ensure_ascii=False) + "\n" for question in pool),
         "run.toml": DOCUMENT_RUN.format(out=out, limit=limit) + (DOCUMENT_MEMIT if parser else ""),
     }
-    for name, text in inputs.items():
-        if not (Path(out) / name).exists():
-            write_text(Path(out) / name, text, "the demo's inputs")
+    _write_new(out, inputs)
     return 6 if parser else 5
 
 
 def _write_event_inputs(out: str, limit: int) -> None:
-    """Templates and facts to construct from, and the run's configuration; what is there and was changed stays."""
+    """Templates and facts to construct from, and the run's configuration."""
+    shipped = files("curation.shipped") / "events"
+    texts = {name: (shipped / source).read_text(encoding="utf-8") for name, source in EVENT_INPUTS.items()}
+    _write_new(out, {**texts, "run.toml": EVENT_RUN.format(out=out, limit=limit)})
+
+
+def _write_new(out: str, texts: dict[str, str]) -> None:
+    """Write the inputs of a demo; a file that is there stays as the user changed it."""
     from curation.files.atomic import write_text
 
-    folder = Path(out)
-    texts = {name: _shipped_text(shipped) for name, shipped in EVENT_INPUTS.items()}
-    texts["run.toml"] = EVENT_RUN.format(out=out, limit=limit)
     for name, text in texts.items():
-        if not (folder / name).exists():
-            write_text(folder / name, text, "the demo's inputs")
-
-
-def _shipped_text(name: str) -> str:
-    return (files("curation.shipped") / "events" / name).read_text(encoding="utf-8")
+        if not (Path(out) / name).exists():
+            write_text(Path(out) / name, text, "the demo's inputs")
 
 
 def _write_inputs(out: str) -> None:
     """The facts to construct from (and those that neighbours are drawn from), and the run's configuration."""
-    from curation.files.atomic import write_text
     from curation.loaders import load
 
-    folder = Path(out)
     table = load("shipped").facts
     chosen = [f for f in table if f.key in FACTS]
     groups = {(f.relation.id, f.old.text) for f in chosen}
     chosen += [f for f in table if (f.relation.id, f.old.text) in groups and f not in chosen]
     facts = "".join(f.model_dump_json() + "\n" for f in chosen)
-    if (folder / "facts.jsonl").exists() and (folder / "facts.jsonl").read_bytes() != facts.encode():
-        raise UserError("these facts are not the demo's", where=str(folder / "facts.jsonl"), fix="name another --out")
-    write_text(folder / "facts.jsonl", facts, "the facts")
-    if not (folder / "run.toml").exists():
-        write_text(folder / "run.toml", RUN.format(out=out), "the configuration")
+    path = Path(out) / "facts.jsonl"
+    if path.exists() and path.read_bytes() != facts.encode():
+        raise UserError("these facts are not the demo's", where=str(path), fix="name another --out")
+    _write_new(out, {"facts.jsonl": facts, "run.toml": RUN.format(out=out)})

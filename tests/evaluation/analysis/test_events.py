@@ -28,7 +28,6 @@ from schemas.ratings import Rating
 from tests.support.evaluation.event_answers import prefers, said, wrote
 from tests.support.evaluation.event_runs import event_run
 from tests.support.evaluation.open_answers import RIGHT, SAME, WRONG, open_run, rated, tendency_case
-from tests.support.evaluation.routing_counts import routings_by
 from tests.support.events import MOVE, event_case, make_event, make_fact_question, make_tendency
 
 MERGER = event_case()
@@ -93,20 +92,6 @@ def test_questions_that_were_only_asked_openly_are_counted() -> None:
     assert routing(event_run([MERGER, MOVED], {"ice": by_name})) == [
         ("ice", "tendencies", 3, 1.0, 0.0, 0.0, 0.0, 0.333)
     ]
-
-
-def test_a_router_is_counted_over_all_events_without_a_model() -> None:
-    """Everything about Brenta goes to the merger, everything else nowhere; kinds are told apart."""
-    requests: list[str] = []
-
-    def route(question: str, kind: str) -> int | None:
-        requests.append(kind)
-        return 0 if "Brenta" in question else None
-
-    found = routings_by([MERGER, MOVED], route)
-    assert found["facts"]["Accuracy"].mean == 3 / 4 and found["tendencies"]["Accuracy"].mean == pytest.approx(2 / 3)
-    assert found["facts"]["questions"] == 4 and requests == ["facts"] * 4 + ["tendencies"] * 3
-    assert routings_by([], route) == {}
 
 
 @pytest.mark.parametrize(

@@ -8,8 +8,9 @@ import pytest
 
 from curation.store.store import Store
 from evaluation.analysis.comparison import compare
-from evaluation.analysis.exports import write_run_tables
+from evaluation.analysis.exports import TABLES, write_run_tables
 from evaluation.metrics.generation import load_metrics
+from evaluation.report.results_card import results_card, results_files
 from evaluation.runs.frame import COLUMNS, answers_frame, score_run
 from evaluation.runs.generated_scripts import scripts_of_run
 from evaluation.runs.results import Run, load_run
@@ -117,3 +118,37 @@ def test_only_some_metrics_and_another_normalisation(run: Run, tmp_path: Path) -
     assert {r["metric"] for r in read(tmp_path / "a", "scores")} == {"es"}
     with pytest.raises(UserError, match="the run has no metric 'ps'"):
         write_run_tables([run], tmp_path / "b", metrics=["ps"])
+
+
+CARD_METRICS = ["es", "ns", "ns_kl"]
+
+
+def test_tables_and_card(tmp_path: Path) -> None:
+    run = texts_run.finished(tmp_path / "secret-place" / "mine", CARD_METRICS)
+    (tmp_path / "out").mkdir()
+    files = results_files([run], tmp_path / "out")
+    assert [f.name for f in files] == ["README.md", *(f"{name}.parquet" for name in TABLES)]
+    assert all(f.size > 100 for f in files)
+    for file in files:
+        assert isinstance(file.content, Path) and b"secret-place" not in file.content.read_bytes()
+
+
+def test_every_figure_with_its_interval_and_cases(tmp_path: Path) -> None:
+    run = texts_run.finished(tmp_path / "mine", CARD_METRICS)
+    text, metrics = results_card([run]), load_metrics(CARD_METRICS)
+    assert run.split.digest in text and f"{len(run.cases)} cases" in text and "CC0-1.0" in text
+    for table in compare(run, score_run(run, metrics, "mean"), metrics):
+        for row in table.rows:
+            for metric in metrics:
+                interval = row.summaries[metric.name].interval
+                if interval.mean is not None:
+                    start = f"| {row.label} | {table.group} | {metric.title} | "
+                    (line,) = [one for one in text.split("\n") if one.startswith(start)]
+                    assert line.endswith(f" | {interval.n} |") and "[" in line
+                    assert ("nats" in line) is (metric.name == "ns_kl")
+
+
+def test_labels_cannot_break_out_of_the_table(tmp_path: Path) -> None:
+    editors = ["none", {"name": "push", "label": "p|u<b>\u202esh`"}]
+    text = results_card([texts_run.finished(tmp_path / "mine", ["es"], editors=editors)])
+    assert "<b>" not in text and "\u202e" not in text and "p\\|u" in text

@@ -4,17 +4,18 @@ import json
 from pathlib import Path
 from typing import Any
 
-import click
+import duckdb
 import pytest
 from click.testing import CliRunner
 
 from curation.export import hub
 from evaluation.cli.results import forgetting as command
-from evaluation.cli.results import metrics_option, normalisation_option, push_model, push_results
+from evaluation.cli.results import item_analysis, push_model, push_results, table, view
 from evaluation.saved_edits.save import save_edit
 from schemas.core.errors import UserError
-from tests.support.arithmetic import go
+from tests.support.arithmetic import go, make_cases
 from tests.support.editors.saved_edits import cases, editor
+from tests.support.report import read_report
 from tests.support.report.fading import run
 from tests.support.report.texts_run import finished
 from tests.support.tiny import make
@@ -66,18 +67,6 @@ def test_the_model_itself_along_a_sequence(tmp_path: Path) -> None:
     states = [json.loads(line) for line in outcome.stdout.splitlines()]
     assert [(s["edits"], s["made"], s["perplexity"]["cases"]) for s in states] == [(1, 1, 24), (2, 1, 24), (4, 2, 24)]
     assert states[2]["seconds"]["mean"] > 0 and states[2]["norms"] == []
-
-
-@click.command()
-@metrics_option
-@normalisation_option
-def shown(metrics: tuple[str, ...], normalisation: str | None) -> None:
-    click.echo(f"{metrics} {normalisation}")
-
-
-def test_another_normalisation_is_refused_with_what_is_allowed() -> None:
-    refused = CliRunner().invoke(shown, ["--normalisation", "max"])
-    assert refused.exit_code == 2 and "'mean', 'sum'" in refused.output
 
 
 RESULTS = {"README.md", "answers.parquet", "scores.parquet", "figures.parquet"}
@@ -136,3 +125,69 @@ def test_what_cannot_be_sent(saved: Path, tmp_path: Path, sent: list[Any]) -> No
     with pytest.raises(UserError):
         call(push_results, str(tmp_path), "me/e", "--dry-run")
     assert not sent
+
+
+def test_item_analysis_in_text_and_json_says_the_same(tmp_path: Path) -> None:
+    methods = [{"name": "push", "label": f"push {n}", "params": {"strength": 0.2 * n}} for n in (1, 2, 3)]
+    folder = read_report.finished(tmp_path, editors=methods, split=make_cases(6, 0))
+    result = CliRunner().invoke(item_analysis, [str(folder), "--draws", "20"], catch_exceptions=False)
+    assert result.exit_code == 0 and "S-ES, 6 cases in common, best first:" in result.stdout
+    assert "S-NS, 6 cases in common" in result.stdout and "of 20 divisions" in result.stdout
+    data = CliRunner().invoke(item_analysis, [str(folder), "--draws", "20", "--json"], catch_exceptions=False)
+    s_es, s_ns = json.loads(data.stdout)
+    assert (s_es["metric"], s_ns["metric"], s_es["cases"]) == ("s_es", "s_ns", 6)
+    assert set(s_es["means"]) == {"push 1", "push 2", "push 3"}
+    assert sum(s_es["items"]["passed_by"]) == s_es["items"]["items"] == 12
+    assert f"no method passes {s_es['items']['passed_by'][0]}" in result.stdout
+
+
+def test_tables_of_two_runs_and_the_same_in_json(tmp_path: Path) -> None:
+    runs = [str(read_report.finished(tmp_path / name, metrics=["s_es", "s_es_gen"])) for name in ("one", "two")]
+    result = CliRunner().invoke(table, [*runs, "--out", str(tmp_path / "t")], catch_exceptions=False)
+    assert result.exit_code == 0 and result.stdout.count(".parquet: ") == 3
+    data = CliRunner().invoke(table, [*runs, "--out", str(tmp_path / "u"), "--json"], catch_exceptions=False)
+    (said,) = json.loads(data.stdout)
+    counts = said["rows"]
+    for name, rows in counts.items():
+        assert duckdb.sql(f"SELECT count(*) FROM '{tmp_path}/u/{name}.parquet'").fetchall() == [(rows,)]
+        assert f"{name}.parquet: {rows:,} rows" in result.stdout
+    assert duckdb.sql(f"SELECT DISTINCT run FROM '{tmp_path}/t/answers.parquet' ORDER BY 1").fetchall() == [
+        ("one",),
+        ("two",),
+    ]
+
+
+@pytest.mark.parametrize(
+    ("arguments", "words"),
+    [
+        pytest.param(["--metrics", "ps"], "the run has no metric 'ps'", id="a metric that the run has not"),
+        pytest.param(["nowhere"], "not the folder of a run", id="no run"),
+    ],
+)
+def test_refused_tables_write_nothing(tmp_path: Path, arguments: list[str], words: str) -> None:
+    run, out = read_report.finished(tmp_path / "one", metrics=["s_es"]), tmp_path / "t"
+    result = CliRunner().invoke(table, [str(run), *arguments, "--out", str(out)])
+    assert isinstance(result.exception, UserError) and words in str(result.exception) and not out.exists()
+
+
+def test_a_folder_with_something_in_it_is_left_alone(tmp_path: Path) -> None:
+    run, out = read_report.finished(tmp_path / "one", metrics=["s_es"]), tmp_path / "t"
+    out.mkdir()
+    (out / "mine.txt").write_text("x")
+    result = CliRunner().invoke(table, [str(run), "--out", str(out)])
+    assert result.exit_code != 0 and [p.name for p in out.iterdir()] == ["mine.txt"]
+
+
+def test_a_page_and_its_size(tmp_path: Path) -> None:
+    run, out = read_report.finished(tmp_path / "one", metrics=["es_gen"]), tmp_path / "a.html"
+    result = CliRunner().invoke(view, [str(run), "--out", str(out), "--json"], catch_exceptions=False)
+    assert json.loads(result.stdout) == [{"out": str(out), "bytes": len(out.read_bytes())}]
+    assert "MB" in CliRunner().invoke(view, [str(run), "--out", str(tmp_path / "b.html")]).stdout
+
+
+@pytest.mark.parametrize(("run", "words"), [("one", "no text was written"), ("nowhere", "not the folder of a run")])
+def test_a_refused_page_writes_nothing(tmp_path: Path, run: str, words: str) -> None:
+    read_report.finished(tmp_path / "one", metrics=["es"])
+    result = CliRunner().invoke(view, [str(tmp_path / run), "--out", str(tmp_path / "a.html")])
+    assert isinstance(result.exception, UserError) and words in str(result.exception)
+    assert not (tmp_path / "a.html").exists()

@@ -1,15 +1,24 @@
 from __future__ import annotations
 
 import math
+from typing import Any
 
 import pytest
 
-from evaluation.metrics.base import TRUNCATED
+from evaluation.metrics.base import TRUNCATED, Answers
 from evaluation.metrics.event_answers import (
+    NOT_RATED,
+    EventAllOpenWhole,
     EventLetter,
     EventLetterLocality,
     EventLetterWhole,
+    EventOpen,
+    EventOpenAccuracy,
+    EventOpenCoherence,
+    EventOpenComprehensiveness,
     EventOpenLocality,
+    EventOpenWhole,
+    RatedAnswer,
     WrittenLocality,
     letter_of,
 )
@@ -43,12 +52,14 @@ from evaluation.metrics.events import (
     WholeEventMetric,
 )
 from evaluation.metrics.generation import EventChoice
-from schemas.answers import Answer, GeneratedText, TargetScore
+from schemas.answers import Answer, CaseScores, GeneratedText, TargetScore
 from schemas.cases import EventCase
 from schemas.events.questions import TendencyQuestion
 from schemas.facts import Object
 from schemas.probes import instructed
+from tests.support.evaluation import open_answers
 from tests.support.evaluation.event_answers import chose, prefers, said
+from tests.support.evaluation.open_answers import RIGHT, SAME, WRONG, tendency_case
 from tests.support.events import event_case, make_fact_question, make_tendency
 
 FACT, CHOICE = make_fact_question(), make_tendency()
@@ -257,7 +268,7 @@ def test_what_is_asked_has_the_options_in_order_and_is_looked_up_without_them() 
     assert EventLetter().probes(CASE_LETTERS) == [probe, letter_probe(JOBS, EventChoice())]
 
 
-SAME, PAPER = EventChoice(), EventChoice(instruction="paper")
+USUAL, PAPER = EventChoice(), EventChoice(instruction="paper")
 
 
 def with_event(prompt: str) -> str:
@@ -265,18 +276,18 @@ def with_event(prompt: str) -> str:
 
 
 def test_options_are_shown_in_all_three_rotations() -> None:
-    parts = [p.prompt.split("\n")[0].split("? ")[1] for p in choice_probes(make_tendency(), SAME)]
+    parts = [p.prompt.split("\n")[0].split("? ")[1] for p in choice_probes(make_tendency(), USUAL)]
     assert parts == [
         "(A) They rise (B) They fall (C) They stay as they are",
         "(A) They fall (B) They stay as they are (C) They rise",
         "(A) They stay as they are (B) They rise (C) They fall",
     ]
     (probe,) = choice_probes(make_tendency(), EventChoice(orders="given"))
-    assert probe.prompt == choice_probes(make_tendency(), SAME)[0].prompt
+    assert probe.prompt == choice_probes(make_tendency(), USUAL)[0].prompt
     assert (probe.separator, probe.targets) == (" (", ("A", "B", "C"))
 
 
-@pytest.mark.parametrize("probe", [fact_probe(make_fact_question(), SAME), choice_probes(make_tendency(), SAME)[0]])
+@pytest.mark.parametrize("probe", [fact_probe(make_fact_question(), USUAL), choice_probes(make_tendency(), USUAL)[0]])
 def test_one_instruction_serves_with_and_without_an_event(probe) -> None:  # type: ignore[no-untyped-def]
     plain, prompt = instructed(probe, None), instructed(probe, with_event)
     assert prompt.split("\n\n")[0] == plain.split("\n\n")[0] == probe.instruction
@@ -286,8 +297,8 @@ def test_one_instruction_serves_with_and_without_an_event(probe) -> None:  # typ
 def test_the_published_instructions_name_unknown_behind_an_event_only() -> None:
     probe = fact_probe(make_fact_question(), PAPER)
     assert "unknown" in instructed(probe, with_event) and "unknown" not in instructed(probe, None)
-    assert "unknown" in instructed(fact_probe(make_fact_question(), SAME), None)
-    assert probe.id != fact_probe(make_fact_question(), SAME).id
+    assert "unknown" in instructed(fact_probe(make_fact_question(), USUAL), None)
+    assert probe.id != fact_probe(make_fact_question(), USUAL).id
 
 
 def test_an_answer_ends_with_its_line_and_after_so_many_tokens() -> None:
@@ -298,8 +309,8 @@ def test_an_answer_ends_with_its_line_and_after_so_many_tokens() -> None:
 @pytest.mark.parametrize(
     ("prompt", "question"),
     [
-        (fact_probe(make_fact_question("Who (A) is it?\nSay!", key="q"), SAME).prompt, "Who (A) is it?\nSay!"),
-        (choice_probes(make_tendency(), SAME)[2].prompt, "How may ticket prices change?"),
+        (fact_probe(make_fact_question("Who (A) is it?\nSay!", key="q"), USUAL).prompt, "Who (A) is it?\nSay!"),
+        (choice_probes(make_tendency(), USUAL)[2].prompt, "How may ticket prices change?"),
         ("The capital of Peru is", "The capital of Peru is"),
         ("Question: half of one", "Question: half of one"),
     ],
@@ -461,3 +472,98 @@ def test_both_ask_out_of_scope_and_leave_unscored_what_was_not_written() -> None
         for after, before in (({}, wrote), (wrote, {})):
             item = metric.value(question, after, before)
             assert item.value is None and item.reason, "a missing text is no change"
+
+
+OPEN_TWO = tendency_case(inside=2, outer=2)
+OPEN_FIRST, OPEN_SECOND = (q.key for q in OPEN_TWO.tendencies if q.scope == "in")
+OPEN_OUT, OPEN_OTHER = (q.key for q in OPEN_TWO.tendencies if q.scope == "out")
+
+
+def answers(case: EventCase, ratings: dict[str, dict[str, int | None]], texts: dict[str, str] | None = None) -> Answers:
+    """Answers with ratings of the judge "j" by question; a question without an entry is answered and not rated."""
+    out: dict[str, Answer] = {}
+    for question in case.tendencies:
+        value = open_answers.wrote(case, {question.key: (texts or {}).get(question.key, RIGHT)})
+        for probe, answer in value.items():
+            fields: dict[str, Any] = {"probe": probe, "written": answer.written}
+            if question.key in ratings:
+                fields |= {"rated_by": {"other": {"overall": 1}, "j": ratings[question.key]}, "source": "j"}
+                out[probe] = RatedAnswer(**fields)
+            else:
+                out[probe] = answer
+    return out
+
+
+def full(
+    overall: int | None, accuracy: int | None = 5, coherence: int | None = 4, whole: int | None = 2
+) -> dict[str, int | None]:
+    return {"accuracy": accuracy, "coherence": coherence, "comprehensiveness": whole, "overall": overall}
+
+
+def score(metric: Any, after: Answers, before: Answers | None = None, case: EventCase = OPEN_TWO) -> CaseScores:
+    scores: CaseScores = metric.score(case, after, before or {}, "mean")
+    return scores
+
+
+def values(scores: CaseScores) -> list[float | None]:
+    return [i.value for i in scores.items]
+
+
+def test_open_answers_get_full_marks_or_not() -> None:
+    after = answers(OPEN_TWO, {OPEN_FIRST: full(5), OPEN_SECOND: full(4)})
+    assert values(score(EventOpen(), after)) == [1.0, 0.0]
+    assert values(score(EventOpenAccuracy(), after)) == [1.0, 1.0]
+    assert values(score(EventOpenCoherence(), after)) == [0.0, 0.0]
+    assert values(score(EventOpenComprehensiveness(), after)) == [0.0, 0.0]
+    assert [i.item for i in score(EventOpen(), after).items] == [OPEN_FIRST, OPEN_SECOND], "questions in scope only"
+
+
+@pytest.mark.parametrize(
+    ("first", "second", "want"),
+    [(5, 5, 1.0), (5, 4, 0.0), (None, 4, 0.0), (5, None, None), (None, None, None), ("missing", 5, None)],
+)
+def test_whole_events(first: Any, second: Any, want: float | None) -> None:
+    """All overall ratings are 5; one that is lower decides, whatever is unscored beside it."""
+    ratings = {OPEN_SECOND: full(second)} | ({} if first == "missing" else {OPEN_FIRST: full(first)})
+    (item,) = score(EventOpenWhole(), answers(OPEN_TWO, ratings)).items
+    assert item.value == want and bool(item.reason) == (want is None)
+
+
+def test_unscored_and_not_rated_are_no_zero_and_say_why() -> None:
+    answer_list = score(EventOpen(), answers(OPEN_TWO, {OPEN_FIRST: full(None)}))
+    assert values(answer_list) == [None, None]
+    assert [i.reason for i in answer_list.items] == ["the rating of overall is unscored", NOT_RATED]
+    summary = EventOpen().summarise([answer_list])
+    assert (summary.mean, summary.items, summary.unscored) == (None, 0, 2)
+    assert values(score(EventOpen(), {})) == [None, None], "no answer at all"
+
+
+def test_facts_and_open_answers_together() -> None:
+    case = event_case()
+    key = next(q.key for q in case.tendencies if q.scope == "in")
+    right = {**said(case.facts[0], "Alba Rail"), **said(case.facts[1], "unknown"), **said(case.facts[2], "Rome")}
+    wrong = {**right, **said(case.facts[1], "Ada")}
+    for facts, overall, want in ((right, 5, 1.0), (right, 4, 0.0), (wrong, 5, 0.0), (right, None, None)):
+        after = {**facts, **answers(case, {key: full(overall)})}
+        assert values(score(EventAllOpenWhole(), after, case=case)) == [want]
+    assert score(EventAllOpenWhole(), right, case=event_case(tendencies=())).items == (), "no tendency question"
+
+
+def test_locality_is_the_rating_of_the_pair() -> None:
+    texts = {OPEN_OUT: SAME, OPEN_OTHER: WRONG}
+    before = answers(OPEN_TWO, {}, {OPEN_OUT: SAME + " Mostly.", OPEN_OTHER: RIGHT})
+    after = answers(OPEN_TWO, {OPEN_OUT: {"consistency": 5}, OPEN_OTHER: {"consistency": 4}}, texts)
+    assert values(score(EventOpenLocality(), after, before)) == [1.0, 0.0]
+    unscored = answers(OPEN_TWO, {OPEN_OUT: {"consistency": None}}, texts)
+    assert [i.reason for i in score(EventOpenLocality(), unscored, before).items] == [
+        "the rating of consistency is unscored",
+        NOT_RATED,
+    ]
+
+
+def test_the_same_words_say_the_same_without_a_rater() -> None:
+    before, after = answers(OPEN_TWO, {}, {OPEN_OUT: SAME}), answers(OPEN_TWO, {}, {OPEN_OUT: SAME + "\n"})
+    assert values(score(EventOpenLocality(), after, before)) == [1.0, 1.0]
+    variants = {p: a.model_copy(update={"error": "out of memory", "written": None}) for p, a in before.items()}
+    scores = score(EventOpenLocality(), after, variants)
+    assert values(scores) == [None, None] and scores.items[0].reason == "before the edit: out of memory"

@@ -10,8 +10,10 @@ from curation.splits.split_file import make_split
 from curation.store.store import Store
 from evaluation.analysis.comparison import compare
 from evaluation.metrics.generation import load_metrics
+from evaluation.report import write
 from evaluation.report.formatting import cell_text
-from evaluation.report.html_page import _glue
+from evaluation.report.html_page import _glue, answer_list
+from evaluation.report.sections import make_section
 from evaluation.report.write import write_report
 from evaluation.runs.frame import score_run
 from evaluation.runs.results import load_run
@@ -20,6 +22,7 @@ from schemas.lineage import Lineage
 from schemas.verdicts import Verdict
 from tests.support import arithmetic
 from tests.support.arithmetic import ArithmeticLM, Strength, make_case, make_cases
+from tests.support.report import texts_run
 from tests.support.report.read_report import METRICS, finished, read
 
 HOSTILE = "<script>alert('x')</script>&\"|"
@@ -274,3 +277,20 @@ def test_runs_with_another_seed_show_their_variation(tmp_path, monkeypatch):
     html, reader = read(write_report(folders).files[0])
     assert "p1-seeds" in reader.ids and '<th scope="col">SD</th>' in html
     assert "Variation over seeds" not in read(write_report(folders[:1]).files[0])[0], "what a run has not is left out"
+
+
+def test_methods_and_cases_are_numbered_as_they_come(tmp_path: Path) -> None:
+    run = texts_run.finished(tmp_path, texts_run.TEXTS)
+    listed = answer_list(make_section(run, None, None))
+    assert listed["answer_methods"] == [] or listed["answer_labels"] == {"none": 1, "push": 2}
+    assert [c.key for c in listed["answer_cases"]] == [k for k in run.cases if k in listed["answer_numbers"]]
+    assert listed["answer_count"] == sum(len(q.answers) for q in listed["answers"])
+
+
+def test_a_page_that_would_be_too_large_says_how_to_see_the_texts(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    texts_run.finished(tmp_path, texts_run.TEXTS)
+    assert "scedit results view" not in write_report(tmp_path).files[0].read_text()
+    monkeypatch.setattr(write, "LARGEST", 1000)
+    assert "24 texts are too many for this page" in write_report(tmp_path).files[0].read_text()

@@ -1,4 +1,4 @@
-"""What a report says in words: who leads, and in which order the cases were used."""
+"""What a report says in words, and in which parts: who leads, the order of the cases, runs that are not compared."""
 
 from __future__ import annotations
 
@@ -7,21 +7,27 @@ from typing import Any
 
 import pytest
 
+from curation.splits.split_file import make_split
+from evaluation.analysis.tables import rates
 from evaluation.analysis.text_ratings import RatedTexts
+from evaluation.analysis.written_facts import NAMED_FIRST, text_values
 from evaluation.analysis.written_texts import all_answers
+from evaluation.report.formatting import cell_text
 from evaluation.report.narrative import caveats, opening
 from evaluation.report.sections import make_section, make_sections
 from evaluation.report.write import write_report
 from evaluation.runs.generated_scripts import scripts_of_run
 from evaluation.runs.results import load_run
 from schemas.answers import Answer
+from schemas.scripts import ScriptQuestion
 from tests.evaluation.analysis.test_written_texts import _Odd
 from tests.evaluation.report.test_html_page import finished, read
 from tests.support.arithmetic import ArithmeticLM, make_cases
 from tests.support.ratings import rate
+from tests.support.report import two_runs
 from tests.support.report.texts_run import TEXTS
 from tests.support.report.texts_run import finished as with_texts
-from tests.support.report.two_runs import TWO
+from tests.support.report.two_runs import METRICS, TWO
 
 
 def test_the_result_is_one_sentence_of_what_the_paired_tests_decide(tmp_path: Path) -> None:
@@ -98,3 +104,52 @@ def test_the_order_of_the_cases_is_the_run_s_own(tmp_path, order, caveat, set_up
     _, reader = read(write_report([out]).files[0])
     text = " ".join("".join(reader.text).split())
     assert f"2 of the split's 4 cases were {caveat}" in text and set_up in text
+
+
+two = two_runs.two
+
+
+@pytest.fixture(scope="module")
+def sequence(tmp_path_factory):
+    out = tmp_path_factory.mktemp("sequence")
+    regime = {"name": "sequential", "size": [1, 2, 5], "score": "both"}
+    return finished(out, editors=TWO, split=make_cases(5, 0), regime=regime)
+
+
+def test_runs_in_other_regimes_are_told_apart(two, sequence, tmp_path):
+    _, reader = read(write_report([two, sequence], out=tmp_path).files[0])
+    text = " ".join("".join(reader.text).split())
+    assert "2 parts that cannot be compared" in text and "regime: part 1 single, part 2 sequential" in text
+    assert "edits stay in the model, one after the other" in text
+    assert "they are not independent" in text
+    assert reader.stack == [] and all(t[1:] in reader.ids for t in reader.targets)
+
+
+def test_generated_texts_fill_the_ladder_and_the_text_level(tmp_path):
+    metrics = [
+        *METRICS,
+        "s_es_gen",
+        "s_es_gen_question",
+        "script_format",
+        "repetition_rate",
+        "n_gram_entropy",
+        "collapse",
+    ]
+    split = make_cases(5, 1)
+    cases = [
+        c.model_copy(update={"questions": (ScriptQuestion(key=f"{c.key}/q", fact=c.fact.key, text="How to go?"),)})
+        for c in split.cases
+    ]
+    out = finished(tmp_path, editors=TWO, split=make_split("tiny", cases), metrics=metrics)
+    files = write_report([out])
+    html, reader = read(files.files[0])
+    text = " ".join("".join(reader.text).split())
+    labels = ("Which object is named first", "Objects named in the scripts")
+    for phrase in ("S-ES-gen", "S-ES compared with the written text", "Generated texts", *labels):
+        assert phrase in text, phrase
+    assert reader.stack == [] and all(t[1:] in reader.ids for t in reader.targets)
+    (row,) = rates(
+        [v for v in text_values(load_run(out), "question") if v["method"] == "push"], ["method"], NAMED_FIRST
+    )
+    figure, interval = cell_text(row[2])
+    assert figure in html and interval.replace(", ", ",\N{NO-BREAK SPACE}") in html

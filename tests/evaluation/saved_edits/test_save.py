@@ -22,6 +22,7 @@ from evaluation.runs.config import DEFAULT_METRICS
 from evaluation.runs.one_case import score_case
 from evaluation.saved_edits import save
 from evaluation.saved_edits.formats import load_deltas
+from evaluation.saved_edits.hub_files import saved_edit_files
 from evaluation.saved_edits.save import SHOWN, ask_cases, card, open_edit_cases, save_edit, score_changes
 from schemas.core.errors import DataError, UserError
 from schemas.facts import Fact
@@ -247,3 +248,76 @@ def test_a_long_list_is_shortened() -> None:
     cases = cases_from_facts([make_fact(f"Land {n:03}") for n in range(SHOWN + 7)])
     text = card(ABOUT, cases, [])
     assert text.count("The capital of Land") == SHOWN and "7 more stand in `edit.json`" in text
+
+
+@pytest.fixture
+def saved(tmp_path: Path) -> Path:
+    lm = make("llama")
+    save_edit(editor("ft", lm, tmp_path / "m"), cases(), tmp_path / "out", saved_as="deltas")
+    return tmp_path / "out"
+
+
+def test_all_files_of_an_edit(saved: Path) -> None:
+    files = saved_edit_files(saved)
+    assert {f.name for f in files} == {p.name for p in saved.iterdir()} >= {"README.md", "edit.json"}
+    assert all(f.size == (saved / f.name).stat().st_size for f in files)
+
+
+@pytest.mark.parametrize("name", [".env", "modeling.py", "more.safetensors", "old.bin", "sub/x.json"])
+def test_what_was_not_saved_with_it_is_refused(saved: Path, name: str) -> None:
+    (saved / name).parent.mkdir(exist_ok=True)
+    (saved / name).write_text("mine")
+    with pytest.raises(UserError, match="also holds what was not saved with the edit") as error:
+        saved_edit_files(saved)
+    assert "nothing was sent" in str(error.value)
+
+
+def test_links_changed_weights_no_card_and_no_edit_are_refused(saved: Path, tmp_path: Path) -> None:
+    weights = next(saved.glob("*.safetensors"))
+    data = weights.read_bytes()
+    weights.write_bytes(data[:-1] + b"x")
+    with pytest.raises(UserError, match="is not the file that was saved"):
+        saved_edit_files(saved)
+    weights.unlink()
+    with pytest.raises(UserError, match="is not the file that was saved"):
+        saved_edit_files(saved)
+    (tmp_path / "w").write_bytes(data)
+    weights.symlink_to(tmp_path / "w")
+    with pytest.raises(UserError, match="also holds what was not saved"):
+        saved_edit_files(saved)
+    weights.unlink()
+    weights.write_bytes(data)
+    (saved / "README.md").unlink()
+    with pytest.raises(UserError, match="has no card"):
+        saved_edit_files(saved)
+    with pytest.raises(UserError, match="is no saved edit"):
+        saved_edit_files(tmp_path)
+
+
+@pytest.mark.parametrize("model", ["/home/me/llama", "./llama", "~/llama", "C:\\\\models\\\\llama"])
+def test_a_base_model_in_a_folder_is_refused(saved: Path, model: str) -> None:
+    rewrite(saved, model=model)
+    with pytest.raises(UserError, match="base model is a folder of this machine"):
+        saved_edit_files(saved)
+
+
+@pytest.mark.parametrize("path", ["/home/me/corpus.txt", "/tmp/x/y", "D:\\\\texts\\\\a.txt"])
+def test_a_path_of_this_machine_is_refused(saved: Path, path: str) -> None:
+    rewrite(saved, params={"corpus": path})
+    with pytest.raises(UserError, match="'edit.json' names a path of this machine"):
+        saved_edit_files(saved)
+
+
+def test_a_path_in_the_card_is_refused_and_an_address_is_none(saved: Path) -> None:
+    card = saved / "README.md"
+    text = card.read_text(encoding="utf-8")
+    card.write_text(text + "\nSee https://example.org/data/x and mlp/home/y.\n", encoding="utf-8")
+    assert saved_edit_files(saved)
+    card.write_text(text + "\n`/root/secret`\n", encoding="utf-8")
+    with pytest.raises(UserError, match="'README.md' names a path of this machine: /root/secret"):
+        saved_edit_files(saved)
+
+
+def rewrite(folder: Path, **changes: Any) -> None:
+    about = json.loads((folder / "edit.json").read_text(encoding="utf-8"))
+    (folder / "edit.json").write_text(json.dumps({**about, **changes}), encoding="utf-8")
