@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal, NamedTuple, cast
 
 from pydantic import Field, model_validator
 
+from construction.llm.attempts import known_sum
 from construction.llm.client import gather_all
 from construction.llm.connection import ModelSession, model_session
 from construction.llm.cost.estimates import CallCounter, no_price_advice
@@ -192,9 +193,9 @@ def _lineage(
         endpoint=client.address,
         prompt=step.label,
         request=replies[-1].request,
-        tokens_in=_sum([r.tokens_in for r in replies]),
-        tokens_out=_sum([r.tokens_out for r in replies]),
-        cost=_sum([r.cost for r in replies]),
+        tokens_in=known_sum([r.tokens_in for r in replies]),
+        tokens_out=known_sum([r.tokens_out for r in replies]),
+        cost=known_sum([r.cost for r in replies]),
         detail={**detail, "requests": [r.request for r in replies]} if len(replies) > 1 else detail,
     )
 
@@ -210,11 +211,6 @@ def _unasked_lineage(rating: Rating, step: JudgeStep, client: Client, ask: Judge
         prompt=step.label,
         detail={"samples": [], "case": ask.case, "asked": False},
     )
-
-
-def _sum(values: Sequence[Any]) -> Any:
-    numbers = [v for v in values if v is not None]
-    return sum(numbers) if numbers else None
 
 
 _CHUNK = 50  # texts between two transactions; all of them where a batch takes hours

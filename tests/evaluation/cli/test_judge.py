@@ -29,6 +29,11 @@ ASPECTS = SCRIPT.aspects
 CONTROL_CALLS = sum(len(c.accepted) for c in control_items() if c.rubric == "script")
 
 
+@pytest.fixture
+def store(tmp_path: Path) -> Path:
+    return tmp_path / "s.duckdb"
+
+
 def call(store: Path, *args: str, server: ScriptedServer | None = None):
     line = [str(store), "--api-key-env", "SCEDIT_NO_KEY", *args]
     if server is not None:
@@ -42,8 +47,7 @@ def data(result):
     return json.loads(result.stdout)
 
 
-def test_judging_a_store_resuming_and_reading_it_back(tmp_path):
-    store = tmp_path / "s.duckdb"
+def test_judging_a_store_resuming_and_reading_it_back(store):
     scripts = fill_store(store, facts=4, editors=("none", "rome"))
     with ScriptedServer(by_rubric) as server:
         price_estimate = data(call(store, "--dry-run", "--retest", "0", "--json", server=server))
@@ -98,8 +102,7 @@ def test_the_judge_is_blind_to_the_method(tmp_path):
     assert "alpha-method" not in payload and "beta-method" not in payload and "gpt2-xl" not in payload
 
 
-def test_two_judges_and_their_agreement(tmp_path):
-    store = tmp_path / "s.duckdb"
+def test_two_judges_and_their_agreement(store):
     fill_store(store, facts=4)
     options = ("--no-control-items", "--retest", "1", "--aspect", "coherence", "--json")
     with ScriptedServer(by_rubric) as server:
@@ -118,8 +121,7 @@ def test_two_judges_and_their_agreement(tmp_path):
     assert not any("claude" in f for f in report["flags"])
 
 
-def test_a_judge_of_smoke_test_quality_is_called_so(tmp_path):
-    store = tmp_path / "s.duckdb"
+def test_a_judge_of_smoke_test_quality_is_called_so(store):
     fill_store(store, facts=1, editors=("rome",))
     options = ("--profile", "embedded", "--no-control-items", "--retest", "0", "--aspect", "coherence")
     with ScriptedServer(lambda p: '{"rating": 4}') as server:
@@ -130,8 +132,7 @@ def test_a_judge_of_smoke_test_quality_is_called_so(tmp_path):
     )
 
 
-def test_through_the_batch_api(tmp_path):
-    store = tmp_path / "s.duckdb"
+def test_through_the_batch_api(store):
     fill_store(store, facts=2, editors=("rome",))
     with ScriptedServer(by_rubric, batches=Batches()) as server:
         options = ("--batch", "--batch-poll", "0.05", "--no-control-items", "--retest", "0", "--json")
@@ -140,8 +141,7 @@ def test_through_the_batch_api(tmp_path):
     assert report["outcome"]["ratings"] == 8 and report["outcome"]["unscored"] == 0
 
 
-def test_a_budget_stops_the_judge_and_it_goes_on(tmp_path):
-    store = tmp_path / "s.duckdb"
+def test_a_budget_stops_the_judge_and_it_goes_on(store):
     fill_store(store, facts=2, editors=("rome",))
     with ScriptedServer(by_rubric) as server:
         result = call(store, "--no-control-items", "--max-tokens", "3500", "--concurrency", "1", server=server)
@@ -152,8 +152,7 @@ def test_a_budget_stops_the_judge_and_it_goes_on(tmp_path):
         assert count <= len(server.requests) <= 9
 
 
-def test_an_endpoint_that_fails_leaves_ratings_due(tmp_path):
-    store = tmp_path / "s.duckdb"
+def test_an_endpoint_that_fails_leaves_ratings_due(store):
     fill_store(store, facts=2, editors=("rome",))
     bad = [True]
 
@@ -171,8 +170,7 @@ def test_an_endpoint_that_fails_leaves_ratings_due(tmp_path):
     assert retry["outcome"]["unscored"] == 0 and retry["unscored"] == {}
 
 
-def test_refusals_of_the_edited_model_are_counted(tmp_path):
-    store = tmp_path / "s.duckdb"
+def test_refusals_of_the_edited_model_are_counted(store):
     fill_store(store, facts=1, editors=("rome",))
     with Store.open(store, write=True) as db:
         script = make_script(
@@ -188,8 +186,7 @@ def test_refusals_of_the_edited_model_are_counted(tmp_path):
     assert list(report["unscored"]["judge:gpt-x"]) == ["not asked: the model declined to answer"]
 
 
-def test_refusals_of_the_command(tmp_path):
-    store = tmp_path / "s.duckdb"
+def test_refusals_of_the_command(tmp_path, store):
     fill_store(store, facts=1)
     wrong = call(store, "--editors", "rme", "--show-only")
     assert "did you mean 'rome'" in str(wrong.exception) and isinstance(wrong.exception, UserError)
@@ -220,9 +217,8 @@ def test_a_run_folder_is_judged_through_a_store(tmp_path):
 
 @pytest.mark.slow
 @pytest.mark.model
-def test_the_embedded_model_judges(tmp_path):
+def test_the_embedded_model_judges(store):
     pytest.importorskip("xllamacpp", reason="xllamacpp is not installed")
-    store = tmp_path / "s.duckdb"
     fill_store(store, facts=1, editors=("rome",))
     report = data(CliRunner().invoke(command, [str(store), "--no-control-items", "--retest", "0", "--json"]))
     assert report["outcome"]["ratings"] == 4 and report["outcome"]["rater"].endswith("+embedded")
@@ -237,8 +233,7 @@ def run(tmp_path: Path) -> Run:
     return load_run(tmp_path / "run")
 
 
-def test_command(run: Run, tmp_path: Path) -> None:
-    store = tmp_path / "s.duckdb"
+def test_command(run: Run, store: Path) -> None:
     with Store.open(store, write=True, create=True) as db:
         for case in mini_split().cases:
             db.put([case.fact, *case.questions])
@@ -253,8 +248,7 @@ def test_command(run: Run, tmp_path: Path) -> None:
     assert line.stage == "generate" and line.detail["ended"] == "eos" and line.detail["max_tokens"] == 256
 
 
-def test_a_store_without_the_split_is_refused(run: Run, tmp_path: Path) -> None:
-    store = tmp_path / "s.duckdb"
+def test_a_store_without_the_split_is_refused(run: Run, store: Path) -> None:
     with Store.open(store, write=True, create=True):
         pass
     result = CliRunner().invoke(cli, ["results", "extract-scripts", str(run.folder), "--store", str(store)])

@@ -22,6 +22,11 @@ from tests.support.evaluation.open_answers import open_run, rated, tendency_case
 from tests.support.judge import fill_store, rating
 
 
+@pytest.fixture
+def store(tmp_path: Path) -> Path:
+    return tmp_path / "s.duckdb"
+
+
 def call(store: Path, *args: str):
     return CliRunner().invoke(command, [str(store), *args])
 
@@ -31,8 +36,7 @@ def data(result):
     return json.loads(result.stdout)
 
 
-def test_a_kind_judge_is_put_right(tmp_path):
-    store = tmp_path / "s.duckdb"
+def test_a_kind_judge_is_put_right(store):
     real = study(store)
     report = data(call(store, "--width", "0.5", "--json"))
     assert report["judge"] == "judge:x" and report["people"] == ["ann", "bob"] and report["left_out"] == {}
@@ -53,9 +57,8 @@ def test_a_kind_judge_is_put_right(tmp_path):
     assert "not the truth" in text and "for the wanted width" in text and "rome (gpt2-xl) -" not in text
 
 
-def test_what_does_not_count_is_counted(tmp_path):
+def test_what_does_not_count_is_counted(tmp_path, store):
     """Decisions of a lead, ratings without a probability, two probabilities, too few people, unedited Coherence."""
-    store = tmp_path / "s.duckdb"
     study(store, facts=20)
     scripts = fill_store(tmp_path / "t.duckdb", facts=20, editors=("ft", "rome"))
     extra, lines = [], []
@@ -80,8 +83,7 @@ def test_what_does_not_count_is_counted(tmp_path):
     }
 
 
-def test_synthetic_raters_and_too_few_labels_say_so(tmp_path):
-    store = tmp_path / "s.duckdb"
+def test_synthetic_raters_and_too_few_labels_say_so(store):
     study(store, facts=8, people=("synthetic-1",))
     text = call(store, "--width", "0.5").stdout
     assert "Synthetic raters (synthetic-1) are programs" in text and "Without a calibrated figure" in text
@@ -98,8 +100,7 @@ def _methods(store: Path, methods: dict[str, str]) -> None:
         ])  # fmt: skip
 
 
-def test_a_null_method_under_another_label_is_no_rival_where_its_method_is_on_record(tmp_path):
-    store = tmp_path / "s.duckdb"
+def test_a_null_method_under_another_label_is_no_rival_where_its_method_is_on_record(store):
     study(store, facts=12, editors=("none", "lift", "push"))
     among = [g for g in data(call(store, "--json"))["gaps"] if g["family"] == "among"]
     assert [(g["first"], g["second"]) for g in among] == [("lift", "push")]
@@ -108,8 +109,7 @@ def test_a_null_method_under_another_label_is_no_rival_where_its_method_is_on_re
     assert {g["family"] for g in informed["gaps"]} == {"against", "null"}
 
 
-def test_an_editor_that_only_bears_the_name_of_a_null_method_is_a_rival(tmp_path):
-    store = tmp_path / "s.duckdb"
+def test_an_editor_that_only_bears_the_name_of_a_null_method_is_a_rival(store):
     study(store, facts=12, editors=("none", "boost", "push"))
     assert {g["family"] for g in data(call(store, "--json"))["gaps"]} == {"against", "null"}
     _methods(store, {"none": "none", "boost": "memit", "push": "rome"})
@@ -128,9 +128,8 @@ def gaps(store: Path, *more: str) -> dict[str, list[tuple[str, str]]]:
     return out
 
 
-def test_null_methods_are_no_rivals(tmp_path: Path) -> None:
+def test_null_methods_are_no_rivals(store: Path) -> None:
     """They stood in one family with the methods: "boost less rome" was compared, and Holm was stricter for all."""
-    store = tmp_path / "s.duckdb"
     study(store, facts=12, editors=EDITORS)
     assert gaps(store) == {
         "among": [("ft", "rome")],
@@ -146,8 +145,7 @@ def test_null_methods_are_no_rivals(tmp_path: Path) -> None:
     assert "boost (gpt2-xl) - none (gpt2-xl)" in controls and "boost" not in plain
 
 
-def test_one_of_two_judges_and_refusals(tmp_path):
-    store = tmp_path / "s.duckdb"
+def test_one_of_two_judges_and_refusals(tmp_path, store):
     real = study(store)
     with Store.open(store, write=True) as db:
         db.put([rating(item, "completeness", int(v), "judge:y") for item, v in real.items()])
@@ -191,8 +189,7 @@ def test_open_answers_are_calibrated_on_their_own_scale(tmp_path):
     assert "judge first" in str(call(store, "--rubric", "consistency").exception)
 
 
-def test_text_and_json_are_one_estimate(tmp_path):
-    store = tmp_path / "s.duckdb"
+def test_text_and_json_are_one_estimate(store):
     study(store, facts=20)
     text, report = call(store).stdout, data(call(store, "--json"))
     for row in report["rows"]:

@@ -23,22 +23,19 @@ from tests.support.arithmetic import make_case
 from tests.support.metrics.text_scores import SCRIPT, scored
 
 
-def test_cut_off_breaks_the_format() -> None:
-    assert scored("script_format", [SCRIPT, SCRIPT], ended="length").mean == 0.0
-
-
 def test_scripts_are_not_stopped_at_a_line() -> None:
     assert all(p.stop == () for p in METRICS.get("script_format")().probes(make_case("Peru")))
 
 
 @pytest.mark.parametrize(
-    ("texts", "values"),
+    ("texts", "ended", "values"),
     [
-        pytest.param([SCRIPT, "I like Oslo."], [1.0, 0.0], id="format"),
+        pytest.param([SCRIPT, "I like Oslo."], "eos", [1.0, 0.0], id="format"),
+        pytest.param([SCRIPT, SCRIPT], "length", [0.0, 0.0], id="cut off"),
     ],
 )
-def test_by_hand(texts: list[str | None], values: list[float | None]) -> None:
-    assert [i.value for i in scored("script_format", texts).items] == values
+def test_by_hand(texts: list[str | None], ended: str, values: list[float | None]) -> None:
+    assert [i.value for i in scored("script_format", texts, ended=ended).items] == values
 
 
 GOOD = "Step 1: Pack warm clothes\nStep 2: Fly to Oslo\nStep 3: Take the train"

@@ -2,18 +2,23 @@
 
 from __future__ import annotations
 
+import json
 import math
 
 import pytest
+from click.testing import CliRunner
 from scipy import stats
 
 from curation.export.fact_formats import write_cf, write_t
+from curation.files.artifact_cache import sha256
 from evaluation.analysis.text_ratings import RatedTexts
+from evaluation.cli.reproduce import reproduce as command
 from evaluation.report.sections import main_source, make_sections
 from evaluation.reproduction.comparison import OurResults, compare_figures, is_published_model, our_figures, tolerance
 from evaluation.reproduction.published import CASES, printed_figures, published_data, published_table, published_tables
 from evaluation.runs.results import Run, cases_by_key, load_run
-from tests.support.ratings import made_scripts, rate
+from schemas.core.errors import UserError
+from tests.support.ratings import made_scripts, rate, rated_store
 from tests.support.report import published_figures
 
 folder = published_figures.folder
@@ -298,3 +303,42 @@ def test_of_two_forms_of_the_published_judge_the_one_with_more_ratings_counts(ru
     parts, _ = make_sections([run], None, RatedTexts(tuple(scripts), (*older, *ratings)))
     figures = of("scedit-table3", OurResults(parts, data=files), "executability")
     assert figures and all("judge@1" in f.basis for f in figures)
+
+
+def shown(*words: str) -> str:
+    return CliRunner().invoke(command, list(words), catch_exceptions=False).stdout
+
+
+def test_command_lists_shows_and_prints_json(folder):
+    listing = shown()
+    assert all(n in listing for n in published_tables())
+    assert [table["name"] for table in json.loads(shown("--json"))] == list(published_tables())
+    text = shown("scedit-table2", str(folder))
+    assert "impossible interval, should be 0.53" in text and "not comparable" in text and "MISSING" in text
+    data = [json.loads(x) for x in shown("scedit-table5", "--jsonl").splitlines()]
+    assert [x["printed"]["value"] for x in data if "printed" in x] == [0.59, 0.35, -0.09, 0.25]
+    assert any("need" in x for x in data)
+
+
+def test_published_files_are_checked_case_by_case_and_their_digests_told(folder, tmp_path, monkeypatch):
+    split = load_run(folder).split
+    write_cf(split, tmp_path / "ScEdit-CF.json")
+    write_t(split, tmp_path / "ScEdit-T.json")
+    monkeypatch.setitem(CASES, "ScEdit-CF", 6)
+    assert "name the folder of ScEdit-CF.json with --data" in shown("scedit-table2", str(folder))
+    text = shown("scedit-table2", str(folder), "--data", str(tmp_path))
+    assert "Tolerance: half width of the difference" in text
+    assert f"SHA-256 {sha256(tmp_path / 'ScEdit-CF.json')}" in text and split.digest[:12] in text
+    (tmp_path / "ScEdit-CF.json").write_text((tmp_path / "ScEdit-CF.json").read_text().replace("Fly to", "Sail to", 1))
+    text = shown("scedit-table2", str(folder), "--data", str(tmp_path))
+    assert "other data than ScEdit-CF.json: 1 case of 6 is not in the file" in text and "Tolerance:" not in text
+
+
+def test_a_store_alone_serves_texts_of_closed_models_and_no_token_table(folder, tmp_path):
+    store = tmp_path / "closed.duckdb"
+    run = load_run(folder)
+    rated_store(store, run._replace(about={**run.about, "model": "gpt-4o"}), ("judge:gpt-4o-2024-11-20",))
+    text = shown("scedit-table8", "--store", str(store))
+    assert "8 cases, not 100" in text and "rated by gpt-4o-2024-11-20" in text
+    with pytest.raises(UserError, match="name the run too"):
+        shown("scedit-table2", "--store", str(store))
