@@ -12,7 +12,6 @@ from schemas.core.errors import UserError
 if TYPE_CHECKING:
     from pandas import DataFrame
 
-    from construction.authoring.tally import ConstructionCounts
     from construction.pipeline.cost_estimate import ConstructionEstimate
     from construction.pipeline.job import PreparedJob
     from curation.splits.split_file import Split
@@ -23,21 +22,24 @@ class Build:
 
     Attributes:
         store: The store's file; every command of the toolkit takes it.
-        counts: What was asked for, kept, unsure and rejected, with the reasons.
+        funnel: What is kept, unsure and left out, with the reasons, as ``scedit store funnel`` counts it.
     """
 
-    def __init__(self, store: Path, counts: ConstructionCounts) -> None:
-        self.store, self.counts = store, counts
+    def __init__(self, store: Path) -> None:
+        from construction.report.store_funnel import store_yield
+
+        self.store, self.funnel = store, store_yield(store)
 
     def __repr__(self) -> str:
         """The store, and what became of the prompts."""
-        c = self.counts
-        return f"Build({str(self.store)!r}: prompts: {c.kept} kept, {c.unsure} unsure, {c.rejected} rejected)"
+        prompts = self.funnel.stage("prompts")
+        counts = f"{prompts.kept} kept, {prompts.unsure} unsure, {prompts.dropped} left out"
+        return f"Build({str(self.store)!r}: prompts: {counts})"
 
     def reasons(self) -> DataFrame:
-        """Why questions came to nothing or wait for people: a row for every check and reason, with an example."""
-        names = ("count", "label", "check", "stage", "reason", "example")
-        return frame_of([tuple(getattr(r, name) for name in names) for r in self.counts.reasons], names)
+        """Why items are left out or wait for people: a row for every kind of item, check and label, with an example."""
+        names = ("count", "kind", "check", "label", "key", "reason", "example")
+        return frame_of([(r.count, r.kind, r.check, r.label, *r.examples[0]) for r in self.funnel.reasons], names)
 
     def freeze(self, name: str, *, version: str = "1.0.0", out: Path | str | None = None, **rule: Any) -> Split:
         """The kept items as a split, as ``scedit split freeze`` makes it.
@@ -101,10 +103,10 @@ def construct(
     prepared = _prepare(there, author, store=store, verify=verify, **options)
     prepared.import_facts()
     live: Any = ConstructionBar(len(prepared.work.edits) + len(prepared.work.others), shown=progress)
-    counts = prepared.run(origin=prepared.job.facts, live=live)
-    if counts.unfinished:
-        raise UserError(f"{counts.unfinished} facts are unfinished: calls went unanswered", fix="call construct again")
-    return Build(prepared.job.store, counts)
+    done = prepared.run(origin=prepared.job.facts, live=live)
+    if done.unfinished:
+        raise UserError(f"{done.unfinished} facts are unfinished: calls went unanswered", fix="call construct again")
+    return Build(prepared.job.store)
 
 
 def estimate(

@@ -68,7 +68,7 @@ COMMANDS: dict[str, Command | Group] = {
         'split errata add facts/cf/P36/france "wrong capital" --errata errata.jsonl',
     ),
     "split errata add": Command("curation.cli.releases:errata_add", "Add an erratum to a file."),
-    "split errata withdraw": Command("curation.cli.releases:errata_withdraw", "Take back errata; they stay on record."),
+    "split errata withdraw": Command("curation.cli.releases:errata_withdraw", "Take back errata; they stay stored."),
     "split errata list": Command("curation.cli.releases:errata_list", "List errata, and whether they still apply."),
     "split sample": Group(
         "Have people judge a random sample of a split.",

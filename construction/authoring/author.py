@@ -40,7 +40,7 @@ from schemas.scripts import ScriptQuestion
 from schemas.text.escaping import escape_line
 from schemas.verdicts import Span, Verdict
 
-FAILED = "failed"  # stage of a call that brought nothing; it is on record for its tokens and for its reason
+FAILED = "failed"  # stage of a call that brought nothing; it is cached for its tokens and for its reason
 
 
 class ScriptWriter(NamedTuple):

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import shutil
+import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -16,6 +18,7 @@ if TYPE_CHECKING:
     from construction.documents.funnel import ProbeCounts
     from construction.events.funnel import EventCounts
     from construction.llm.cost.estimates import CallEstimate
+    from construction.report.records import StoreYield
 
 
 @contextmanager
@@ -62,3 +65,12 @@ def show_counts(counts: EventCounts | ProbeCounts, store: Path, *, as_json: bool
             click.echo(quality_sentence(counts.quality))
         click.echo(f"Stored in {store}. Next: scedit split freeze NAME --store {store}")
     refuse_unanswered(counts.unfinished, "call")
+
+
+def echo_yield(funnel: StoreYield) -> None:
+    """The funnel of a store with facts, in the width of the terminal."""
+    from construction.report.text import text
+
+    columns = shutil.get_terminal_size().columns if sys.stdout.isatty() else None
+    for line in text(funnel, columns=columns):
+        click.echo(line)

@@ -3,9 +3,6 @@
 from __future__ import annotations
 
 import json
-import shutil
-import sys
-import textwrap
 from collections.abc import Iterator
 from itertools import groupby
 from pathlib import Path
@@ -13,8 +10,8 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from construction.cli.closing import resumable
-from construction.llm.cli_options import journal_option, model_options
+from construction.cli.closing import echo_yield, resumable
+from construction.llm.cli_options import journal_option, model_options, refuse_unanswered
 from curation.cli.options import (
     UPDATED,
     echo_keys,
@@ -27,16 +24,14 @@ from curation.cli.options import (
     update_text,
 )
 from schemas.text.counting import counted
-from schemas.text.escaping import escape_line
 
 if TYPE_CHECKING:
-    from construction.authoring.tally import ConstructionCounts
     from construction.pipeline.adopt import Adoption
     from construction.pipeline.job import PreparedJob
+    from construction.pipeline.runner import ConstructionProgress
     from curation.loaders.importer import Identity
     from curation.store.import_sources import SourceUpdate
 
-_INDENT = " " * 19  # where reasons and examples begin
 _AUTHOR = "Model that writes the scripts instead of --model; repeatable. NAME[@ADDRESS[@KEY_VARIABLE]]."
 _VERIFY = "Who reads every prompt: leak, cut, continuation (an endpoint: --model itself); named as for --author."
 _NO_VERIFY = "Have no model read the prompts, and take them as they are."
@@ -116,6 +111,7 @@ def construct(*, dry_run: bool, as_json: bool, **options: Any) -> None:
       scedit construct facts.csv --store my.duckdb --model gpt-4o --author gpt-4o --author gpt-4.1-mini --scripts 2
     """  # noqa: D301 - click needs the real backspace
     from construction.pipeline.job import ConstructionJob, prepare
+    from construction.report.store_funnel import store_yield
 
     candidates, questions = options["candidates"], options["questions"]
     if questions is not None and candidates is not None and candidates < questions:
@@ -136,14 +132,14 @@ def construct(*, dry_run: bool, as_json: bool, **options: Any) -> None:
     click.echo(f"{counted(update.put.seen, 'fact')}, {update_text(update)}; source '{update.source}'", err=True)
     echo_keys(update)
     result = _run(prepared, origin=job.facts)
-    columns = shutil.get_terminal_size().columns if sys.stdout.isatty() else None
-    click.echo(result.model_dump_json() if as_json else _table(result, job.store, columns=columns))
-    if result.unfinished:
-        click.echo(
-            f"{counted(result.unfinished, 'fact')} unfinished, calls went unanswered: give the same command again.",
-            err=True,
-        )
-        raise SystemExit(1)
+    funnel = store_yield(job.store)
+    if as_json:
+        click.echo(json.dumps(result._asdict() | funnel.model_dump(mode="json")))
+    else:
+        click.echo(f"{counted(result.done, 'fact')}, {counted(result.calls, 'call')} made.\n")
+        echo_yield(funnel)
+        click.echo(f"\nStored in {job.store}. Next: scedit store funnel --store {job.store}")
+    refuse_unanswered(result.unfinished, "fact")
 
 
 def _import_facts(prepared: PreparedJob) -> SourceUpdate:
@@ -159,71 +155,13 @@ def _import_facts(prepared: PreparedJob) -> SourceUpdate:
         raise
 
 
-def _run(prepared: PreparedJob, *, origin: str) -> ConstructionCounts:
+def _run(prepared: PreparedJob, *, origin: str) -> ConstructionProgress:
     """Construct; a person who stops it is told how to go on."""
     from construction.pipeline.runner import ProgressDisplay
 
     live = ProgressDisplay(prepared.estimate().answers)
     with resumable():
         return prepared.run(origin=origin, live=live)
-
-
-def _table(y: ConstructionCounts, store: Path, *, columns: int | None = None) -> str:
-    """The funnel as text: what was kept, and why the rest was not, with one example each.
-
-    Args:
-        y: The counts.
-        store: Where the records are.
-        columns: Of the terminal that it is for; None where lines may be of any length.
-    """
-    from construction.authoring.tally import PAPER_EARLY, PAPER_FILTERED
-    from construction.report.text import quality_sentence
-
-    share = [f"{100 * n / y.asked if y.asked else 0:5.1f} %" for n in (y.kept, y.unsure, y.rejected)]
-    lines = [
-        f"{counted(y.facts, 'fact')} ({y.edits} to edit), {y.facts_kept} with at least one kept prompt; "
-        f"{counted(y.calls, 'call')} made.",
-        f"{counted(y.questions, 'question')}, {counted(y.scripts, 'script')}, "
-        f"{counted(y.prompts, 'prompt')} written, rejected attempts included.",
-        "",
-        f"  asked for   {y.asked:6d}",
-        f"  kept        {y.kept:6d}  {share[0]}",
-        f"  unsure      {y.unsure:6d}  {share[1]}  for people to decide",
-        f"  rejected    {y.rejected:6d}  {share[2]}  (the paper filtered {PAPER_FILTERED} %)",
-        f"  cut early   {y.early:6d}  {y.early_percent:5.1f} %  of prompts, in step 1 (the paper: {PAPER_EARLY} %)",
-    ]
-    if y.surplus:
-        lines.insert(
-            -1, f"  surplus     {y.surplus:6d}  {100 * y.surplus / y.asked:5.1f} %  good, but enough were chosen"
-        )
-    if y.links:
-        lines.append(f"  neighbours  {y.links:6d}  links, {y.links_kept} with a prompt that fits, unsure ones included")
-    for h in y.held:
-        lines.append(f"  facts       {h.count:6d}  {h.label} by {h.check}: {h.reason} ({h.example})")
-    if len(y.authors) > 1:
-        names = [escape_line(a.author, longest=40) for a in y.authors]
-        width = max(18, *map(len, names))
-        lines += ["", f"{'Scripts by author:':{width}s}     asked   kept  unsure  rejected"]
-        for name, a in zip(names, y.authors, strict=True):
-            lines.append(f"  {name:{width}s}  {a.asked:6d} {a.kept:6d}  {a.unsure:6d}  {a.rejected:8d}")
-    if y.reasons:
-        lines += ["", "Why, with one example each:"]
-        for r in y.reasons:
-            lines += _fitted(f"  {r.count:5d}  {r.label:8s}  {r.check} ({r.stage}): {r.reason}", columns)
-            lines += _fitted(f"{_INDENT}{_clip(r.example)}", columns)
-    if any(r.label == "unscored" for r in y.reasons):
-        lines += ["", "Unscored: no usable reply came. The same command with --retry-failed asks for them again."]
-    if y.quality:
-        lines += ["", quality_sentence(y.quality)]
-    lines += ["", f"Stored in {store}. Next: scedit store funnel --store {store}"]
-    return "\n".join(lines)
-
-
-def _fitted(line: str, columns: int | None) -> list[str]:
-    """A line broken at spaces for a terminal; what goes on stands below the reason."""
-    if columns is None or len(line) <= columns or columns <= 2 * len(_INDENT):
-        return [line]
-    return textwrap.wrap(line, columns, subsequent_indent=_INDENT, break_on_hyphens=False)
 
 
 def _clip(text: str, length: int = 100) -> str:

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 import click
 
+from construction.cli.closing import echo_yield
 from curation.cli.options import json_option, store_option, writes
 from schemas.core.errors import UserError
 
@@ -57,10 +58,7 @@ def funnel(store_path: Path, page: Path | None, prices: Path | None, as_json: bo
     if as_json:
         click.echo(yields.model_dump_json())
         return
-    from construction.report.text import text
-
-    for line in text(yields):
-        click.echo(line)
+    echo_yield(yields)
     for what, counts in others.items():
         click.echo("\n".join(["", what.capitalize(), *counts.lines(stored=True)]))
     if page is not None:

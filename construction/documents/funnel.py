@@ -11,7 +11,7 @@ from construction.authoring.outcome import overall_label
 from construction.authoring.tally import CountedLoss, Tally, closing_lines, percent_of
 from construction.report.store_funnel import JudgedItems, MadeItems
 from curation.store.store import Store
-from schemas.core.records import Frozen, Record
+from schemas.core.records import Frozen
 from schemas.documents.document import Document, DocumentProbe
 from schemas.text.counting import counted
 from schemas.verdicts import Verdict
@@ -124,7 +124,6 @@ class ProbeCounts(Frozen):
 
     Attributes:
         documents: Documents; ``bare`` of them have no probe that is kept.
-        short: Documents with fewer probes than were asked for at least.
         written_1, written_2, written_3: Probes written, by level.
         kept_1, kept_2, kept_3: Those of them that every check and reader keeps.
         unsure: Probes that wait for a person.
@@ -137,7 +136,6 @@ class ProbeCounts(Frozen):
 
     documents: int
     bare: int
-    short: int
     written_1: int
     written_2: int
     written_3: int
@@ -195,29 +193,48 @@ class ProbeTally(Tally):
 
     stages: ClassVar[tuple[str, ...]] = ("documents", "probes", "checks", "reader")
 
-    def count(self, record: Record, verdicts: Sequence[Verdict]) -> None:
-        """Count a probe."""
-        assert isinstance(record, DocumentProbe)
-        label = overall_label(verdicts)
-        self.n[f"written_{record.level}"] += 1
-        self.n["unsure"] += label == "unsure"
-        self.n["dropped"] += label == "drop"
-        self.n[f"kept_{record.level}"] += label == "keep"
-        for verdict in verdicts:
-            self.lose_by("reader" if verdict.model else "checks", [verdict])
+    def count(self, probes: Iterable[tuple[DocumentProbe, Sequence[Verdict]]]) -> None:
+        """Count a document with its probes."""
+        kept = 0
+        for probe, verdicts in probes:
+            label = overall_label(verdicts)
+            kept += label == "keep"
+            self.n[f"written_{probe.level}"] += 1
+            self.n["unsure"] += label == "unsure"
+            self.n["dropped"] += label == "drop"
+            self.n[f"kept_{probe.level}"] += label == "keep"
+            for verdict in verdicts:
+                self.lose_by("reader" if verdict.model else "checks", [verdict])
+        self.n["documents"] += 1
+        self.n["bare"] += not kept
 
 
-def count_document(probes: Iterable[Sequence[Verdict]]) -> tuple[str, ...]:
-    """What a document adds to the funnel, by the verdicts on each of its probes."""
-    kept = any(overall_label(verdicts) == "keep" for verdicts in probes)
-    return ("documents",) if kept else ("documents", "bare")
+def count_probes(store: Store, run: ProbeTally | None = None, *, calls: int | None = None) -> ProbeCounts:
+    """The counts of a store, all runs together.
+
+    A person's verdict outranks those of checks and readers, as in a rule. What came complete from a file or a split is
+    not counted.
+
+    Args:
+        store: The store.
+        run: What a run lost that leaves no record: documents that stood there before, replies of no use.
+        calls: Calls that the run made; left out, those that the store knows.
+    """
+    made, tally = MadeItems.of(store, {"document", "document_probes"}), run or ProbeTally()
+    probes: defaultdict[str, list[DocumentProbe]] = defaultdict(list)
+    for probe in store.all(DocumentProbe):
+        if first_version(store, probe).id in made.stages:
+            probes[probe.document].append(probe)
+    judged = JudgedItems(store.verdicts(probe.id for of in probes.values() for probe in of))
+    for document in store.all(Document):
+        if document.id in made.stages:
+            tally.count((probe, judged.deciding(probe.id)) for probe in probes[document.key])
+    counts = tally.result(ProbeCounts, calls=len(made.requests) if calls is None else calls, quality=made.quality)
+    return counts.model_copy(update={"people": probe_curation(store)})
 
 
 def stored_probe_counts(path: Path) -> ProbeCounts | None:
-    """The counts of a store, all runs together; None where no probe in it was constructed.
-
-    A person's verdict outranks those of checks and readers, as in a rule. What came complete from a file or a split is
-    not counted. Replies of no use leave no record: only the run that asked for them counts them.
+    """The counts of a store; None where no probe in it was constructed.
 
     Args:
         path: The store.
@@ -226,25 +243,8 @@ def stored_probe_counts(path: Path) -> ProbeCounts | None:
         UserError: there is no such store.
     """
     with Store.open(path) as store:
-        if not store.has(DocumentProbe.kind):
-            return None
-        made = MadeItems.of(store, {"document_probes"})
-        probes: defaultdict[str, list[DocumentProbe]] = defaultdict(list)
-        for probe in store.all(DocumentProbe):
-            if first_version(store, probe).id in made.stages:
-                probes[probe.document].append(probe)
-        if not probes:
-            return None
-        judged, tally = JudgedItems(store.verdicts(probe.id for of in probes.values() for probe in of)), ProbeTally()
-        for document in store.all(Document):
-            verdicts = [judged.deciding(probe.id) for probe in probes[document.key]]
-            if verdicts:
-                tally.n.update(count_document(verdicts))
-            for probe, said in zip(probes[document.key], verdicts, strict=True):
-                tally.count(probe, said)
-        people = probe_curation(store)
-    counts = tally.result(ProbeCounts, calls=len(made.requests), quality=made.quality)
-    return counts.model_copy(update={"people": people})
+        counts = count_probes(store) if store.has(DocumentProbe.kind) else None
+    return counts if counts is not None and counts.written else None
 
 
 def stored_curation(path: Path) -> ProbeCuration | None:

@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 from pydantic import model_validator
 
-from construction.documents.funnel import ProbeCounts, ProbeTally
+from construction.documents.funnel import ProbeCounts, ProbeTally, count_probes
 from construction.documents.pipeline import ProbeConstruction, ProbePlan
 from construction.documents.sources import ReadDocuments, read_documents
 from construction.documents.steps import FILES, ProbePrompt
@@ -60,20 +60,20 @@ class PreparedProbes(NamedTuple):
         return [self.reader.access] if self.reader else []
 
     def estimate(self) -> CallEstimate:
-        """What it will ask: calls that are not on record; of what nobody wrote yet, no probe is dropped by a check."""
+        """What it will ask: calls that are not cached; of what nobody wrote yet, no probe is dropped by a check."""
 
-        async def work(clients: list[RehearsalClient]) -> ProbeCounts:
-            return await self.construct(NoStore(), clients, ProbeTally())
+        async def work(clients: list[RehearsalClient]) -> None:
+            await self.construct(NoStore(), clients, ProbeTally())
 
         return estimate_job(self.job, work, self.others)
 
-    async def construct(self, store: Store | NoStore, clients: Sequence[Client], tally: ProbeTally) -> ProbeCounts:
+    async def construct(self, store: Store | NoStore, clients: Sequence[Client], tally: ProbeTally) -> None:
         """Construct with a client for the job's model, and for the reader where there is one."""
         reader = clients[-1] if self.reader else None
         construct = ProbeConstruction(
             store, clients[0], self.job, self.prompts, tally=tally, reader=reader, batch=self.job.batch
         )
-        return await construct(self.read.documents)
+        await construct(self.read.documents)
 
 
 def prepare_probes(job: ProbeJob) -> PreparedProbes:
@@ -105,6 +105,7 @@ def run_probes(prepared: PreparedProbes, *, live: ProgressDisplay) -> ProbeCount
     tally.lose("documents", "its text stood there before", prepared.read.repeated)
 
     async def work(session: ModelSession, store: Store, clients: list[Client]) -> ProbeCounts:
-        return await prepared.construct(store, clients, tally)
+        await prepared.construct(store, clients, tally)
+        return count_probes(store, tally, calls=sum(client.calls for client in set(clients)))
 
     return run_job(job, work, live=live, others=prepared.others)

@@ -9,7 +9,7 @@ from typing import NamedTuple
 from construction.authoring.outcome import overall_label
 from construction.documents.checks import ProbeInputs, judge_probe
 from construction.documents.defaults import FEWEST, MOST
-from construction.documents.funnel import ProbeCounts, ProbeTally, count_document
+from construction.documents.funnel import ProbeTally
 from construction.documents.steps import ProbePrompt, ProbesAsk, ProbeStep, ReaderAsk, ReaderStep, TaggedProbe
 from construction.llm.call_lineage import lineage_of_call
 from construction.llm.client import Client, Reply, gather_all
@@ -41,7 +41,6 @@ class WrittenProbes(NamedTuple):
 
     probes: tuple[tuple[TaggedProbe, Reply], ...]
     losses: tuple[str, ...]
-    short: bool
 
 
 class ProbeConstruction:
@@ -52,7 +51,7 @@ class ProbeConstruction:
         client: Asks the model that writes.
         plan: What to construct.
         prompts: The wordings.
-        tally: Counts; it may hold what was lost while reading.
+        tally: Counts what is lost and leaves no record.
         reader: Asks the model that answers every probe which the checks do not drop, from its document and without;
             None where nobody does.
         batch: Documents between two transactions.
@@ -76,7 +75,7 @@ class ProbeConstruction:
         self._read = ReaderStep(prompts["answer_probe"], model=self._reader.endpoint.model)
         self._quality = prompts["write_probes"].quality_of(client.endpoint.model)
 
-    async def __call__(self, documents: Sequence[Document]) -> ProbeCounts:
+    async def __call__(self, documents: Sequence[Document]) -> None:
         """Do all of it.
 
         Raises:
@@ -84,8 +83,6 @@ class ProbeConstruction:
         """
         work = [partial(self._of_document, document) for document in documents]
         await run_in_batches(work, partial(store_outcomes, self._store, self._tally), size=self._batch)
-        calls = self._client.calls + (self._reader.calls if self._reader is not self._client else 0)
-        return self._tally.result(ProbeCounts, calls=calls, quality=self._quality)
 
     async def _of_document(self, document: Document) -> Outcome:
         """A document with its probes, judged; without them where a call has no answer."""
@@ -115,7 +112,6 @@ class ProbeConstruction:
             document,
             written=tuple((probe, tuple(said[probe.id])) for probe in probes),
             lineage=tuple(lines),
-            counts=(*count_document(said.values()), *(["short"] if written.short else [])),
             losses=tuple(("probes", reason) for reason in written.losses),
         )
 
@@ -129,7 +125,7 @@ class ProbeConstruction:
                 continue
             for tagged in self._write.parse(ask, reply.value):
                 by_key.setdefault(tagged.probe.key, (tagged, reply))
-        return WrittenProbes(tuple(by_key[key] for key in sorted(by_key)), tuple(losses), len(by_key) < ask.fewest)
+        return WrittenProbes(tuple(by_key[key] for key in sorted(by_key)), tuple(losses))
 
     async def _read_back(
         self, document: Document, probes: Sequence[DocumentProbe], said: dict[str, list[Verdict]], lines: list[Lineage]

@@ -10,7 +10,7 @@ from construction.authoring.outcome import overall_label
 from construction.authoring.tally import CountedLoss, Tally, closing_lines, percent_of
 from construction.report.store_funnel import JudgedItems, MadeItems
 from curation.store.store import Store
-from schemas.core.records import Frozen, Record
+from schemas.core.records import Frozen
 from schemas.events.event import Event
 from schemas.events.questions import FactQuestion, TendencyQuestion
 from schemas.verdicts import Verdict
@@ -91,23 +91,49 @@ class EventTally(Tally):
 
     stages: ClassVar[tuple[str, ...]] = ("draw", "facts", "paraphrase", "topics", "tendencies", "checks")
 
-    def count(self, record: Record, verdicts: Sequence[Verdict]) -> None:
+    def count(self, question: FactQuestion | TendencyQuestion, verdicts: Sequence[Verdict]) -> None:
         """Count a question about an event."""
-        if isinstance(record, FactQuestion):
-            self.n[f"facts_{record.scope}"] += 1
-            self.n["unknown"] += record.unknown
-            self.n["background"] += record.background
-        elif isinstance(record, TendencyQuestion):
-            self.n[f"tendencies_{record.scope}"] += 1
-            self.n[f"kept_{record.scope}"] += overall_label(verdicts) == "keep"
+        if isinstance(question, FactQuestion):
+            self.n[f"facts_{question.scope}"] += 1
+            self.n["unknown"] += question.unknown
+            self.n["background"] += question.background
+        else:
+            self.n[f"tendencies_{question.scope}"] += 1
+            self.n[f"kept_{question.scope}"] += overall_label(verdicts) == "keep"
             self.lose_by("checks", verdicts)
 
 
-def stored_event_counts(path: Path) -> EventCounts | None:
-    """The counts of a store, all runs together; None where no event in it was constructed.
+def count_events(store: Store, run: EventTally | None = None, *, calls: int | None = None) -> EventCounts:
+    """The counts of a store, all runs together.
 
-    What came complete from a file or a split is not counted. Draws that cannot happen and replies of no use leave no
-    record: only the run that made them counts them.
+    What came complete from a file or a split is not counted.
+
+    Args:
+        store: The store.
+        run: What a run lost that leaves no record: draws that cannot happen, replies of no use.
+        calls: Calls that the run made; left out, those that the store knows.
+    """
+    made = MadeItems.of(store, {"template", "paraphrase", "topic_events"}, asked={"tendency_questions"})
+    judged, tally, keys = JudgedItems(store.verdicts()), run or EventTally(), set[str]()
+    for event in store.all(Event):
+        if event.id not in made.stages:
+            continue
+        keys.add(event.key)
+        of_topic = "topic_events" in made.stages[event.id]
+        verdicts = judged.deciding(event.id)
+        tally.n["topic_events" if of_topic else "events"] += 1
+        tally.n["paraphrased"] += "paraphrase" in made.stages[event.id]
+        tally.n["topic_kept"] += of_topic and overall_label(verdicts) != "drop"
+        tally.lose_by("topics" if of_topic else "paraphrase", verdicts)
+    questions: list[FactQuestion | TendencyQuestion] = [*store.all(FactQuestion), *store.all(TendencyQuestion)]
+    for question in questions:
+        if question.event in keys:
+            tally.count(question, judged.deciding(question.id))
+    return tally.result(EventCounts, calls=len(made.requests) if calls is None else calls, quality=made.quality)
+
+
+def stored_event_counts(path: Path) -> EventCounts | None:
+    """The counts of a store; None where no event in it was constructed.
 
     Args:
         path: The store.
@@ -116,21 +142,5 @@ def stored_event_counts(path: Path) -> EventCounts | None:
         UserError: there is no such store.
     """
     with Store.open(path) as store:
-        made = MadeItems.of(store, {"template", "paraphrase", "topic_events"}, asked={"tendency_questions"})
-        events = [event for event in store.all(Event) if event.id in made.stages]
-        if not events:
-            return None
-        judged, tally = JudgedItems(store.verdicts()), EventTally()
-        for event in events:
-            of_topic = "topic_events" in made.stages[event.id]
-            verdicts = judged.deciding(event.id)
-            tally.n["topic_events" if of_topic else "events"] += 1
-            tally.n["paraphrased"] += "paraphrase" in made.stages[event.id]
-            tally.n["topic_kept"] += of_topic and overall_label(verdicts) != "drop"
-            tally.lose_by("topics" if of_topic else "paraphrase", verdicts)
-        keys = {event.key for event in events}
-        questions: list[FactQuestion | TendencyQuestion] = [*store.all(FactQuestion), *store.all(TendencyQuestion)]
-        for question in questions:
-            if question.event in keys:
-                tally.count(question, judged.deciding(question.id))
-    return tally.result(EventCounts, calls=len(made.requests), quality=made.quality)
+        counts = count_events(store)
+    return counts if counts.events or counts.topic_events else None

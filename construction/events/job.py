@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 from construction.events.defaults import CAP, EVENTS, UNTOUCHED
 from construction.events.draw import draw_events
-from construction.events.funnel import EventCounts, EventTally
+from construction.events.funnel import EventCounts, EventTally, count_events
 from construction.events.pipeline import DrawnEvent, EventConstruction, EventPlan
 from construction.events.questions import ask_facts
 from construction.events.steps import FILES, EventPrompt
@@ -63,13 +63,13 @@ class PreparedEvents(NamedTuple):
         return self.job.asks(templates=bool(self.drawn))
 
     def estimate(self) -> CallEstimate:
-        """What it will ask: calls that are not on record; of what nobody wrote yet, every event stays."""
+        """What it will ask: calls that are not cached; of what nobody wrote yet, every event stays."""
         if not self.asks:
             return CallEstimate(0, 0, 0, None)
 
-        async def work(clients: list[RehearsalClient]) -> EventCounts:
+        async def work(clients: list[RehearsalClient]) -> None:
             construct = EventConstruction(NoStore(), clients[0], self.job, self.prompts, tally=EventTally())
-            return await construct(self.drawn)
+            await construct(self.drawn)
 
         return estimate_job(self.job, work)
 
@@ -134,10 +134,12 @@ def run_events(prepared: PreparedEvents, *, live: ProgressDisplay) -> EventCount
         unasked = job.model_copy(update={"paraphrase": False, "topics": (), "inside": 0, "outside": 0})
         with Store.open(job.store, create=True) as store:
             construct = EventConstruction(store, None, unasked, prepared.prompts, tally=prepared.tally)
-            return connection.run(construct(prepared.drawn))
+            connection.run(construct(prepared.drawn))
+            return count_events(store, prepared.tally, calls=0)
 
     async def work(session: ModelSession, store: Store, clients: list[Client]) -> EventCounts:
         construct = EventConstruction(store, clients[0], job, prepared.prompts, tally=prepared.tally, batch=job.batch)
-        return await construct(prepared.drawn)
+        await construct(prepared.drawn)
+        return count_events(store, prepared.tally, calls=clients[0].calls)
 
     return run_job(job, work, live=live)

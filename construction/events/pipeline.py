@@ -5,17 +5,17 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from functools import partial
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from construction.authoring.outcome import overall_label
 from construction.events.checks import EventInputs, judge_event
 from construction.events.defaults import EVENTS_PER_TOPIC, INSIDE, OUTSIDE, THRESHOLD
 from construction.events.draw import FilledTemplate
-from construction.events.funnel import EventCounts, EventTally
+from construction.events.funnel import EventTally
 from construction.events.questions import AskedFacts
 from construction.events.steps import EventPrompt, ParaphraseStep, TendencyAsk, TendencyStep, TopicAsk, TopicStep
 from construction.llm.call_lineage import lineage_of_call
-from construction.llm.client import Client, gather_all
+from construction.llm.client import Client, Reply, gather_all
 from construction.pipeline.rehearsal import NoStore
 from construction.pipeline.runner import Outcome, run_in_batches, store_outcomes
 from curation.similarity.pairs import EPSILON, encode, similar_pairs
@@ -92,7 +92,7 @@ class EventConstruction:
         client: Asks the model; None where nothing is asked.
         plan: What to construct.
         prompts: The wordings.
-        tally: Counts; it may hold what was lost in the draw.
+        tally: Counts what is lost and leaves no record.
         batch: Events between two transactions.
     """
 
@@ -110,9 +110,10 @@ class EventConstruction:
         self._paraphrase = ParaphraseStep(prompts["paraphrase"])
         self._topics = TopicStep(prompts["topic_events"], Source(name="events of topics", licence=plan.licence))
         self._tendencies = TendencyStep(prompts["tendency_questions"])
-        self._quality = prompts["tendency_questions"].quality_of(client.endpoint.model) if client else None
+        quality = prompts["tendency_questions"].quality_of(client.endpoint.model) if client else None
+        self._detail = {"quality": quality} if quality else {}
 
-    async def __call__(self, drawn: Sequence[DrawnEvent]) -> EventCounts:
+    async def __call__(self, drawn: Sequence[DrawnEvent]) -> None:
         """Do all of it.
 
         Raises:
@@ -122,8 +123,6 @@ class EventConstruction:
         work = [partial(self._of_template, one) for one in drawn]
         work += [partial(self._with_tendencies, Outcome(event)) for event in topical]
         await run_in_batches(work, partial(store_outcomes, self._store, self._tally), size=self._batch)
-        calls = self._client.calls if self._client else 0
-        return self._tally.result(EventCounts, calls=calls, quality=self._quality)
 
     async def _write_topics(self) -> list[Event]:
         """The events of all topics that stay; none as long as a call has no answer, since the order decides."""
@@ -142,18 +141,14 @@ class EventConstruction:
             if reply.value is None:
                 self._tally.lose("topics", f"{reply.status} reply", ask.events)
                 continue
-            written = self._topics.parse(ask, reply.value)
-            self._tally.n["topic_events"] += len(written)
-            for event in written:
+            for event in self._topics.parse(ask, reply.value):
                 if events.setdefault(event.key, event) is event:
-                    lineage.append(lineage_of_call(event.id, "topic_events", reply, self._client, self._topics.label))
+                    lineage.append(self._line(event.id, "topic_events", reply, self._topics.label))
                 else:
                     self._tally.lose("topics", "written twice, word for word")
         verdicts = duplicate_verdicts(list(events.values()), threshold=self._plan.threshold)
         self._store.put([*events.values(), *verdicts], lineage)
         lost = {v.item_id for v in verdicts if v.label == "drop"}
-        self._tally.n["topic_kept"] += len(events) - len(lost)
-        self._tally.lose("topics", f"ROUGE-1 above {self._plan.threshold:g} with an earlier event", len(lost))
         return [event for event in events.values() if event.id not in lost]
 
     async def _of_template(self, drawn: DrawnEvent) -> Outcome:
@@ -174,9 +169,8 @@ class EventConstruction:
             (event,) = self._paraphrase.parse(bare, reply.value)
             said = judge_event(Event.kind, EventInputs(event=event, bare=bare.text, facts=facts))
             if overall_label(said) == "keep":
-                label = self._paraphrase.label
                 chosen, verdicts = event, said
-                lineage = lineage_of_call(event.id, "paraphrase", reply, self._client, label, detail=detail)
+                lineage = self._line(event.id, "paraphrase", reply, self._paraphrase.label, **detail)
                 break
             losses += [("paraphrase", v.reason) for v in said if v.label == "drop"]
         lines = [Lineage(item_id=q.id, stage="fact_questions", parents=(chosen.id,), made_at=made_at) for q in facts]
@@ -185,7 +179,6 @@ class EventConstruction:
                 chosen,
                 written=((chosen, tuple(verdicts)), *((question, ()) for question in facts)),
                 lineage=(lineage, *lines),
-                counts=("events",) if chosen is bare else ("events", "paraphrased"),
                 losses=tuple(losses),
             )
         )
@@ -207,12 +200,18 @@ class EventConstruction:
         for place, question in enumerate(tendencies.questions):
             inputs = EventInputs(event=event, question=question, earlier=tendencies.questions[:place])
             written.append((question, tuple(judge_event(TendencyQuestion.kind, inputs))))
-            label, parents = self._tendencies.label, (event.id,)
-            lineage.append(
-                lineage_of_call(question.id, "tendency_questions", reply, self._client, label, parents=parents)
-            )
+            label = self._tendencies.label
+            lineage.append(self._line(question.id, "tendency_questions", reply, label, parents=(event.id,)))
         losses = (*outcome.losses, *(("tendencies", reason) for reason in tendencies.refused))
         return outcome._replace(written=tuple(written), lineage=tuple(lineage), losses=losses)
+
+    def _line(
+        self, item: str, stage: str, reply: Reply, label: str, *, parents: tuple[str, ...] = (), **detail: Any
+    ) -> Lineage:
+        """The lineage of what a reply became, with the quality of the model's text where it is a small one."""
+        assert self._client is not None
+        whole = {**detail, **self._detail}
+        return lineage_of_call(item, stage, reply, self._client, label, parents=parents, detail=whole)
 
 
 BY = "event_duplicate@1"

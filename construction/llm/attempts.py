@@ -1,7 +1,7 @@
 """Asking again: a call whose reply cannot be used goes out once more, as a call of its own, a bounded number of times.
 
 Another attempt is the same request with another sample number, so it has a journal key of its own: what an attempt
-brought stays on record with its cost, and a resumed run walks through the same attempts without asking.
+brought stays stored with its cost, and a resumed run walks through the same attempts without asking.
 """
 
 from __future__ import annotations
@@ -42,13 +42,13 @@ class Reply(NamedTuple):
     """The outcome of a request, after repair.
 
     Attributes:
-        status: ``ok``, ``refused``, ``unparseable``, ``permanent``, or ``unanswered`` (nothing is on record: ask again
+        status: ``ok``, ``refused``, ``unparseable``, ``permanent``, or ``unanswered`` (nothing is cached: ask again
             another time).
         value: The parsed reply where ``ok``.
         raw: Text of the last reply.
         message: Why it is not ``ok``.
         request: Journal key of the last call.
-        asked: Calls that went over the network now; 0 when all was on record.
+        asked: Calls that went over the network now; 0 when all was cached.
         cost: US dollars of all rounds and attempts together; None where no price is known.
     """
 

@@ -24,7 +24,7 @@ _COST = "Budget in US dollars, earlier runs on the same journal included."
 _BATCH = "Use the Batch API: half the price at many endpoints, hours of waiting."
 _JOURNAL = "File of recorded replies (default: STORE.llm.jsonl)."
 _ATTEMPTS = "Times to ask where a reply is empty, cut off, refused or malformed (construct: 2; else 1)."
-_FAILED = "Calls on record that were refused, could not be read, or failed for good."
+_FAILED = "Cached calls that were refused, could not be read, or failed for good."
 _REPLAY = "Ask nobody: every reply comes from the journal, and one that it does not hold is an error."
 _OPTIONS = (
     click.option("--model", default="embedded", show_default=True, help=_MODEL),

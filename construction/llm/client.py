@@ -90,7 +90,7 @@ class Client:
 
     Args:
         endpoint: Where and how.
-        cache: Replies on record.
+        cache: Cached replies.
         budget: Counts and limits, shared by all clients of a run; one without limits where left out.
         price: Of the model, where known.
 
@@ -182,7 +182,7 @@ class Client:
         """The reply to a request: from the journal if it is there, else from the endpoint.
 
         A reply that cannot be used is asked for again, ``attempts`` times in all; with ``retry_failed`` once more,
-        where all attempts on record failed. Tokens, dollars and calls are those of all attempts together.
+        where all cached attempts failed. Tokens, dollars and calls are those of all attempts together.
         """
         earlier: Reply | None = None
         for attempt in count():
@@ -199,7 +199,7 @@ class Client:
         return reply
 
     def _may_ask(self, again: Request, attempt: int, earlier: Reply) -> bool:
-        """Whether a further attempt is on record, within the bound, or wanted for a failure of an earlier run."""
+        """Whether a further attempt is cached, within the bound, or wanted for a failure of an earlier run."""
         key = request_key(self.endpoint.model, again)
         if attempt < (self.endpoint.attempts or 1) or self._cache.get(key) is not None:
             return True
@@ -228,11 +228,11 @@ class Client:
         return Reply(status, value, last.raw, message, key, tokens_in, tokens_out, last.at, calls, cost)
 
     async def samples(self, request: Request, n: int) -> list[Reply]:
-        """``n`` replies to one request, sample numbers from the request's own on; each is on record by itself."""
+        """``n`` replies to one request, sample numbers from the request's own on; each is cached by itself."""
         return await gather_all([self.ask(request._replace(sample=request.sample + i)) for i in range(n)])
 
     async def _recorded(self, key: str, request: Request) -> tuple[StoredOutcome | CallError, int]:
-        """What is on record for a call, asking when nothing is; two equal calls at once become one."""
+        """What is cached for a call, asking when nothing is; two equal calls at once become one."""
         with self._lock_key(key) as lock:
             async with lock:
                 stored = self._cache.get(key)
@@ -302,7 +302,7 @@ class Client:
             self._forms.works(request, form)
 
     async def _attempt(self, key: str, request: Request) -> StoredOutcome | CallError:
-        """One try, in the form that is known to work or can be found; an outcome is on record when this returns.
+        """One try, in the form that is known to work or can be found; an outcome is cached when this returns.
 
         The place among the calls in flight is kept while forms are tried, so that what waits for one learns from it.
         """
@@ -341,7 +341,7 @@ class Client:
         return outcome
 
     def _final_failure(self, key: str, request: Request, fault: CallError) -> StoredOutcome:
-        """The outcome of a call that never works; on record as soon as the endpoint is known to work at all."""
+        """The outcome of a call that never works; stored as soon as the endpoint is known to work at all."""
         if fault.kind == "fatal":
             raise self._stop_error(fault)
         if fault.kind == "permanent":
@@ -358,7 +358,7 @@ class Client:
         return outcome
 
     def _note_success(self) -> None:
-        """The endpoint has answered: what failed for good before that did so by itself, and goes on record."""
+        """The endpoint has answered: what failed for good before that did so by itself, and is stored."""
         self._silent, self._answered = 0, True
         while self._unsure:
             key, outcome = self._unsure.popitem()

@@ -29,7 +29,7 @@ T = TypeVar("T")
 
 @asynccontextmanager
 async def open_client(access: Access, journal: Journal, *, budget: Budget | None = None) -> AsyncIterator[Client]:
-    """A client for a model, with everything on record in a journal.
+    """A client for a model, with everything cached in a journal.
 
     Args:
         access: How it is asked.
@@ -78,7 +78,7 @@ def run(work: Coroutine[Any, Any, T]) -> T:
     Where a loop runs already, as in a notebook, the work gets a thread with a loop of its own.
 
     Raises:
-        StopSignal: a signal came; everything that was answered is on record.
+        StopSignal: a signal came; everything that was answered is cached.
     """
     caught: list[int] = []
     stops: list[Callable[[int], object]] = []
@@ -161,7 +161,7 @@ class ModelSession(NamedTuple):
         """Run work until it ends.
 
         Raises:
-            StoppedEarly: Ctrl-C or SIGTERM; everything that was answered is on record.
+            StoppedEarly: Ctrl-C or SIGTERM; everything that was answered is cached.
             BudgetReached: the next call does not fit the budget.
             ModelError: the endpoint does not work.
         """
@@ -176,7 +176,7 @@ def model_session(journal: Path, access: Access, *, fsync: bool = False) -> Iter
     """Open a session; the journal is made if absent, and closed at the end.
 
     Args:
-        journal: The replies on record.
+        journal: The cached replies.
         access: The model and how it is asked.
         fsync: Force every reply to the disk.
 

@@ -1,4 +1,4 @@
-"""Replies on record: the raw text stands in the journal before anybody uses it, and is never paid for again."""
+"""Cached replies: the raw text stands in the journal before anybody uses it, and is never paid for again."""
 
 from __future__ import annotations
 
@@ -69,9 +69,9 @@ class ReplyCache:
     """Stored outcomes in a journal, by request key; and notes that a later run needs.
 
     Args:
-        journal: Open for writing; None where nothing is on record and nothing will be.
+        journal: Open for writing; None where nothing is cached and nothing will be.
         retry_failed: Behave as if permanently failed calls had not been made; whoever asks makes a further attempt at
-            those whose reply could not be used (``construction.llm.attempts``), which stay on record with their cost.
+            those whose reply could not be used (``construction.llm.attempts``), which stay stored with their cost.
     """
 
     def __init__(self, journal: Journal | None, *, retry_failed: bool = False) -> None:
@@ -90,12 +90,12 @@ class ReplyCache:
         return stored
 
     def put(self, key: str, stored: StoredOutcome) -> None:
-        """Put an outcome on record; when this returns, it survives the death of the process."""
+        """Store an outcome; when this returns, it survives the death of the process."""
         self._journal.append(key, stored.model_dump(mode="json", exclude_none=True))
         self._redone.add(key)
 
     def replies(self) -> Iterator[tuple[str, StoredOutcome]]:
-        """Every outcome on record."""
+        """Every cached outcome."""
         for key, value in self._journal.items():
             if key.startswith(REPLIES):
                 yield key, validate(StoredOutcome, value, where=f"{self._journal.path}, key {key}")

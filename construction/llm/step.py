@@ -66,7 +66,7 @@ class PlainText(BaseModel):
     text: str
     cut: bool = False
     # What a model that thinks first thought, where the endpoint sends it beside the text. Neither this field nor a word
-    # on it above: the schema, description and all, is part of the key under which replies are on record.
+    # on it above: the schema, description and all, is part of the key under which replies are cached.
     thought: SkipJsonSchema[str | None] = None
 
 

@@ -7,18 +7,13 @@ from datetime import date
 
 from pydantic import Field
 
-from construction.authoring.tally import ConstructionCounts
-from construction.llm.attempts import ATTEMPTS
 from construction.llm.cost.estimates import no_price_advice
 from construction.llm.cost.prices import Price
 from construction.llm.endpoint import Access
-from construction.llm.reply_cache import ReplyCache
-from construction.pipeline.author_models import ScriptAuthor
-from construction.pipeline.pipeline import AuthorClient, Construction, ConstructionPlan, ConstructionWork
-from construction.pipeline.rehearsal import NoStore, RehearsalClient, rehearse
+from construction.pipeline.pipeline import ConstructionPlan, ConstructionWork
+from construction.pipeline.rehearsal import RehearsalClient
 from schemas.core.records import Frozen
 from schemas.text.counting import counted
-from schemas.verdicts import Verdict
 
 
 class StageEstimate(Frozen):
@@ -32,7 +27,7 @@ class StageEstimate(Frozen):
 
 
 class ConstructionEstimate(Frozen):
-    """Calls that are not on record and rough tokens, first attempts only.
+    """Calls that are not cached and rough tokens, first attempts only.
 
     ``attempts`` bounds how often a rejected item is asked again.
 
@@ -72,7 +67,7 @@ class ConstructionEstimate(Frozen):
             f"{counted(calls, 'call')} "
             f"({self.question_calls} for questions, {self.script_calls} for scripts{more_kinds}){more}; about "
             f"{counted(self.tokens_in, 'token')} in and {self.tokens_out:,} out. "
-            "Replies already on record are not asked for again."
+            "Cached replies are not asked for again."
         ]
         whole = StageEstimate(
             stage="total", calls=calls, tokens_in=self.tokens_in, tokens_out=self.tokens_out, cost=self.cost
@@ -89,42 +84,25 @@ class ConstructionEstimate(Frozen):
 def estimate(
     work: ConstructionWork,
     plan: ConstructionPlan,
-    access: Access,
+    clients: Mapping[str, RehearsalClient],
+    accesses: Sequence[Access],
     *,
-    authors: Sequence[ScriptAuthor] = (),
-    reader: ScriptAuthor | None = None,
-    cache: ReplyCache | None = None,
-    dropped: Mapping[str, Verdict] | None = None,
+    earlier: str = "",
 ) -> ConstructionEstimate:
-    """Count the calls that a plan still needs and estimate their tokens at four characters a token.
+    """What a rehearsed construction still needs, its tokens at four characters a token.
 
     Args:
         work: The facts.
         plan: What to construct.
-        access: The model that writes the questions, with the budget and the attempts at a call.
-        authors: Who writes the scripts, where it is not the model alone.
-        reader: Who reads the prompts, where somebody does.
-        cache: The journal, where there is one: what is on record is not counted.
-        dropped: What was dropped in the store, by content id.
+        clients: Each stage's client, which holds what it would ask; the questions first.
+        accesses: How each is asked; the first one has the budget.
+        earlier: What stands in the store for the same facts.
     """
-    writers = [*(authors or [ScriptAuthor(access, plan.profile)]), *([reader] if reader is not None else [])]
-
-    async def walk(clients: list[RehearsalClient]) -> ConstructionCounts:
-        first, *others = clients
-        asked = [AuthorClient(client, who.profile) for client, who in zip(others, writers, strict=True)]
-        by = asked.pop() if reader is not None else None
-        construct = Construction(NoStore(), first, plan, origin="", authors=asked, reader=by, dropped=dropped)
-        return await construct(work)
-
-    accesses = [access, *(who.access for who in writers)]
-    names = ["questions", *([f"scripts, {a.access.label}" for a in authors] or ["scripts"])]
-    names += [f"verify, {reader.access.label}"] if reader is not None else []
-    clients = rehearse(accesses, walk, cache or ReplyCache(None), attempts=access.attempts or ATTEMPTS)
     stages = [
         StageEstimate(stage=name, **client.missing.estimate(asked.price())._asdict())
-        for name, client, asked in zip(names, clients, accesses, strict=True)
+        for (name, client), asked in zip(clients.items(), accesses, strict=True)
     ]
-    price = access.price()
+    access, price = accesses[0], accesses[0].price()
     unpriced = next((asked.label for asked in accesses if asked.price() is None), None)
     cost = sum(s.cost or 0.0 for s in stages) if unpriced is None else None
     return ConstructionEstimate(
@@ -140,7 +118,8 @@ def estimate(
         checked=price.checked if price else None,
         advice=no_price_advice(unpriced) if unpriced else _check_prices(price),
         budget=_compare_with_limits(access, sum(s.tokens_in + s.tokens_out for s in stages), cost),
-        answers=sum(client.answers for client in clients),
+        earlier=earlier,
+        answers=sum(client.answers for client in clients.values()),
     )
 
 

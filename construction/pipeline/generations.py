@@ -54,7 +54,7 @@ def earlier_generations(
 ) -> list[EarlierItems]:
     """What stands in a store for facts about which this construction would ask anew.
 
-    A fact goes on where one of its calls for questions is on record, as an edit or as a neighbour, and where one of the
+    A fact goes on where one of its calls for questions is cached, as an edit or as a neighbour, and where one of the
     authors has written a script for a question of this model and prompt. Facts that nothing was written for are new,
     not asked anew.
 
@@ -124,7 +124,7 @@ def _written_items(
 
 
 def _is_cached(fact: Fact, plan: ConstructionPlan, model: str, cache: ReplyCache) -> bool:
-    """Whether any of a fact's calls for questions is on record, as this model, prompt and number make them."""
+    """Whether any of a fact's calls for questions is cached, as this model, prompt and number make them."""
     step = QuestionStep(plan.wording()["questions"])
     requests = (
         step.sample(call, fact.key, str(call.index), attempt=0)

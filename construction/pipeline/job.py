@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
-from typing import NamedTuple
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, NamedTuple
 
 from construction.authoring.replacement import Choice
 from construction.authoring.screening import dropped_in
-from construction.authoring.tally import ConstructionCounts
 from construction.llm.client import Client
 from construction.llm.connection import ModelSession
 from construction.llm.endpoint import Access
@@ -23,6 +22,7 @@ from construction.pipeline.pipeline import (
     ConstructionWork,
     plan_work,
 )
+from construction.pipeline.rehearsal import NoStore, RehearsalClient, rehearse
 from construction.pipeline.runner import ConstructionProgress, ProgressDisplay, WritingJob, recorded_replies, run_job
 from construction.prompts.prompt_file import FILES
 from curation.files.local_models import LOCAL, names_a_file
@@ -134,6 +134,18 @@ class PreparedJob(NamedTuple):
     loaded: LoadResult
     tables: Mapping[str, LoadResult] = {}
 
+    @property
+    def others(self) -> list[ScriptAuthor]:
+        """Further models that are asked: who writes the scripts, and who reads them."""
+        return [*self.authors, *([self.reader] if self.reader else [])]
+
+    def construction(self, store: Store | NoStore, clients: Sequence[Client], **more: Any) -> Construction:
+        """The construction with a client for the job's model and for each further one; ``more`` as it takes it."""
+        first, *others = clients
+        asked = [AuthorClient(client, who.profile) for client, who in zip(others, self.others, strict=True)]
+        reader = asked.pop() if self.reader else None
+        return Construction(store, first, self.plan, authors=asked, reader=reader, **more)
+
     def import_facts(self) -> SourceUpdate:
         """Put the file's facts into the store as ``scedit data import`` does; with a limit, those to work on.
 
@@ -161,14 +173,21 @@ class PreparedJob(NamedTuple):
             return [fact.key for fact in store.by_keys(Fact, own) if fact.id != own[fact.key].id]
 
     def estimate(self) -> ConstructionEstimate:
-        """What it will ask and what that costs; replies on record are not counted."""
+        """What it will ask and what that costs; cached replies are not counted."""
         access = self.job.access
+        writers = self.authors or (ScriptAuthor(access, self.plan.profile),)
+        asking = self._replace(authors=writers)  # the job's model has a client for questions and one for scripts
         with recorded_replies(self.job.journal, retry_failed=access.retry_failed) as cache:
             earlier, dropped = self._stored(cache)
-            expected = estimate(
-                self.work, self.plan, access, authors=self.authors, reader=self.reader, cache=cache, dropped=dropped
-            )
-            return expected.model_copy(update={"earlier": earlier})
+
+            async def work(clients: list[RehearsalClient]) -> None:
+                await asking.construction(NoStore(), clients, origin="", dropped=dropped)(self.work)
+
+            accesses = [access, *(who.access for who in asking.others)]
+            clients = rehearse(accesses, work, cache, attempts=self.job.attempts)
+        names = ["questions", *([f"scripts, {a.access.label}" for a in self.authors] or ["scripts"])]
+        names += [f"verify, {self.reader.access.label}"] if self.reader else []
+        return estimate(self.work, self.plan, dict(zip(names, clients, strict=True)), accesses, earlier=earlier)
 
     def earlier(self, store: Store, cache: ReplyCache | None) -> list[EarlierItems]:
         """What stands in the store by another model, prompt or number."""
@@ -188,7 +207,7 @@ class PreparedJob(NamedTuple):
         choice = {"add": " beside it (--add)", "replace": " in its place (--replace)", None: ": --add or --replace"}
         return f"{sentence(earlier)}{choice[self.plan.generation]}." if earlier else "", dropped
 
-    def run(self, *, origin: str, live: ProgressDisplay) -> ConstructionCounts:
+    def run(self, *, origin: str, live: ProgressDisplay) -> ConstructionProgress:
         """Construct; on any error what is finished stays in journal and store, and the embedded model is stopped.
 
         Raises:
@@ -198,30 +217,16 @@ class PreparedJob(NamedTuple):
             StoppedEarly: Ctrl-C or SIGTERM.
         """
 
-        async def work(session: ModelSession, store: Store, clients: list[Client]) -> ConstructionCounts:
-            first, *others = clients
-            authors = [AuthorClient(c, a.profile) for c, a in zip(others, self.authors, strict=False)]
-            reader = AuthorClient(others[-1], self.reader.profile) if self.reader else None
-            construct = Construction(
-                store,
-                first,
-                self.plan,
-                origin=origin,
-                authors=authors,
-                reader=reader,
-                dropped=dropped_in(store),
-                progress=live.facts,
-            )
-            live.facts(ConstructionProgress(0, len(self.work.edits) + len(self.work.others), 0, 0))
-            return await construct(self.work)
+        async def work(session: ModelSession, store: Store, clients: list[Client]) -> ConstructionProgress:
+            more = {"origin": origin, "dropped": dropped_in(store), "progress": live.facts}
+            return await self.construction(store, clients, **more)(self.work)
 
         def first(session: ModelSession, store: Store) -> None:
             if self.plan.generation is None:
                 earlier = self.earlier(store, ReplyCache(session.journal))
                 refuse_second_generation(earlier, where=str(self.job.store))
 
-        others = [who.access for who in (*self.authors, *([self.reader] if self.reader else []))]
-        return run_job(self.job, work, live=live, others=others, first=first)
+        return run_job(self.job, work, live=live, others=[who.access for who in self.others], first=first)
 
 
 def prepare(job: ConstructionJob, *, on_progress: Callable[[str], object]) -> PreparedJob | None:

@@ -12,9 +12,8 @@ from typing import NamedTuple
 from construction.authoring.author import Author, QuestionQuota, ScriptWriter
 from construction.authoring.diversity import BY as CHOSEN
 from construction.authoring.diversity import chosen_verdict
-from construction.authoring.outcome import MARK, FactOutcome, asked_as_edit, overall_label
+from construction.authoring.outcome import MARK, FactOutcome, asked_as_edit
 from construction.authoring.replacement import Choice, generation_verdicts
-from construction.authoring.tally import ConstructionCounts, ConstructionTally
 from construction.checks import CheckInputs, judge
 from construction.llm.client import Client
 from construction.neighbours.near_subjects import SOURCE, TFIDF, nearest, space_of
@@ -160,7 +159,7 @@ class Construction:
         authors: Who writes the scripts; the model that writes the questions where none is given.
         reader: Who reads what the checks let pass, where somebody should.
         dropped: What was dropped in the store since an earlier run, by content id, with the verdict that says why.
-        progress: Called after every batch.
+        progress: Called at the beginning and after every batch.
     """
 
     def __init__(
@@ -190,22 +189,20 @@ class Construction:
         )
         clients = [client, *(c for c, _ in author_prompts), *([reader.client] if reader else [])]
         self._clients = list({id(c): c for c in clients}.values())
-        qualities = [p.quality_of(who.endpoint.model) for who, p in [(client, wording["questions"]), *written]]
-        self._quality = next(filter(None, qualities), None)
-        self._tally = ConstructionTally()
+        self._so_far = ConstructionProgress()
         self._prompts: dict[str, list[ScriptPrompt]] = {}
         self._beside: dict[tuple[str, str], tuple[Fact, ...]] = {}
         self._needed: set[str] = set()
-        self._total = 0
 
-    async def __call__(self, work: ConstructionWork) -> ConstructionCounts:
-        """Do all of it.
+    async def __call__(self, work: ConstructionWork) -> ConstructionProgress:
+        """Do all of it; what became of the facts is counted from the store (``construction.report.store_funnel``).
 
         Raises:
             ModelError: the endpoint does not work; what is finished is kept.
         """
         self._beside = _by_subject([*work.edits, *work.others])
-        self._total = len(work.edits) + len(work.others)
+        self._so_far = ConstructionProgress(total=len(work.edits) + len(work.others))
+        self._progress(self._so_far)
         self._needed = {d.fact.key for neighbours in work.drawn.values() for d in neighbours}
         for facts, edited in ((work.edits, True), (work.others, False)):
             await run_in_batches(
@@ -216,10 +213,7 @@ class Construction:
             )
         for start in range(0, len(work.edits), 200):
             self._link(work.edits[start : start + 200], work.drawn)
-        return self._result()
-
-    def _result(self) -> ConstructionCounts:
-        return self._tally.counts(calls=sum(c.calls for c in self._clients), quality=self._quality)
+        return self._so_far
 
     async def _make(self, fact: Fact, *, edited: bool) -> FactOutcome:
         """A fact through the models."""
@@ -236,7 +230,6 @@ class Construction:
         for one in outcomes:
             if edited or one.fact.id not in known:  # an earlier run may have asked for it as an edit
                 records.append(asked_as_edit(one.fact, edited=edited))
-            self._tally.add(one, edited=edited)
             records += [one.fact, *one.records()]
             lineage.append(Lineage(item_id=one.fact.id, stage="load", made_at=made_at, detail={"from": self._origin}))
             lineage += one.lineage
@@ -249,8 +242,15 @@ class Construction:
         if self._plan.generation is not None and isinstance(self._store, Store):
             records += generation_verdicts(self._store, outcomes, self._plan.generation)
         self._store.put(records, lineage, remade=[one.fact.key for one in outcomes if not one.unfinished])
-        so_far = self._result()
-        self._progress(ConstructionProgress(so_far.facts, self._total, so_far.kept, so_far.calls))
+        before, slots = self._so_far, [slot for one in outcomes for slot in one.slots]
+        self._so_far = ConstructionProgress(
+            done=before.done + len(outcomes),
+            total=before.total,
+            kept=before.kept + sum(slot.standing == "keep" and not slot.surplus for slot in slots),
+            unfinished=before.unfinished + sum(bool(one.unfinished) for one in outcomes),
+            calls=sum(client.calls for client in self._clients),
+        )
+        self._progress(self._so_far)
 
     def _chosen_again(self, outcomes: Sequence[FactOutcome]) -> list[Record]:
         """Verdicts for questions that an earlier run, with other numbers, had left over."""
@@ -274,13 +274,8 @@ class Construction:
     def _check_against_edit(self, edit: Fact, fact: Fact, record: Neighbour) -> list[Record]:
         """Verdicts on a neighbour's prompts in relation to one edit."""
         verdicts: list[Record] = []
-        fit = False
         for prompt in self._prompts.get(fact.key, []):
-            inputs = CheckInputs(fact=fact, prompt=prompt, edit=edit, link=record)
-            verdicts_on_prompt = judge("neighbour", inputs)
-            fit |= overall_label(verdicts_on_prompt) == "keep"
-            verdicts += verdicts_on_prompt
-        self._tally.link(passes=fit)
+            verdicts += judge("neighbour", CheckInputs(fact=fact, prompt=prompt, edit=edit, link=record))
         return verdicts
 
 

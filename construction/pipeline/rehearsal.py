@@ -1,4 +1,4 @@
-"""A construction rehearsed over its journal: what is on record is read, what is missing is counted and not asked.
+"""A construction rehearsed over its journal: what is cached is read, what is missing is counted and not asked.
 
 So a dry run counts the calls that the command would make now: none of a finished store, the rest of a stopped one.
 """
@@ -20,7 +20,7 @@ from construction.pipeline.runner import WritingJob, recorded_replies
 from schemas.verdicts import Verdict
 
 
-class _NotOnRecord(Exception):
+class _NotCached(Exception):
     """A call that would be made."""
 
 
@@ -29,12 +29,12 @@ class RehearsalClient(Client):
 
     Args:
         model: Name of the model, part of a call's key.
-        cache: Replies on record.
+        cache: Cached replies.
         attempts: Times that a call is made whose reply cannot be used.
 
     Attributes:
-        missing: Counts what is not on record.
-        answers: Requests of the whole work, those on record among them.
+        missing: Counts what is not cached.
+        answers: Requests of the whole work, cached ones among them.
     """
 
     def __init__(self, model: str, cache: ReplyCache, *, attempts: int) -> None:
@@ -53,11 +53,11 @@ class RehearsalClient(Client):
         return ""
 
     async def ask(self, request: Request) -> Reply:
-        """The reply on record; else one as it may be, and the call is counted."""
+        """The cached reply; else one as it may be, and the call is counted."""
         self.answers += 1
         try:
             return await super().ask(request)
-        except _NotOnRecord:
+        except _NotCached:
             value = request.usual()
             characters = len(value.model_dump_json()) if value is not None else 0
             self.missing.add(request.messages, reply_tokens=characters // CHARACTERS_PER_TOKEN)
@@ -67,7 +67,7 @@ class RehearsalClient(Client):
     async def _recorded(self, key: str, request: Request) -> tuple[StoredOutcome | CallError, int]:
         stored = self._cache.get(key)
         if stored is None:
-            raise _NotOnRecord
+            raise _NotCached
         return stored, 0
 
 
@@ -108,7 +108,7 @@ def estimate_job(
     """What a job would ask: its work, done with clients that ask nobody.
 
     Args:
-        job: What is to be written, with the journal of what is on record.
+        job: What is to be written, with the journal of what is cached.
         work: The work, of a client for the job's model and for each other one.
         others: Further models that are asked.
     """

@@ -1,7 +1,7 @@
 """The one runner: work on many items in batches, each stored in one transaction; facts, events and documents share it.
 
 Replies come through the journal, and everything else is a pure function of the items and the replies. So a run that was
-killed is started again from the top: it walks through what is on record without asking and puts the same records.
+killed is started again from the top: it walks through what is cached without asking and puts the same records.
 """
 
 from __future__ import annotations
@@ -38,16 +38,18 @@ class ConstructionProgress(NamedTuple):
     """How far it is.
 
     Attributes:
-        done: Facts that are finished.
-        total: All facts, those that only serve as neighbours among them.
-        kept: Questions kept so far.
-        calls: Calls sent so far.
+        done: Facts that are done with, those that only serve as neighbours among them.
+        total: All facts.
+        kept: Questions that came to a prompt which every check keeps.
+        unfinished: Facts that wait for another run, since a call has no answer.
+        calls: Calls sent over the network.
     """
 
-    done: int
-    total: int
-    kept: int
-    calls: int
+    done: int = 0
+    total: int = 0
+    kept: int = 0
+    unfinished: int = 0
+    calls: int = 0
 
 
 class ProgressDisplay:
@@ -147,21 +149,19 @@ class Outcome(NamedTuple):
         item: The event or the document itself.
         written: What was written about it, each with what is said of it; the item itself among them where it is judged.
         lineage: Of all of these.
-        counts: What it adds to the funnel.
-        losses: Stage and reason of what was lost.
+        losses: Stage and reason of what was lost and leaves no record.
         unfinished: Calls without an answer; then nothing is stored, and a later run finishes it.
     """
 
     item: Record
     written: tuple[tuple[Record, tuple[Verdict, ...]], ...] = ()
     lineage: tuple[Lineage, ...] = ()
-    counts: tuple[str, ...] = ()
     losses: tuple[tuple[str, str], ...] = ()
     unfinished: int = 0
 
 
 def store_outcomes(store: Any, tally: Tally, outcomes: Sequence[Outcome]) -> None:
-    """Count some outcomes and put them into the store in one transaction; what waits for an answer comes later."""
+    """Put some outcomes into the store in one transaction; what waits for an answer comes later, and is counted."""
     records: list[Record] = []
     lineage: list[Lineage] = []
     finished = [one for one in outcomes if not one.unfinished]
@@ -170,12 +170,10 @@ def store_outcomes(store: Any, tally: Tally, outcomes: Sequence[Outcome]) -> Non
         if one.unfinished:
             logger.warning("%s is not finished: no answer came", one.item.key)
     for one in finished:
-        tally.n.update(one.counts)
         for stage, reason in one.losses:
             tally.lose(stage, reason)
         records += [] if any(record is one.item for record, _ in one.written) else [one.item]
         for record, verdicts in one.written:
-            tally.count(record, verdicts)
             records += [record, *verdicts]
         lineage += one.lineage
     if records:
@@ -191,7 +189,7 @@ class WritingJob(Options):
         profile: Prompts to use; None for those of the model.
         prompts_path: A folder of prompts in their place.
         licence: Of what states none.
-        journal_path: The replies on record; None for ``STORE.llm.jsonl``.
+        journal_path: The cached replies; None for ``STORE.llm.jsonl``.
         fsync: Force every reply to the disk.
     """
 
@@ -205,7 +203,7 @@ class WritingJob(Options):
 
     @property
     def journal(self) -> Path:
-        """The replies on record."""
+        """The cached replies."""
         return self.journal_path or journal_of(self.store)
 
     @property

@@ -164,6 +164,10 @@ class StoreYield(Frozen):
     elsewhere: int
     quality: str | None
 
+    def stage(self, name: str) -> Stage:
+        """The step of the funnel with this name."""
+        return next(s for s in self.funnel if s.name == name)
+
     @property
     def early_percent(self) -> float:
         """Prompts cut in step 1, in percent of all prompts that say their step; the paper: 6.75 % before filtering."""
@@ -175,7 +179,7 @@ class StoreYield(Frozen):
 
         Questions that wait for people do not count as filtered.
         """
-        stage = next(s for s in self.funnel if s.name == "questions")
+        stage = self.stage("questions")
         wanted = stage.total - stage.surplus
         return 100.0 * stage.dropped / wanted if wanted else 0.0
 

@@ -113,7 +113,7 @@ class MadeItems(NamedTuple):
 
     Attributes:
         stages: The stages that made an item, by its content id.
-        requests: Calls on record.
+        requests: Cached calls.
         quality: Quality of the text where a model says so.
     """
 
@@ -167,10 +167,10 @@ class _Count:
         elsewhere = _imported_ids(lineage)
         facts = {f.key: f for f in self._store.all(Fact)}
         questions = {q.key: q for q in self._store.all(ScriptQuestion) if q.id not in elsewhere}
-        if not questions:
+        worked = {q.fact for q in questions.values()} | {f.key for f in facts.values() if self._edit_mark(f)}
+        if not worked:
             fix = "fill it with: scedit construct"
             raise UserError("there is no construction in the store", where=name, fix=fix)
-        worked = {q.fact for q in questions.values()} | {f.key for f in facts.values() if self._edit_mark(f)}
         edits = {
             k for k in worked if k in facts and facts[k].new is not None and self._edit_mark(facts[k]) is not False
         }
@@ -284,7 +284,10 @@ class _Standings:
                 self.surplus.add(q.key)
         written = {s.key: count.stand("script", s.key, s.id, " / ".join(s.steps))[0] for s in scripts.values()}
         self.cut = {p.script for p in prompts if p.script is not None}
-        self.outcome: dict[str, Standing] = dict.fromkeys(questions, "drop")
+        scripted = {s.question for s in scripts.values()} | {p.question for p in prompts}
+        self.outcome: dict[str, Standing] = {  # a question that nobody wrote a script for stands by itself
+            key: "drop" if key in scripted else standing for key, standing in question_standings.items()
+        }
         self.prompt: dict[str, Standing] = {}
         for p in prompts:
             alone, _ = count.stand("prompt", p.key, p.id, p.text)

@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
+import textwrap
 from collections.abc import Iterator, Sequence
 
-from construction.authoring.tally import PAPER_EARLY, PAPER_FILTERED
 from construction.report.records import StoreYield
 from schemas.lineage import quality_name
 
 AUTHORS_HEAD = ("author", "scripts", "kept", "unsure", "left out", "kept %")
 COSTS_HEAD = ("stage", "model", "calls", "failed", "tokens in", "tokens out", "US dollars")
+PAPER_EARLY = 6.75
+"""% of ScEdit's data that was cut in step 1 (Appendix B.2.1)."""
+PAPER_FILTERED = 8.23
+"""% of GPT-4's data that was filtered out (Appendix B.2.2)."""
 CHANGES = {"counterfactual": "ScEdit-CF", "temporal": "ScEdit-T"}
 
 
@@ -92,8 +96,13 @@ def dollars_note(funnel: StoreYield) -> str:
     return f"{note} No price is known for {', '.join(missing)}: give --prices." if missing else note
 
 
-def text(funnel: StoreYield) -> Iterator[str]:
-    """Lines for the terminal."""
+def text(funnel: StoreYield, *, columns: int | None = None) -> Iterator[str]:
+    """Lines for the terminal.
+
+    Args:
+        funnel: The yield.
+        columns: Of the terminal, at whose edge reasons are broken; None where lines may be of any length.
+    """
     yield f"{'':48s}{'all':>8s}{'kept':>8s}{'unsure':>8s}{'surplus':>9s}{'left out':>10s}"
     for s in funnel.funnel:
         yield f"{s.name:48s}{s.total:8,d}{s.kept:8,d}{s.unsure:8,d}{s.surplus:9,d}{s.dropped:10,d}"
@@ -117,11 +126,25 @@ def text(funnel: StoreYield) -> Iterator[str]:
         yield "Why items were not kept, with one example each:"
     for why in funnel.reasons:
         key, reason, sample = why.examples[0]
-        yield f"  {why.count:6,d}  {why.kind}: {why.check} says {why.label}: {reason}"
-        yield f"          {key}: {_line(sample)}"
+        yield from _fitted(f"  {why.count:6,d}  {why.kind}: {why.check} says {why.label}: {reason}", columns)
+        yield from _fitted(f"{_INDENT}{key}: {_line(sample)}", columns)
+    if any(why.label == "unscored" for why in funnel.reasons):
+        yield ""
+        yield "Unscored: no usable reply came. The command that asked, with --retry-failed, asks for them again."
     if funnel.quality:
         yield ""
         yield quality_sentence(funnel.quality)
+
+
+_INDENT = " " * 10
+"""Where examples, and the rest of long reasons, begin."""
+
+
+def _fitted(line: str, columns: int | None) -> list[str]:
+    """A line broken at spaces for a terminal."""
+    if columns is None or len(line) <= columns or columns <= 2 * len(_INDENT):
+        return [line]
+    return textwrap.wrap(line, columns, subsequent_indent=_INDENT, break_on_hyphens=False)
 
 
 def _line(sample: str, length: int = 100) -> str:

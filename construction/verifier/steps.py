@@ -47,7 +47,7 @@ class VerifierPrompt(PromptFile):
 
     Attributes:
         reply_tokens: Tokens of a reply at most, for each text that is read, where the parameters do not say. It is no
-            part of a call's key, so replies on record stay good.
+            part of a call's key, so cached replies stay good.
     """
 
     reply_tokens: int = Field(ge=1)

@@ -31,7 +31,7 @@ class VerifyParams(Options):
         max_cost: US dollars at most for the whole journal.
         context: Tokens of prompt and reply together that a model on this machine has room for; None for the default.
         threads: Processor threads of a model on this machine at most; None for 2.
-        journal: Replies on record; None for ``STORE.llm.jsonl``.
+        journal: Cached replies; None for ``STORE.llm.jsonl``.
     """
 
     base_url: str | None = None
@@ -113,7 +113,7 @@ class VerifyCheck(StoreCheck):
         return []
 
     def cost(self, items: Sequence[Record], around: CheckContext) -> Mapping[str, Any]:
-        """Calls, rough tokens, and US dollars where the model's price is known; replies on record cost nothing."""
+        """Calls, rough tokens, and US dollars where the model's price is known; cached replies cost nothing."""
         from construction.llm.cost.estimates import CallCounter
 
         counter = CallCounter()

@@ -120,7 +120,7 @@ def errata_add(item: str, what: str, path: Path, action: str, store_path: Path |
 def errata_withdraw(
     item: str, why: str, path: Path, split_name: str | None, store_path: Path | None, date: str | None
 ) -> None:
-    """Take back all errata on ITEM; WHY says in a sentence what was wrong with them. They stay on record.
+    """Take back all errata on ITEM; WHY says in a sentence what was wrong with them. They stay stored.
 
     Freeze with the file afterwards: the next version has the item again and keeps the entries and their withdrawal.
 

@@ -257,7 +257,7 @@ class Erratum(Frozen):
             applied. None: it holds for every version.
         what: The fault, in a sentence.
         action: ``drop`` takes the item out, ``hold`` keeps it out until somebody has looked, ``note`` only tells,
-            ``withdraw`` takes back every entry on the item that stands before it; all of them stay on record.
+            ``withdraw`` takes back every entry on the item that stands before it; all of them stay stored.
         date: ISO date of the entry.
     """
 

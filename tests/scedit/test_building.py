@@ -46,13 +46,17 @@ def test_a_table_becomes_a_split_and_nothing_is_asked_twice(server: ScriptedServ
     planned = scedit.estimate(facts, name(server), questions=2)
     assert planned.question_calls == 3 and not server.requests and not list(Path().iterdir())
     build = scedit.construct(facts, name(server), questions=2, progress=False)
-    assert build.store == Path("facts.duckdb") and build.counts.kept >= 5 and server.keys[0] == "Bearer none"
+    assert (
+        build.store == Path("facts.duckdb")
+        and build.funnel.stage("questions").kept >= 5
+        and server.keys[0] == "Bearer none"
+    )
     asked = len(server.requests)
     again = scedit.construct(ROWS, name(server), questions=2, progress=False)  # the same table, read anew
-    assert len(server.requests) == asked and again.counts.kept == build.counts.kept
+    assert len(server.requests) == asked and again.funnel == build.funnel
     split = build.freeze("mine", out="mine.jsonl")
     assert len(split.cases) == 3 and scedit.load_split("mine.jsonl").digest == split.digest
-    assert list(build.reasons().columns) == ["count", "label", "check", "stage", "reason", "example"]
+    assert list(build.reasons().columns) == ["count", "kind", "check", "label", "key", "reason", "example"]
 
 
 def test_the_command_makes_the_same_split(server: ScriptedServer) -> None:
@@ -70,7 +74,7 @@ def test_a_notebook_runs_a_loop_already(server: ScriptedServer) -> None:
         assert scedit.estimate(ROWS, name(server), questions=2).facts == 3
         return scedit.construct(ROWS, name(server), questions=2, progress=False)
 
-    assert asyncio.run(cell()).counts.kept >= 5
+    assert asyncio.run(cell()).funnel.stage("questions").kept >= 5
 
 
 def test_a_rule_is_set_by_name(server: ScriptedServer) -> None:

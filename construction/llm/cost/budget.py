@@ -67,7 +67,7 @@ class Amount(NamedTuple):
 
 
 class BudgetReached(ModelError):
-    """The next call does not fit into what is left; everything that was paid for is on record."""
+    """The next call does not fit into what is left; everything that was paid for is cached."""
 
 
 class Budget:

@@ -126,7 +126,7 @@ def test_no_script_is_asked_of_a_question_that_leaks():
 
 
 def test_an_unanswered_call_leaves_the_fact_unfinished_with_nothing_to_store():
-    """Scripts of the other question were answered; they are on record and come again, here nothing is half kept."""
+    """Scripts of the other question were answered; they are cached and come again, here nothing is half kept."""
     busy = answers(steps=lambda question, _: None if "soup" in question else GOOD)
     outcome = make(author_of(busy)[0])
     assert (

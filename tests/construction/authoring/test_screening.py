@@ -11,6 +11,7 @@ import pytest
 
 from construction.authoring.screening import dropped_by_people, dropped_in
 from construction.pipeline.pipeline import Construction, ConstructionPlan, plan_work
+from construction.report.store_funnel import store_yield
 from curation.rules.release import freeze
 from curation.rules.rule import SplitRule
 from curation.store.store import Store
@@ -72,8 +73,8 @@ def test_questions_come_alone_and_what_people_drop_gets_no_script(tmp_path: Path
     path = tmp_path / "s.duckdb"
     counts = construct(path, scripts=0)
     questions, scripted = stored(path)
-    assert (len(questions), scripted, counts.scripts, counts.calls) == (4, set(), 0, 2)
-    assert (counts.kept, counts.rejected) == (4, 0), "a question alone is no failure"
+    assert (len(questions), scripted, counts.calls) == (4, set(), 2)
+    assert counts.kept == store_yield(path).stage("questions").kept == 4, "a question alone is no failure"
     with Store.open(path, write=True) as store:
         store.put([said(questions[0].id, "ann", "drop"), said(questions[1].id, "ann", "keep")])
 
@@ -88,8 +89,9 @@ def test_questions_come_alone_and_what_people_drop_gets_no_script(tmp_path: Path
     questions_after, scripted = stored(path)
     assert {q.id for q in questions_after} == {q.id for q in questions}
     assert scripted == {q.key for q in questions} - {questions[0].key}
-    assert (repeat.kept, repeat.rejected) == (3, 1)
-    assert any(r.check == "screen_question" and r.reason == "changes" for r in repeat.reasons)
+    funnel = store_yield(path)
+    assert (repeat.kept, funnel.stage("questions").kept, funnel.stage("questions").dropped) == (3, 3, 1)
+    assert any(why.check == "screen_question" and why.examples[0][1] == "changes" for why in funnel.reasons)
     construct(path)
     assert stored(path)[1] == scripted, "once more changes nothing"
 
@@ -135,7 +137,7 @@ def test_a_prompt_that_was_dropped_since_is_replaced_by_the_next_question(tmp_pa
         new = [p for p in prompts if p.id not in {one.id for one in first}]
         chosen = {p.id for case in freeze(store, "s", SplitRule()).cases for p in case.prompts}
     assert len(new) == 1 and new[0].fact == first[0].fact
-    assert counts.kept == 4 and counts.rejected == 1 and any(r.check == "blind_hidden" for r in counts.reasons)
+    assert counts.kept == 4 and any(why.check == "blind_hidden" for why in store_yield(path).reasons)
     assert chosen == {p.id for p in prompts} - {first[0].id}
     assert [sum("Question: " in text for text in some) for some in (asked[:before], asked[before:])] == [4, 5]
     construct(path, reply, candidates=4)

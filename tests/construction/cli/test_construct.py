@@ -7,14 +7,10 @@ import os
 
 import pytest
 
-from construction.authoring.outcome import AuthorAttempts, FactOutcome, QuestionOutcome, Slot
-from construction.authoring.tally import ConstructionTally
-from construction.cli.construct import _table
 from construction.prompts.prompt_file import FILES
 from curation.store.store import Store
 from schemas.facts import Fact, Neighbour
 from schemas.scripts import Script, ScriptPrompt, ScriptQuestion
-from schemas.verdicts import Verdict
 from tests.support import forked_programs as programs
 from tests.support.facts import make_fact
 from tests.support.scripted_server import Raw, ScriptedServer, author, completion
@@ -119,8 +115,9 @@ def test_refusals_and_rubbish_are_accounted_for(tmp_path, facts):
         result = construct(facts, tmp_path / "o", server.url, *more)
         assert result.returncode == 0, result.stderr
     funnel = json.loads(result.stdout)
-    assert (funnel["facts"], funnel["asked"]) == (4, 16)
-    assert funnel["kept"] + funnel["unsure"] + funnel["rejected"] == 16
+    assert funnel["done"] == 4 and {stage["name"]: stage["total"] for stage in funnel["funnel"]}["edited facts"] == 4
+    unusable = [why for why in funnel["reasons"] if why["check"] == "reply_usable"]
+    assert [(why["kind"], why["label"], why["count"]) for why in unusable] == [("fact", "unscored", 2)]
     with Store.open(tmp_path / "o/s.duckdb") as store:
         unscored = {v.item_id: v.reason for v in store.verdicts() if v.label == "unscored"}
         assert unscored[store.get("f/Japan").id] == "refused: No."
@@ -135,7 +132,7 @@ def test_unfinished_facts_are_left_for_another_run(tmp_path, facts):
 
     with ScriptedServer(answer) as server:
         first = construct(facts, tmp_path / "o", server.url, "--neighbours", 0)
-        assert (first.returncode, "1 fact unfinished" in first.stderr) == (1, True)
+        assert (first.returncode, "1 fact without an answer" in first.stderr) == (1, True)
         server.answer = author
         second = construct(facts, tmp_path / "o", server.url, "--neighbours", 0)
     assert second.returncode == 0, second.stderr
@@ -195,25 +192,3 @@ def test_a_store_is_rebuilt_from_the_journal_alone(tmp_path, facts):
         assert repeat.returncode == 0, repeat.stderr
         assert len(server.requests) == count
     assert contents(tmp_path / "two" / "s.duckdb") == contents(tmp_path / "one" / "s.duckdb")
-
-
-@pytest.mark.parametrize("columns", [None, 60, 80])
-def test_the_table_breaks_no_word_of_a_terminal_and_cuts_no_name_off_unseen(tmp_path, columns):
-    """Seen in a recording at 80 columns: "comes very earl / y", and the author "SmolLM2-135M-Instr"."""
-    tally = ConstructionTally()
-    question = ScriptQuestion(
-        key="q", fact="f/Peru", text="How can a visitor number 0 find out about Peru and its parks?"
-    )
-    reason = "cut at a doubtful place: no word of 'Apply for a job in' goes with a language"
-    verdict = Verdict(key="v", item_id=question.id, by="no_mention@7", label="drop", reason=reason)
-    attempts = tuple(AuthorAttempts(name) for name in ("SmolLM2-135M-Instruct (embedded, Q4_1)", "ann", "a" * 60))
-    made = QuestionOutcome(question, (verdict,), attempts)
-    tally.add(FactOutcome(make_fact(), (Slot((made,)),)), edited=True)
-    text = _table(tally.counts(calls=1, quality=None), tmp_path / "s", columns=columns)
-    assert "  SmolLM2-135M-Instruct (embedded, Q4_1)  " in text and f"  {'a' * 20} ... {'a' * 20}" in text
-    lines = text.splitlines()
-    at = lines.index("Why, with one example each:") + 1
-    assert " ".join(" ".join(lines[at : at + 5]).split()).startswith(
-        f"1 drop no_mention (question): {reason} How can a"
-    )
-    assert len(lines[at]) > 80 if columns is None else max(map(len, lines[at : at + 4])) <= columns

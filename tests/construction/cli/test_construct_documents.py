@@ -41,7 +41,7 @@ def test_from_documents_to_a_split(source: Path, tmp_path: Path, monkeypatch: py
     assert "  documents                       24\n" in told
     assert "24 calls made." in told and f"Next: scedit split freeze NAME --store {store}" in told
     assert "24 cases" in invoke("split", "freeze", "x", "--store", store, "--out", tmp_path / "x.jsonl")
-    assert "24 calls on record." in invoke("store", "funnel", "--store", store)
+    assert "24 calls cached." in invoke("store", "funnel", "--store", store)
     assert json.loads(invoke("store", "funnel", "--store", store, "--json"))["documents"] == 24
     with pytest.raises(UserError, match="there is no page of documents"):
         invoke("store", "funnel", "--store", store, "--page", tmp_path / "p.html")

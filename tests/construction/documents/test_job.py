@@ -58,7 +58,7 @@ def test_another_model_reads(job: Any) -> None:
         prepared = prepare_probes(job(server.url, reader_name=f"other@{server.url}"))
         assert prepared.estimate().calls == 6 + 6 * 2 * 5
         counts = run_probes(prepared, live=LIVE)
-        assert prepared.estimate().calls == 0, "all is on record"
+        assert prepared.estimate().calls == 0, "all is cached"
         models = [request["model"] for request in server.requests]
     assert models.count("m") == 6 and models.count("other") == counts.calls - 6 > 0
     assert any(loss.stage == "reader" for loss in counts.losses)

@@ -14,7 +14,6 @@ from construction.documents.funnel import (
     ProbeCounts,
     ProbeCuration,
     ProbeTally,
-    count_document,
     first_version,
     probe_curation,
     stored_probe_counts,
@@ -75,9 +74,8 @@ def test_a_funnel_by_level_with_reasons() -> None:
         held: [make_verdict(held.id, "unsure", "level_literal@1")],
         lost: [reader, person],
     }
-    for probe, verdicts in said.items():
-        tally.count(probe, verdicts)
-    tally.n.update([*count_document(said.values()), *count_document([])])
+    tally.count(said.items())
+    tally.count([])
     tally.lose("probes", "refused reply")
     counts = tally.result(ProbeCounts, calls=2, quality=None)
     assert (counts.documents, counts.bare, counts.written, counts.kept) == (2, 1, 3, 1)
@@ -90,7 +88,7 @@ def test_a_funnel_by_level_with_reasons() -> None:
     ]
     text = "\n".join(counts.lines())
     assert "33.3 % (people in the paper: about 25 %)" in text and "1 kept, 100.0 %" in text
-    assert counts.lines(stored=True)[-1] == "2 calls on record."
+    assert counts.lines(stored=True)[-1] == "2 calls cached."
 
 
 def test_nothing_is_a_funnel_too() -> None:

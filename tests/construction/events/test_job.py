@@ -55,7 +55,7 @@ def test_the_estimate_holds_of_first_attempts_and_a_second_run_asks_nothing(job:
         prepared = prepare_events(plan)
         assert prepared.estimate().calls == 4 + 4 + 1 + 10
         counts = run_events(prepared, live=LIVE)
-        assert prepare_events(plan).estimate().calls == 0, "all is on record"
+        assert prepare_events(plan).estimate().calls == 0, "all is cached"
         repeat = run_events(prepare_events(plan), live=LIVE)
     assert counts.calls and repeat.calls == 0
     assert counts.model_copy(update={"calls": 0}) == repeat

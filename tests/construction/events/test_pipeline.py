@@ -7,11 +7,12 @@ from pathlib import Path
 from typing import Any
 
 from construction.events.draw import draw_events
-from construction.events.funnel import EventCounts, EventTally
+from construction.events.funnel import EventCounts, EventTally, count_events
 from construction.events.pipeline import DrawnEvent, EventConstruction, EventPlan, duplicate_verdicts
 from construction.events.questions import ask_facts
 from construction.events.steps import FILES
 from construction.llm.step import Request
+from curation.files.model_packages import EMBEDDED_LABEL
 from curation.rules.rule import EventRule
 from curation.rules.selection import SelectionStream
 from curation.similarity.texts import rouge1_f
@@ -37,12 +38,12 @@ def drawn() -> list[DrawnEvent]:
 
 
 def construct(
-    path: Path, answer: Callable[[Request], Any] = author, plan: EventPlan = PLAN, tally: EventTally | None = None
+    path: Path, answer: Callable[[Request], Any] = author, plan: EventPlan = PLAN, *, model: str = "m"
 ) -> tuple[EventCounts, Any]:
-    client = client_of(answer)
+    client, tally = client_of(answer, model=model), EventTally()
     with Store.open(path, create=True) as store:
-        work = EventConstruction(store, client, plan, FILES.load_all("paper"), tally=tally or EventTally(), batch=2)
-        return asyncio.run(work(drawn())), client
+        asyncio.run(EventConstruction(store, client, plan, FILES.load_all("paper"), tally=tally, batch=2)(drawn()))
+        return count_events(store, tally, calls=client.calls), client
 
 
 def contents(path: Path) -> Any:
@@ -67,9 +68,14 @@ def test_everything_is_stored_with_its_lineage_and_counted(tmp_path: Path) -> No
     assert {i for i, *_ in lineage} == {id for _, id in (*events, *facts, *tendencies)}
     losses = {(loss.stage, loss.reason): loss.count for loss in counts.losses}
     assert losses["checks", "drop by stands_alone"] == counts.tendencies_in - counts.kept_in
-    assert losses["topics", "ROUGE-1 above 0.4 with an earlier event"] == 20 - counts.topic_kept
+    assert losses["topics", "drop by event_duplicate"] == 20 - counts.topic_kept
     assert losses["facts", "does not change for certain"] == 6
     assert client.calls == counts.calls
+
+
+def test_the_text_of_a_small_model_is_of_smoke_test_quality(tmp_path: Path) -> None:
+    assert construct(tmp_path / "s.duckdb", model=EMBEDDED_LABEL)[0].quality == "plumbing"
+    assert construct(tmp_path / "t.duckdb")[0].quality is None
 
 
 def test_a_paraphrase_that_loses_a_name_is_asked_again_and_then_given_up(tmp_path: Path) -> None:

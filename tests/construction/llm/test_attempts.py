@@ -1,4 +1,4 @@
-"""Asking again: bounded, each attempt on record with its cost, the same in a resumed run, and nobody pays twice."""
+"""Asking again: bounded, each attempt stored with its cost, the same in a resumed run, and nobody pays twice."""
 
 from __future__ import annotations
 
@@ -89,7 +89,7 @@ def test_retrying_asks_each_failure_once_a_run_however_often_it_fails(ask):
 
 
 def test_an_attempt_without_an_answer_is_left_for_the_next_run(ask):
-    """The first attempt failed and is on record; the second met a busy endpoint."""
+    """The first attempt failed and is cached; the second met a busy endpoint."""
     busy = Raw(503, {"error": {"message": "busy"}})
     with ScriptedServer(turns('{"n": 1}', REFUSED, busy)) as server:
         _, pending = ask(server.url, request("a"), request("b"), attempts=2)

@@ -90,7 +90,7 @@ HOSTILE = {
 
 @pytest.mark.parametrize("name", HOSTILE)
 def test_hostile_text_is_data(tmp_path, name):
-    """The reply comes back as it was, is on record once, and the journal stays whole."""
+    """The reply comes back as it was, is cached once, and the journal stays whole."""
     text = HOSTILE[name]
 
     async def main(url):
@@ -246,6 +246,6 @@ def test_a_thought_beside_the_text_is_kept(message, thought):
 
 
 def test_the_key_of_a_plain_reply_is_what_it_was():
-    """Its type's schema is part of the key: a further field there, and every reply on record would be paid for anew."""
+    """Its type's schema is part of the key: a further field there, and every cached reply would be paid for anew."""
     request = Request((Message(role="user", content="How?"),), PlainText, {"max_tokens": 5}, 0)
     assert request_key("gpt-x", request) == "llm/8f7bd81d12eddd2a84bc"

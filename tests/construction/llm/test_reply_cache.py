@@ -1,4 +1,4 @@
-"""Replies on record: what decides their key."""
+"""Cached replies: what decides their key."""
 
 from __future__ import annotations
 

@@ -5,18 +5,22 @@ from __future__ import annotations
 import json
 import time
 from datetime import date
+from pathlib import Path
 
 import pytest
 
 from construction.llm.cost.prices import Price
 from construction.llm.endpoint import Access
-from construction.pipeline.cost_estimate import estimate
+from construction.pipeline.cost_estimate import ConstructionEstimate
+from construction.pipeline.job import ConstructionJob, PreparedJob
 from construction.pipeline.pipeline import ConstructionPlan, plan_work
 from construction.prompts.prompt_file import FILES
 from construction.scripts.question_step import QuestionStep
 from construction.scripts.script_step import ScriptAsk, ScriptStep
 from construction.verifier.steps import STEPS, VerifyAsk
+from curation.loaders.base import LoadResult
 from curation.store.store import Store
+from schemas.facts import Fact
 from schemas.scripts import ScriptPrompt
 from schemas.verdicts import Verdict, verdict_key
 from tests.support.construction.authored import run
@@ -163,11 +167,18 @@ def test_a_usual_reading_keeps_a_prompt(task):
     assert [v.label for v in step.parse(asks, step.usual(asks))] == ["keep"] * 3
 
 
+def estimated(facts: list[Fact], plan: ConstructionPlan, **access: object) -> ConstructionEstimate:
+    """The estimate of a job over some facts that has no store and no journal yet."""
+    asked = Access.model_validate({"model": "m", **access})
+    job = ConstructionJob(facts="given", store=Path("absent.duckdb"), access=asked)
+    return PreparedJob(plan, plan_work(facts, facts, plan), job, (), None, LoadResult((), (), "given")).estimate()
+
+
 def test_two_hundred_facts_are_counted_in_seconds():
     plan = ConstructionPlan()
     facts = [make_fact(f"Country {n}", "Lima", "Oslo") for n in range(200)]
     start = time.process_time()
-    expected = estimate(plan_work(facts, facts, plan), plan, Access(model="m"))
+    expected = estimated(facts, plan)
     assert time.process_time() - start < 10
     assert [s.calls for s in expected.stages] == [200, 200] and expected.answers == 400
 
@@ -175,11 +186,10 @@ def test_two_hundred_facts_are_counted_in_seconds():
 def test_the_estimate_has_stages_and_dollars(tmp_path):
     facts = [make_fact("Peru", "Lima", "Oslo"), make_fact("Japan", "Tokyo", "Rome")]
     plan = ConstructionPlan(questions=3, neighbours=0)
-    work = plan_work(facts, facts, plan)
     price = Price(1.0, 2.0, date(2026, 1, 2))
     table = tmp_path / "prices.toml"
     table.write_text("checked = 2026-01-02\n[models]\nm = { input = 1.0, output = 2.0 }\n")
-    cost_estimate = estimate(work, plan, Access(model="m", base_url="http://x/v1", prices=table))
+    cost_estimate = estimated(facts, plan, base_url="http://x/v1", prices=table)
     assert [(s.stage, s.calls) for s in cost_estimate.stages] == [("questions", 2), ("scripts", 2)]
     assert cost_estimate.answers == 4
     assert cost_estimate.cost == pytest.approx(price.cost(cost_estimate.tokens_in, cost_estimate.tokens_out))
@@ -188,14 +198,14 @@ def test_the_estimate_has_stages_and_dollars(tmp_path):
         and "2026-01-02" in cost_estimate.sentence()
         and "--prices" in cost_estimate.sentence()
     )
-    unknown = estimate(work, plan, Access(model="qwen")).sentence()
+    unknown = estimated(facts, plan, model="qwen").sentence()
     assert "no price is known for 'qwen'" in unknown and "$0" not in unknown
 
 
 def test_of_nothing_there_are_not_so_many_times_as_many():
     facts = [make_fact("Peru", "Lima", "Oslo")]
     plan = ConstructionPlan(questions=3, neighbours=0)
-    cost_estimate = estimate(plan_work(facts, facts, plan), plan, Access(model="m")).model_copy(update={"attempts": 2})
+    cost_estimate = estimated(facts, plan).model_copy(update={"attempts": 2})
     assert "up to 2 times as many" in cost_estimate.sentence()
     variant = cost_estimate.model_copy(update={"question_calls": 0, "script_calls": 0, "stages": ()})
     assert "0 calls" in variant.sentence() and "times as many" not in variant.sentence()

@@ -70,11 +70,9 @@ def test_the_store_says_what_the_run_said(constructed):
     path, funnel = constructed
     yield_result = store_yield(path)
     stages = {s.name.split(" (")[0]: s for s in yield_result.funnel}
-    assert stages["prompts"].total == funnel["prompts"] and stages["scripts"].total == funnel["scripts"]
-    assert yield_result.steps.get(1, 0) == funnel["early"] > 0
-    assert stages["edited facts"].kept == funnel["facts_kept"]
+    assert stages["questions"].kept + stages["questions of neighbours"].kept == funnel["kept"]
+    assert yield_result.steps.get(1, 0) > 0 and yield_result.model_dump(mode="json").items() <= funnel.items()
     assert sum(s.calls for s in yield_result.spending) == funnel["calls"]
-    assert {a.author: a.scripts for a in yield_result.authors} == {a["author"]: a["scripts"] for a in funnel["authors"]}
     assert Counter(s.stage for s in yield_result.spending) == {"questions": 1, "scripts": 2}
     with Store.open(path, write=True) as store:
         cases = list(freeze(store, "all", SplitRule()).cases)

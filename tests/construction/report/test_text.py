@@ -120,6 +120,16 @@ def test_an_example_stays_on_its_line(name):
     assert lines[-1].strip() == f"k: {hostile}"
 
 
+def test_a_long_reason_is_broken_at_spaces_for_a_terminal():
+    reason = "cut at a doubtful place: no word of 'Apply for a job in' goes with a language, and none with the object"
+    examples = (("k", reason, "How can a visitor find out?"),)
+    why = CheckFindings(kind="script", check="no_mention", label="drop", about="", count=1, examples=examples)
+    whole = next(line for line in text(yield_of(reasons=(why,))) if reason in line)
+    lines = [line for line in text(yield_of(reasons=(why,)), columns=60)]
+    lines = lines[next(n for n, line in enumerate(lines) if line.startswith("       1")) :]
+    assert max(map(len, lines)) <= 60 and " ".join(" ".join(lines[:-1]).split()) == " ".join(whole.split())
+
+
 def test_items_that_came_with_a_split_are_named_apart():
     assert elsewhere_sentence(yield_of()) == "" and "1,200 prompts" in elsewhere_sentence(yield_of(elsewhere=1200))
 
@@ -129,23 +139,8 @@ def test_a_record_s_word_for_a_smoke_test_is_said_in_ours():
     assert list(text(yield_of(quality="plumbing")))[-1] == quality_sentence("plumbing")
 
 
-def yield_of_records(*funnel, steps=None):
-    return StoreYield(
-        store="s.duckdb",
-        funnel=funnel or (Stage(name="questions", total=0, kept=0),),
-        reasons=(),
-        table=(),
-        lengths=(),
-        steps=steps or {},
-        authors=(),
-        spending=(),
-        elsewhere=0,
-        quality=None,
-    )
-
-
 def test_an_empty_store_has_no_shares():
-    empty = yield_of_records()
+    empty = yield_of()
     assert (empty.early_percent, empty.filtered_percent) == (0.0, 0.0)
 
 
@@ -161,16 +156,16 @@ def test_an_empty_store_has_no_shares():
 )
 def test_filtered_are_those_that_were_wanted_and_came_to_nothing(stage, drops, percent):
     other = Stage(name="prompts", total=999, kept=0)
-    assert stage.dropped == drops and yield_of_records(other, stage).filtered_percent == pytest.approx(percent)
+    assert stage.dropped == drops and yield_of(funnel=(other, stage)).filtered_percent == pytest.approx(percent)
 
 
 def test_early_cuts_are_a_share_of_prompts_that_say_their_step():
-    assert yield_of_records(steps={1: 1, 2: 2, 9: 1}).early_percent == 25.0
-    assert yield_of_records(steps={2: 5}).early_percent == 0.0
+    assert yield_of(steps={1: 1, 2: 2, 9: 1}).early_percent == 25.0
+    assert yield_of(steps={2: 5}).early_percent == 0.0
 
 
 def test_a_yield_survives_json_with_its_steps_as_numbers():
-    funnel = yield_of_records(steps={1: 3}).model_copy(
+    funnel = yield_of(steps={1: 3}).model_copy(
         update={
             "table": (Table1(change="temporal", cases=1, efficacy=2, specificity=3, paper=PAPER_TABLE["temporal"]),)
         }

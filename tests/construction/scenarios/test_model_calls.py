@@ -146,8 +146,10 @@ def test_errors_are_sorted_and_told(construct, monkeypatch):
     assert construction.code == repeat.code == 0
     assert records == {0: 4, 1: 1, 2: 2, 3: 4, 4: 3, 5: 2}, "what is refused or unreadable has two attempts"
     result = json.loads(construction.out)
-    assert (result["asked"], result["kept"], result["rejected"]) == (6, 3, 3)
-    assert {r["check"]: r["count"] for r in result["reasons"]} == {"permanent": 1, "refused": 1, "unparseable": 1}
+    assert (result["done"], result["kept"]) == (6, 3)
+    (why,) = result["reasons"]
+    assert (why["kind"], why["check"], why["label"], why["count"]) == ("fact", "reply_usable", "unscored", 3)
+    assert {reason.partition(":")[0] for _, reason, _ in why["examples"]} == {"permanent", "refused", "unparseable"}
     complaints = [p["messages"][-1]["content"] for p in server.requests if len(p["messages"]) > 3]
     warnings = [text for text in complaints if "cannot be used" in text]
     assert len(warnings) == 3 and all("valid list" in text and "questions" in text for text in warnings)
@@ -162,7 +164,7 @@ def test_what_stays_unanswered_is_told_and_done_by_the_next_run(construct, monke
 
     with ScriptedServer(answer) as server:
         first = construct(server.url, "--concurrency", "1")
-        assert first.code == 1 and "1 fact unfinished" in first.err
+        assert first.code == 1 and "1 fact without an answer" in first.err
         tries = sum(of(p, 1) for p in server.requests)
         assert 3 <= tries <= 6, "retries have an end"
         busy[0], count = False, len(server.requests)
@@ -174,16 +176,16 @@ def test_what_stays_unanswered_is_told_and_done_by_the_next_run(construct, monke
 def test_the_table_says_how_calls_without_a_usable_reply_are_asked_again(construct):
     with ScriptedServer(lambda p: Raw(body=completion(None, refusal="no")) if of(p, 0) else good(p)) as server:
         output = construct(server.url, text=True).out
-        assert "unscored  refused (question): no" in output and "--retry-failed" in output
+        assert "fact: reply_usable says unscored: refused: no" in output and "--retry-failed" in output
         server.answer = good
         assert "retry-failed" not in construct(server.url, "--retry-failed", text=True).out
 
 
 def test_refused_calls_are_asked_again_only_when_told(construct):
     with ScriptedServer(lambda p: Raw(body=completion(None, refusal="no")) if of(p, 0) else good(p)) as server:
-        assert json.loads(construct(server.url).out)["rejected"] == 1
+        assert json.loads(construct(server.url).out)["kept"] == 2
         server.answer, count = good, len(server.requests)
-        assert json.loads(construct(server.url).out)["rejected"] == 1 and len(server.requests) == count
+        assert json.loads(construct(server.url).out)["kept"] == 2 and len(server.requests) == count
         assert json.loads(construct(server.url, "--retry-failed").out)["kept"] == 3
 
 
@@ -225,7 +227,7 @@ def test_a_dry_run_counts_the_calls_that_are_made_and_says_their_price(construct
     assert [s["stage"] for s in report["stages"]] == ["questions", "scripts"]
     assert half["cost"] == pytest.approx((report["tokens_in"] * 500 + report["tokens_out"] * 1000) / 1e6)
     reloaded = json.loads(construct(None, *line, facts=12).out)
-    assert (reloaded["question_calls"], reloaded["script_calls"], reloaded["cost"]) == (0, 0, 0.0), "all is on record"
+    assert (reloaded["question_calls"], reloaded["script_calls"], reloaded["cost"]) == (0, 0, 0.0), "all is cached"
 
 
 def test_a_dry_run_in_words(construct, prices):
@@ -335,7 +337,7 @@ def test_batches_of_all_fates_make_what_live_calls_make(construct):
     ]
     assert journals[0] == journals[1] and len(journals[0]) == 12
     a, b = json.loads(result.out), json.loads(live.out)
-    assert a.pop("calls") == 16 and b.pop("calls") == 12 and a == b
+    assert (a["calls"], b["calls"]) == (16, 12) and a | {"calls": 12, "store": "live.duckdb"} == b
 
 
 def test_a_cancelled_batch_is_told_and_the_same_command_goes_on(construct):

@@ -223,7 +223,7 @@ def test_double_clicks_two_windows_two_servers_and_the_way_back(db: RatingsDB, s
         second.keyboard.press("Enter")
         ready(second, 1, 12)
         second.get_by_text("You have answered this item").wait_for(state="detached")
-        assert [(r.answers or {})["coherence"] for r in db.history("pilot")] == [3, 1], "both stay on record"
+        assert [(r.answers or {})["coherence"] for r in db.history("pilot")] == [3, 1], "both stay stored"
 
         page.get_by_label("Comment (optional)").fill("half a thought")
         page.get_by_text("Draft saved.").wait_for()

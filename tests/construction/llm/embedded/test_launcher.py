@@ -127,7 +127,7 @@ def test_embedded_model_constructs_and_says_what_it_is(gguf, tmp_path):
     assert "smoke-test quality" in outcome.output
     result = CliRunner().invoke(construct, [*line, "--json"])
     funnel = json.loads(result.stdout.splitlines()[-1])
-    assert (funnel["calls"], funnel["quality"], funnel["asked"]) == (0, "plumbing", 2)
+    assert (funnel["calls"], funnel["quality"], funnel["done"]) == (0, "plumbing", 1)
     with Store.open(store) as db:
         for script in db.all(Script):
             assert db.lineage(script.id)[0].detail["quality"] == "plumbing"
