@@ -170,7 +170,7 @@ class EventConstruction:
             said = judge_event(Event.kind, EventInputs(event=event, bare=bare.text, facts=facts))
             if overall_label(said) == "keep":
                 chosen, verdicts = event, said
-                lineage = self._line(event.id, "paraphrase", reply, self._paraphrase.label, **detail)
+                lineage = self._line(event.id, "paraphrase", reply, self._paraphrase.label, detail=detail)
                 break
             losses += [("paraphrase", v.reason) for v in said if v.label == "drop"]
         lines = [Lineage(item_id=q.id, stage="fact_questions", parents=(chosen.id,), made_at=made_at) for q in facts]
@@ -206,11 +206,18 @@ class EventConstruction:
         return outcome._replace(written=tuple(written), lineage=tuple(lineage), losses=losses)
 
     def _line(
-        self, item: str, stage: str, reply: Reply, label: str, *, parents: tuple[str, ...] = (), **detail: Any
+        self,
+        item: str,
+        stage: str,
+        reply: Reply,
+        label: str,
+        *,
+        parents: tuple[str, ...] = (),
+        detail: Mapping[str, Any] | None = None,
     ) -> Lineage:
         """The lineage of what a reply became, with the quality of the model's text where it is a small one."""
         assert self._client is not None
-        whole = {**detail, **self._detail}
+        whole = {**(detail or {}), **self._detail}
         return lineage_of_call(item, stage, reply, self._client, label, parents=parents, detail=whole)
 
 

@@ -100,7 +100,7 @@ def test_a_run_that_dies_while_waiting_finds_its_batch_again(ask):
         ask(server.url, TEXTS)
         assert [len(x) for x in batches.submitted] == [5, 5, 1]
         ask(server.url, TEXTS)
-    assert len(batches.made) == 3  # all on record
+    assert len(batches.made) == 3  # all are stored
 
 
 def test_a_run_that_dies_between_making_a_batch_and_noting_its_id_finds_it(ask):
