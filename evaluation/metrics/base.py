@@ -208,6 +208,21 @@ class CaseMean:
     pooled: ClassVar[bool] = False
     shared: ClassVar[bool] = False
 
+    def probes(self, case: Any) -> Sequence[Probe]:
+        """What the model is asked for a case; defined by the metric."""
+        raise NotImplementedError
+
+    def score(self, case: Any, after: Answers, before: Answers, normalisation: Normalisation) -> CaseScores:
+        """An item for every probe."""
+        items = [self.item_of(case, p, after.get(p.id), before.get(p.id), normalisation) for p in self.probes(case)]
+        return CaseScores(case=case.key, metric=self.name, items=tuple(items))
+
+    def item_of(
+        self, case: Any, probe: Any, after: Answer | None, before: Answer | None, normalisation: Normalisation
+    ) -> ItemScore:
+        """The score of one probe, by its answers after and before the edit; defined by the metric."""
+        raise NotImplementedError
+
     def summarise(self, scores: Sequence[CaseScores]) -> Summary:
         """Mean of case means, its published and its default interval, and the counts."""
         return self._summary(scores, case_mean_interval(self, scores))
@@ -253,14 +268,11 @@ class Preference(CaseMean):
 
     wanted: ClassVar[Literal["new", "old"]]
 
-    def probes(self, case: Case) -> list[ScoreProbe]:
-        """The prompts asked; defined by the metric."""
-        raise NotImplementedError
-
-    def score(self, case: Case, after: Answers, before: Answers, normalisation: Normalisation) -> CaseScores:
+    def item_of(
+        self, case: Case, probe: ScoreProbe, after: Answer | None, before: Answer | None, normalisation: Normalisation
+    ) -> ItemScore:
         """1 where the wanted object is strictly more probable, else 0; ties are 0 and counted."""
-        items = tuple(preferred(p, after.get(p.id), normalisation, self.wanted) for p in self.probes(case))
-        return CaseScores(case=case.key, metric=self.name, items=items)
+        return preferred(probe, after, normalisation, self.wanted)
 
 
 def preferred(

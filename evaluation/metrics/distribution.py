@@ -13,7 +13,6 @@ from typing import ClassVar, Literal
 from evaluation.metrics.base import (
     NEVER_NEGATIVE,
     TRUNCATED,
-    Answers,
     Bounds,
     CaseMean,
     Normalisation,
@@ -23,7 +22,7 @@ from evaluation.metrics.base import (
     row,
 )
 from evaluation.metrics.token_level import NS, SNS
-from schemas.answers import Answer, CaseScores, ItemScore, NextTokens
+from schemas.answers import Answer, ItemScore, NextTokens
 from schemas.cases import Case
 from schemas.probes import ScoreProbe
 
@@ -143,12 +142,10 @@ class DistributionShift(CaseMean):
         """The value of a prompt; defined by the metric."""
         raise NotImplementedError
 
-    def score(self, case: Case, after: Answers, before: Answers, normalisation: Normalisation) -> CaseScores:
+    def item_of(
+        self, case: Case, probe: ScoreProbe, after: Answer | None, before: Answer | None, normalisation: Normalisation
+    ) -> ItemScore:
         """Unscored where either distribution is missing. The normalisation changes nothing."""
-        items = tuple(self._item(p, after.get(p.id), before.get(p.id)) for p in self.probes(case))
-        return CaseScores(case=case.key, metric=self.name, items=items)
-
-    def _item(self, probe: ScoreProbe, after: Answer | None, before: Answer | None) -> ItemScore:
         both = after_and_before(next_tokens_of(after), next_tokens_of(before))
         if isinstance(both, str):
             return item_without_value(probe, both)

@@ -6,7 +6,6 @@ from collections.abc import Sequence
 from typing import ClassVar, Literal, NamedTuple
 
 from evaluation.metrics.base import (
-    Answers,
     CaseMean,
     Normalisation,
     item_with_value,
@@ -18,7 +17,7 @@ from evaluation.metrics.generation import Generation
 from evaluation.metrics.script_parser import Named, has_repetition, names
 from evaluation.metrics.text_level import WrittenMetric, objects, sampling_of
 from evaluation.metrics.token_level import NS
-from schemas.answers import Answer, CaseScores, GeneratedText, ItemScore
+from schemas.answers import Answer, GeneratedText, ItemScore
 from schemas.cases import Case
 from schemas.facts import Entity, Object
 from schemas.probes import GenerateProbe, ScoreProbe
@@ -55,11 +54,6 @@ def fact_prompts(case: Case, place: Place) -> list[FactPrompt]:
     return list({p.text: p for p in reversed(prompts)}.values())[::-1]
 
 
-def wanted_object(case: Case, place: Place) -> Object:
-    """The object that the edited model should name there: the old one at neighbours, else the new one."""
-    return case.fact.old if place == "neighbour" else case.fact.new_object
-
-
 def wanted_and_other(case: Case, place: Place) -> tuple[Object, Object]:
     """The object that should be named there, and the other one of the edit."""
     pair = objects(case)
@@ -73,7 +67,7 @@ def argmax_probe(case: Case, prompt: FactPrompt, place: Place) -> ScoreProbe:
         item=prompt.item,
         cluster=prompt.cluster,
         prompt=prompt.text,
-        targets=(wanted_object(case, place).text,),
+        targets=(wanted_and_other(case, place)[0].text,),
         greedy=True,
         matches=True,
     )
@@ -168,10 +162,11 @@ class MatchedTokens(CaseMean):
         """The wanted object after each prompt."""
         return [argmax_probe(case, p, self.place) for p in fact_prompts(case, self.place)]
 
-    def score(self, case: Case, after: Answers, before: Answers, normalisation: Normalisation) -> CaseScores:
+    def item_of(
+        self, case: Case, probe: ScoreProbe, after: Answer | None, before: Answer | None, normalisation: Normalisation
+    ) -> ItemScore:
         """Matched tokens over tokens. The normalisation changes nothing."""
-        items = tuple(matched_share(p, after.get(p.id)) for p in self.probes(case))
-        return CaseScores(case=case.key, metric=self.name, items=items)
+        return matched_share(probe, after)
 
 
 def matched_share(probe: ScoreProbe, answer: Answer | None) -> ItemScore:

@@ -7,7 +7,6 @@ from typing import ClassVar, NamedTuple, TypedDict
 
 from evaluation.metrics.base import (
     NEVER_NEGATIVE,
-    Answers,
     CaseMean,
     Normalisation,
     Role,
@@ -28,7 +27,7 @@ from evaluation.metrics.script_parser import (
     names,
     parse,
 )
-from schemas.answers import Answer, CaseScores, GeneratedText, ItemScore
+from schemas.answers import Answer, GeneratedText, ItemScore
 from schemas.cases import Case, CaseNeighbour
 from schemas.facts import Object
 from schemas.probes import GenerateProbe
@@ -164,13 +163,16 @@ class WrittenMetric(CaseMean):
         """The text's value, or why it has none; where it takes the case and the text alone, that is ``measure``."""
         return type(self).measure(case, written)
 
-    def score(self, case: Case, after: Answers, before: Answers, normalisation: Normalisation) -> CaseScores:
-        """Values of all texts; a text that was not written has none. The normalisation changes nothing."""
-        items = tuple(self._item(case, p, after.get(p.id)) for p in self.probes(case))
-        return CaseScores(case=case.key, metric=self.name, items=items)
-
-    def _item(self, case: Case, probe: GenerateProbe, answer: Answer | None) -> ItemScore:
-        written = text_of(answer)
+    def item_of(
+        self,
+        case: Case,
+        probe: GenerateProbe,
+        after: Answer | None,
+        before: Answer | None,
+        normalisation: Normalisation,
+    ) -> ItemScore:
+        """The value of a text; one that was not written has none. The normalisation changes nothing."""
+        written = text_of(after)
         if isinstance(written, str):
             return item_without_value(probe, written)
         value = self.value(case, probe, written)
@@ -378,10 +380,18 @@ class ThoughtMetric(WrittenMetric):
 
     of_thought: ClassVar[Callable[[ThoughtReading], float | str]]
 
-    def _item(self, case: Case, probe: GenerateProbe, answer: Answer | None) -> ItemScore:
-        written = None if answer is None else answer.written
+    def item_of(
+        self,
+        case: Case,
+        probe: GenerateProbe,
+        after: Answer | None,
+        before: Answer | None,
+        normalisation: Normalisation,
+    ) -> ItemScore:
+        """The value of a thought; without one there is none."""
+        written = None if after is None else after.written
         if written is None:
-            return super()._item(case, probe, answer)
+            return super().item_of(case, probe, after, before, normalisation)
         reading = read_thought(written, objects(case))
         value = NO_THOUGHT if reading is None else type(self).of_thought(reading)
         if isinstance(value, str):

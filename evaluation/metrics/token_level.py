@@ -7,7 +7,6 @@ from collections.abc import Callable, Sequence
 from typing import ClassVar, Literal
 
 from evaluation.metrics.base import (
-    Answers,
     CaseMean,
     Normalisation,
     Preference,
@@ -19,7 +18,7 @@ from evaluation.metrics.base import (
     row,
     target_values,
 )
-from schemas.answers import Answer, CaseScores, ItemScore
+from schemas.answers import Answer, ItemScore
 from schemas.cases import AnyCase, Case, CaseNeighbour
 from schemas.facts import Fact
 from schemas.probes import ScoreProbe
@@ -187,18 +186,16 @@ class SFlipRate(ScriptPreference):
     )
     unedited: ClassVar[float | None] = 0.0
 
-    def score(self, case: Case, after: Answers, before: Answers, normalisation: Normalisation) -> CaseScores:
+    def item_of(
+        self, case: Case, probe: ScoreProbe, after: Answer | None, before: Answer | None, normalisation: Normalisation
+    ) -> ItemScore:
         """As S-ES; unscored where the answer before is missing or did not prefer the old object."""
-        items = []
-        for probe in self.probes(case):
-            then = target_values(probe, before.get(probe.id), normalisation)
-            if isinstance(then, str):
-                items.append(item_without_value(probe, f"before the edit: {then}"))
-            elif then[0] >= then[1]:
-                items.append(item_without_value(probe, "the unedited model did not prefer the old object"))
-            else:
-                items.append(preferred(probe, after.get(probe.id), normalisation))
-        return CaseScores(case=case.key, metric=self.name, items=tuple(items))
+        then = target_values(probe, before, normalisation)
+        if isinstance(then, str):
+            return item_without_value(probe, f"before the edit: {then}")
+        if then[0] >= then[1]:
+            return item_without_value(probe, "the unedited model did not prefer the old object")
+        return preferred(probe, after, normalisation)
 
 
 class SBO(CaseMean):
@@ -224,18 +221,15 @@ class SBO(CaseMean):
         near = [n for n in case.neighbours if n.link.how == "near_subject"]
         return [own_object(n.fact, p) for n in near for p in n.prompts]
 
-    def score(self, case: Case, after: Answers, before: Answers, normalisation: Normalisation) -> CaseScores:
-        """The loss of each prompt, at least 0; unscored where either answer is missing."""
-        items = tuple(_item(p, after.get(p.id), before.get(p.id), normalisation) for p in self.probes(case))
-        return CaseScores(case=case.key, metric=self.name, items=items)
-
-
-def _item(probe: ScoreProbe, after: Answer | None, before: Answer | None, normalisation: Normalisation) -> ItemScore:
-    both = after_and_before(*(target_values(probe, answer, normalisation) for answer in (after, before)))
-    if isinstance(both, str):
-        return item_without_value(probe, both)
-    now, then = (math.exp(values[0]) for values in both)
-    return item_with_value(probe, max(then - now, 0.0), after, before, largest=then)
+    def item_of(
+        self, case: Case, probe: ScoreProbe, after: Answer | None, before: Answer | None, normalisation: Normalisation
+    ) -> ItemScore:
+        """The loss of a prompt, at least 0; unscored where either answer is missing."""
+        both = after_and_before(*(target_values(probe, answer, normalisation) for answer in (after, before)))
+        if isinstance(both, str):
+            return item_without_value(probe, both)
+        now, then = (math.exp(values[0]) for values in both)
+        return item_with_value(probe, max(then - now, 0.0), after, before, largest=then)
 
 
 FACTOR = 10.0
@@ -268,21 +262,23 @@ class Collapse(CaseMean):
         """The fixed text: the same for every case."""
         return [ScoreProbe(purpose="fixed_text", item="fixed_text", prompt=PROMPT, targets=(TEXT,))]
 
-    def score(self, case: AnyCase, after: Answers, before: Answers, normalisation: Normalisation) -> CaseScores:
+    def item_of(
+        self,
+        case: AnyCase,
+        probe: ScoreProbe,
+        after: Answer | None,
+        before: Answer | None,
+        normalisation: Normalisation,
+    ) -> ItemScore:
         """1 for a collapse; unscored where either answer is missing."""
-        items = tuple(_collapse_item(p, after.get(p.id), before.get(p.id)) for p in self.probes(case))
-        return CaseScores(case=case.key, metric=self.name, items=items)
+        both = after_and_before(perplexity(probe, after), perplexity(probe, before))
+        if isinstance(both, str):
+            return item_without_value(probe, both)
+        now, then = both
+        return item_with_value(probe, float(now >= FACTOR * then), after, before)
 
 
 def perplexity(probe: ScoreProbe, answer: Answer | None) -> float | str:
     """Perplexity of the probe's target per token, or why there is none."""
     values = target_values(probe, answer, "mean")
     return values if isinstance(values, str) else math.exp(min(-values[0], 700.0))
-
-
-def _collapse_item(probe: ScoreProbe, after: Answer | None, before: Answer | None) -> ItemScore:
-    both = after_and_before(perplexity(probe, after), perplexity(probe, before))
-    if isinstance(both, str):
-        return item_without_value(probe, both)
-    now, then = both
-    return item_with_value(probe, float(now >= FACTOR * then), after, before)

@@ -67,15 +67,6 @@ def test_run_then_report(place):
     assert {f["label"] for f in figures} == {"none", "prompt", "ft"}
 
 
-def test_run_as_json_and_again(place):
-    first = [json.loads(x) for x in call(commands.run, place / "run.toml", "--jsonl").stdout.splitlines()]
-    assert [x["editor"] for x in first] == ["none", "prompt", "ft"]
-    assert all((x["computed"], x["found"], x["failed"]) == (4, 0, 0) for x in first)
-    reloaded = [json.loads(x) for x in call(commands.run, place / "run.toml", "--jsonl").stdout.splitlines()]
-    assert all((x["computed"], x["found"]) == (0, 4) for x in reloaded)
-    assert [x["metrics"] for x in reloaded] == [x["metrics"] for x in first]
-
-
 def test_from_a_store_and_back_to_it(place):
     result = call(commands.run, place / "run.toml", "--store", place / "s.duckdb", "--split", "tiny", "--jsonl")
     runs = [json.loads(x)["run"] for x in result.stdout.splitlines()]
@@ -125,13 +116,6 @@ def test_dry_run_loads_no_model_and_writes_nothing(place, monkeypatch):
     data = json.loads(call(commands.run, place / "run.toml", "--dry-run", "--limit", 2, "--jsonl").stdout)
     assert (data["cases"], data["of"], data["seconds"]) == (2, 4, None)
     assert data["targets"] > data["probes"] > 0
-
-
-def test_dry_run_knows_what_is_finished(place):
-    call(commands.run, place / "run.toml", "--limit", 2)
-    data = json.loads(call(commands.run, place / "run.toml", "--dry-run", "--jsonl").stdout)
-    assert data["finished"] == {"none": 2, "prompt": 2, "ft": 2}
-    assert data["seconds"] > 0
 
 
 def test_too_many_failures_end_in_an_error(place, monkeypatch):

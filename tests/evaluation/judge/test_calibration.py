@@ -100,7 +100,7 @@ def _methods(store: Path, methods: dict[str, str]) -> None:
         ])  # fmt: skip
 
 
-def test_a_null_method_under_another_label_is_no_rival_where_its_method_is_on_record(store):
+def test_a_null_method_under_another_label_is_no_rival_where_its_method_is_stored(store):
     study(store, facts=12, editors=("none", "lift", "push"))
     among = [g for g in data(call(store, "--json"))["gaps"] if g["family"] == "among"]
     assert [(g["first"], g["second"]) for g in among] == [("lift", "push")]

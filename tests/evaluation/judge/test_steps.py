@@ -209,7 +209,7 @@ def test_what_is_no_plain_rating_is_none(text: str) -> None:
 
 
 @pytest.mark.parametrize(("text", "value"), [('"5"', 5), ('"5/7"', 5), ('"6 out of 7"', 6), ("7.0", 7), ('" 1 "', 1)])
-def test_a_plain_rating_is_read_and_on_record(text: str, value: int) -> None:
+def test_a_plain_rating_is_read_and_noted(text: str, value: int) -> None:
     first = RatingFirst.model_validate_json(f'{{"rating": {text}, "reason": "r"}}')
     assert first.rating == value and f"read as {value}" in first.read_as
 

@@ -90,7 +90,7 @@ def test_stores_without_a_judge_have_none(tmp_path: Path) -> None:
         calibrations([tmp_path / "none.duckdb"])
 
 
-def test_control_items_on_record_are_with_their_judge_and_on_the_page(tmp_path: Path) -> None:
+def test_stored_control_items_are_with_their_judge_and_on_the_page(tmp_path: Path) -> None:
     out = finished(tmp_path / "run")
     store = out / "s.duckdb"
     rated_store(store, load_run(out), ("judge:x", "judge:y"))

@@ -3,14 +3,17 @@ from __future__ import annotations
 import csv
 import io
 import json
+import re
+import shutil
+import subprocess
 from types import SimpleNamespace
 from typing import Any
 
 import pytest
 
 from curation.stats.bootstrap import Resampling
-from curation.stats.intervals import BY_CASE, NO_SPREAD, Interval
-from evaluation.analysis.comparison import Comparison, MethodRow
+from curation.stats.intervals import BY_CASE, NO_SPREAD, Interval, mean_interval
+from evaluation.analysis.comparison import Comparison, MethodRow, compare
 from evaluation.analysis.correlations import correlate
 from evaluation.metrics.base import Summary
 from evaluation.metrics.generation import load_metrics
@@ -24,13 +27,16 @@ from evaluation.report.formatting import (
     percent,
     seconds,
 )
+from evaluation.report.latex import HEAD, TALLEST, WIDEST, escape, figure, token_table
 from evaluation.report.markdown import correlation_table, gains_table, markdown_table, results_table
 from evaluation.report.write import write_report
-from evaluation.runs.frame import Scores
+from evaluation.runs.frame import Scores, score_run
 from evaluation.runs.results import load_run
 from schemas.answers import CaseScores, ItemScore
 from tests.support.ratings import rated_store
+from tests.support.report import two_runs
 from tests.support.report.read_report import finished
+from tests.support.report.two_runs import METRICS
 
 NAN = float("nan")
 
@@ -167,11 +173,11 @@ def test_csv_json_and_markdown_agree(tmp_path):
     data = json.loads(files.files[3].read_text())
     markdown = files.files[2].read_text()
     assert len(rows) == len(data["parts"][0]["figures"]) == len(files.figures) == 3 * 2 * 6
-    for row, figure in zip(rows, data["parts"][0]["figures"], strict=True):
-        assert (row["label"], row["metric"], row["group"]) == (figure["label"], figure["metric"], figure["group"])
-        if figure["mean"] is not None:
-            assert float(row["mean"]) == figure["mean"]
-            assert percent(figure["mean"]) in markdown
+    for row, one in zip(rows, data["parts"][0]["figures"], strict=True):
+        assert (row["label"], row["metric"], row["group"]) == (one["label"], one["metric"], one["group"])
+        if one["mean"] is not None:
+            assert float(row["mean"]) == one["mean"]
+            assert percent(one["mean"]) in markdown
     assert data["parts"][0]["interval"].startswith("mean of case means")
     assert {c["label"] for c in data["parts"][0]["cases"]} == {"none", "push"}
 
@@ -208,3 +214,60 @@ def test_names_of_raters_are_inert_in_every_file_but_json(tmp_path):
         if path.suffix in (".md", ".tex") or path.name == "ratings.csv":
             assert "u202e" in text, path.name
         assert path.suffix != ".md" or "<script>" not in text
+
+
+two = two_runs.two
+
+
+def test_latex_marks_the_best_and_escapes(two):
+    run, metrics = load_run(two), load_metrics(METRICS)
+    tables = compare(run, score_run(run, metrics, "mean"), metrics, tests=True)
+    text = token_table(tables, metrics[:WIDEST], about=escape("a_b & 100%"))
+    rows = {line.split(" & ")[0]: line for line in text.splitlines() if line.endswith(r"\\")}
+    assert r"a\_b \& 100\%" in text and text.count("{") == text.count("}")
+    assert r"\textbf" not in text, "six cases decide nothing"
+    decided = tables[0]._replace(leads={"s_es": tables[0].leads["s_es"]._replace(first="push", decided=True)})
+    mean = next(r for r in decided.rows if r.label == "push").summaries["s_es"].mean
+    text = token_table([decided], metrics[:WIDEST], about="m")
+    assert text.count(r"\textbf") == 1 and rf"\textbf{{{100 * mean:.2f}}}" in text
+    assert all(line.count("&") == WIDEST for name, line in rows.items() if name in ("push", "weak", "none"))
+    assert figure(mean_interval([0.2]), best=True) == r"\textbf{20.00}"
+    assert r"\pm" not in rows["push"], "low and high, not the published half width"
+
+
+def test_latex_of_many_metrics_is_several_tables(two):
+    run, metrics = load_run(two), load_metrics(METRICS)
+    tables = compare(run, score_run(run, metrics, "mean"), metrics, tests=True)
+    many = [m for m in metrics for _ in range(2)]
+    assert len(many) > WIDEST
+    text = token_table(tables, many, about="m")
+    assert re.findall(r"\\label\{(.*?)\}", text) == ["tab:token", "tab:token-2", "tab:token-3"]
+    assert "of m, part 2 of 3:" in text
+    heads = [line for line in text.splitlines() if line.startswith("Method")]
+    assert [line.count("&") for line in heads] == [4, 4, 4] and text.count(r"\begin{table}") == 3
+    assert "part" not in token_table(tables, metrics[:WIDEST], about="m")
+
+
+def test_latex_of_many_methods_is_several_tables(two):
+    run, metrics = load_run(two), load_metrics(METRICS)
+    tables = compare(run, score_run(run, metrics, "mean"), metrics, tests=True)
+    tall = tables[0]._replace(rows=tables[0].rows * TALLEST)
+    text = token_table([tall, tall], metrics[:WIDEST], about="m")
+    assert re.findall(r"\\label\{(.*?)\}", text) == ["tab:token", "tab:token-2"]
+
+
+@pytest.mark.skipif(shutil.which("pdflatex") is None, reason="no LaTeX is installed")
+def test_the_tables_compile_and_fit_the_page(two, tmp_path):
+    run, metrics = load_run(two), load_metrics(METRICS)
+    tables = compare(run, score_run(run, metrics, "mean"), metrics, tests=True)
+    body = HEAD + token_table(tables, metrics, about=escape('a_b & "100%" <x> ~ ^ \\'))
+    packages = r"\usepackage[T1]{fontenc}\usepackage{booktabs}"
+    text = rf"\documentclass{{article}}{packages}\begin{{document}}{body}\end{{document}}"
+    (tmp_path / "t.tex").write_text(text)
+    done = subprocess.run(
+        ["pdflatex", "-interaction=nonstopmode", "-halt-on-error", "t.tex"],
+        cwd=tmp_path,
+        capture_output=True,
+        text=True,
+    )
+    assert done.returncode == 0 and "Overfull" not in done.stdout, done.stdout[-2000:]

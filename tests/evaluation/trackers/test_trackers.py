@@ -154,15 +154,6 @@ def test_no_path_of_this_machine_is_told() -> None:
     assert params == {"checkpoint": "mend.safetensors", "layers": [1]}
 
 
-def test_what_is_stored_is_the_same_with_and_without(tmp_path: Path, notebook: Notebook) -> None:
-    for name, trackers in (("with", ("book",)), ("without", ())):
-        execute(tmp_path / name / "run", trackers)
-    files = [sorted(p.relative_to(tmp_path / n) for p in (tmp_path / n).rglob("*")) for n in ("with", "without")]
-    assert files[0] == files[1]
-    for path in (tmp_path / "with").rglob("manifest.json"):
-        assert path.read_text() == (tmp_path / "without" / path.relative_to(tmp_path / "with")).read_text()
-
-
 def test_a_run_that_fails_is_closed_as_failed(tmp_path: Path, notebook: Notebook) -> None:
     with pytest.raises(KeyboardInterrupt):
         execute(tmp_path / "mine", ("book",), fail=True)
