@@ -12,7 +12,6 @@ from annotation_ui.agreement.report import (
     PUBLISHED_POOLED,
     AspectReport,
     TaskReport,
-    projected_widths,
 )
 from schemas.text.counting import counted
 
@@ -52,7 +51,6 @@ def agreement_blocks(report: TaskReport, means: MethodMeans | None = None) -> It
         yield AgreementBlock("text", f"{report.pooled.name}: {report.pooled.text()}")
         note = "Pooling raises alpha if aspects differ in level, so this is no summary of them. "
         yield AgreementBlock("note", f"{note}The paper's {PUBLISHED_POOLED} is such a value.")
-    yield from _section("Width of alpha's interval with more cases", _widths(report))
     paces = [{"person": p, "seconds an item (median)": f"{s:.0f}"} for p, s in report.seconds.items() if s is not None]
     yield from _section("Pace", paces)
     if means is not None:
@@ -127,14 +125,6 @@ def _parts(report: TaskReport) -> Rows:
         for a in some.aspects
         for g in [a.agreement]
     ]  # fmt: skip
-
-
-def _widths(report: TaskReport) -> Rows:
-    return [
-        {(k if k in ("aspect", "now") else f"+{k} cases"): w if k == "aspect" else f"{w:.2f}" for k, w in row.items()}
-        for row in projected_widths(report)
-        if row["now"] is not None
-    ]
 
 
 def means_blocks(means: MethodMeans) -> Iterator[AgreementBlock]:

@@ -42,7 +42,6 @@ class Overview(Frozen):
     """A campaign's figures.
 
     Attributes:
-        digest: Of the answers that they were computed from (``answers_digest``).
         alphas: Agreement of each aspect with its interval.
         notes: By person, what a lead should look at: fast, drifting, always the same answer.
         severity: By person, how much lower than the panel they rate (points).
@@ -51,7 +50,6 @@ class Overview(Frozen):
         warning: Why something is missing, such as a snapshot that cannot be read.
     """
 
-    digest: str
     alphas: dict[str, Estimate]
     notes: dict[str, tuple[str, ...]]
     severity: dict[str, Estimate]
@@ -92,7 +90,6 @@ def campaign_overview(
     Raises:
         UserError: there is no such campaign.
     """
-    digest = answers_digest(db, name, store)
     task, warning = task_of(db, name), ""
     judgements = live_judgements(db, name)
     people = list(judgements)
@@ -108,7 +105,6 @@ def campaign_overview(
     means = method_means(people, methods_of(db, name), task, width=width)
     agreement = agreement_report(judgements, task, resampling=resampling)
     return Overview(
-        digest=digest,
         alphas={a.aspect: a.agreement.alpha for a in agreement.aspects},
         notes=rater_notes(people, agreement),
         severity=means.report.severity if means.report else {},

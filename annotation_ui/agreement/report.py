@@ -24,7 +24,7 @@ from curation.stats.agreement import (
     severity,
 )
 from curation.stats.bootstrap import DEFAULT, Resampling, cluster_bootstrap
-from curation.stats.correlation import ceiling, kendall, spearman, width_with_more
+from curation.stats.correlation import ceiling, kendall, spearman
 from curation.stats.correlation import severity as difference
 from curation.stats.estimates import Estimate, undefined
 from curation.stats.rating_table import Category, RatingTable, rating_table
@@ -389,15 +389,6 @@ def disagreements(judgements: Sequence[Judgement], task: RatingTask) -> list[Ite
         if spread > 0:
             out.append(ItemDisagreement(item, cases[item], spread, answers_by_person))
     return sorted(out, key=lambda d: (-d.spread, d.item))
-
-
-def projected_widths(report: TaskReport, *, more: Sequence[int] = (50, 100, 200, 400)) -> list[dict[str, Any]]:
-    """How wide the interval of each aspect's alpha would be with so many more cases like those judged."""
-    rows = []
-    for a in report.aspects:
-        now = width_with_more(a.agreement.alpha, 0)
-        rows.append({"aspect": a.aspect, "now": now, **{str(n): width_with_more(a.agreement.alpha, n) for n in more}})
-    return rows
 
 
 _JACCARD = "Jaccard index"

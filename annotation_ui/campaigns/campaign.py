@@ -6,9 +6,9 @@ import random
 import re
 from collections import Counter, defaultdict
 from collections.abc import Collection, Mapping, Sequence
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
-from pydantic import field_validator
+from pydantic import Field, field_validator
 
 from annotation_ui.campaigns.assignment import AssignmentSettings, assign
 from annotation_ui.campaigns.control_items import (
@@ -56,9 +56,9 @@ class CampaignOptions(Options):
 
     overlap: int = 2
     batch: int = 20
-    percent: float = 100.0
+    percent: float = Field(default=100.0, gt=0, le=100)
     least: int = 1
-    only: str = "all"
+    only: Literal["all", "unsure"] = "all"
     consent: str = ""
     number: int | None = None
     group: str = ""
@@ -139,7 +139,7 @@ def draw_sample(items: Sequence[TaskItem], size: CampaignOptions, *, name: str) 
         name: Seeds the draw: the campaign's, or its group's.
 
     Raises:
-        UserError: a percentage of 0 or less, more items than there are, or fewer than the strata need.
+        UserError: more items than there are, or fewer than the strata need.
     """
     strata: dict[str, list[TaskItem]] = defaultdict(list)
     for item in items:
@@ -160,8 +160,6 @@ def draw_sample(items: Sequence[TaskItem], size: CampaignOptions, *, name: str) 
 def _percent(sizes: Mapping[str, int], size: CampaignOptions) -> float:
     """The percentage that comes to the wanted number, strata with their least included."""
     if size.number is None:
-        if not 0 < size.percent <= 100:
-            raise UserError(f"a sample of {size.percent:g} % cannot be drawn", allowed="more than 0, at most 100")
         return size.percent
     total = sum(sizes.values())
     lowest = sum(min(size.least, n) for n in sizes.values())
@@ -205,7 +203,6 @@ def create_campaign(
     sharing: CampaignOptions,
     *,
     known: Sequence[RaterControlItem] = (),
-    digest: str = "",
 ) -> list[CampaignItem]:
     """Make a campaign, or look for new items of one that is there; then assign (see ``assign_items``).
 
@@ -216,7 +213,6 @@ def create_campaign(
         task: What is asked.
         sharing: How.
         known: Training and attention items.
-        digest: Of the split that the items are of, where they are.
 
     Raises:
         UserError: the store has nothing for this task, the name is taken by another task, the form was changed under
@@ -234,12 +230,10 @@ def create_campaign(
         task = task.with_spans()
     refuse_disorder(db, name, task.form.name, sharing.group)
     placed_before = db.items(name) if before else {}
-    controls = [place_control_item(k, task) for k in known if k.id not in placed_before]
+    controls = [place_control_item(k, task) for k in known]
     drawn = _draw_items(db, name, [i for i in items if not is_control(i, known)], sharing, placed_before, before)
     refuse_double_use([*placed_before.values(), *drawn], known)
-    settings = sharing.model_dump(mode="json") | {
-        "split": digest, "population": len(items), "form_digest": form_digest(task.form),
-    }  # fmt: skip
+    settings = sharing.model_dump(mode="json") | {"form_digest": form_digest(task.form)}
     campaign = Campaign(name, task.form.name, task.form.label, settings, now("milliseconds"))
     db.add_campaign(campaign)
     db.add_items(name, [*drawn, *controls], [])
@@ -343,8 +337,6 @@ def assign_items(db: RatingsDB, name: str) -> tuple[int, int]:
 
 
 def _choose_items(store: Store, task: RatingTask, only: str) -> list[TaskItem]:
-    if only not in ("all", "unsure"):
-        raise UserError(f"items cannot be chosen by '{only}'", allowed="all, unsure")
     items = list(task.items(store))
     if only == "unsure":
         open_ = {v.item_id for v in store.verdicts(stale=False) if v.label == "unsure"}

@@ -27,7 +27,7 @@ SCHEMA = """
 CREATE TABLE campaigns (name TEXT PRIMARY KEY, task TEXT NOT NULL, form TEXT NOT NULL, settings TEXT NOT NULL,
     made_at TEXT NOT NULL);
 CREATE TABLE people (name TEXT PRIMARY KEY, role TEXT NOT NULL, secret TEXT NOT NULL, synthetic INTEGER NOT NULL,
-    consented_at TEXT, made_at TEXT NOT NULL);
+    made_at TEXT NOT NULL);
 CREATE TABLE sessions (token TEXT PRIMARY KEY, person TEXT NOT NULL REFERENCES people(name) ON DELETE CASCADE,
     expires_at TEXT NOT NULL);
 CREATE TABLE items (campaign TEXT NOT NULL REFERENCES campaigns(name), id TEXT NOT NULL, body TEXT NOT NULL,
@@ -51,7 +51,7 @@ CREATE TABLE skips (campaign TEXT NOT NULL, person TEXT NOT NULL, item TEXT NOT 
 CREATE TABLE preferences (person TEXT NOT NULL, name TEXT NOT NULL, value TEXT NOT NULL, PRIMARY KEY (person, name));
 CREATE INDEX revisions_by_item ON revisions (campaign, person, item, id);
 """
-VERSION = 5
+VERSION = 6
 """Of the tables; a file of another version is refused."""
 
 
@@ -122,8 +122,6 @@ class Adjudication(NamedTuple):
     saved_at: str
 
 
-AFTER_OPENING: tuple[str, ...] = ()
-"""Further statements for every connection, such as a limit of its size in a trial of a full disk."""
 _BESIDE = ("", "-wal", "-shm", "-journal")  # SQLite's own files carry answers too
 _ROOM = 64 * 1024  # bytes that SQLite needs for them
 _log = logging.getLogger(__name__)
@@ -158,8 +156,6 @@ def open_ratings_file(path: Path, *, create: bool, patience: float) -> sqlite3.C
         db.execute("PRAGMA foreign_keys = ON")
         db.execute("PRAGMA synchronous = FULL")
         _prepare(db, path)
-        for statement in AFTER_OPENING:
-            db.execute(statement)
     except sqlite3.OperationalError as error:
         db.close()
         raise file_fault(error, path) from None

@@ -63,7 +63,6 @@ class RaterAccount(NamedTuple):
     name: str
     role: Role
     synthetic: bool
-    consented_at: str | None
 
 
 def _hash(secret: str) -> str:
@@ -91,7 +90,7 @@ def invite(db: RatingsDB, name: str, *, role: Role = "rater", synthetic: bool = 
         if known is not None and known["role"] != role:
             raise UserError(f"'{name}' is a {known['role']} already", where=str(db.path), fix="take another name")
         db.connection.execute(
-            "INSERT INTO people VALUES (?, ?, ?, ?, NULL, ?) ON CONFLICT (name) DO UPDATE SET secret = ?3",
+            "INSERT INTO people VALUES (?, ?, ?, ?, ?) ON CONFLICT (name) DO UPDATE SET secret = ?3",
             [name, role, _hash(secret), int(synthetic), now("milliseconds")],
         )
         db.connection.execute("DELETE FROM sessions WHERE person = ?", [name])
@@ -169,7 +168,6 @@ def consent(db: RatingsDB, name: str, text: str = "") -> None:
     """Record that a person agreed to a consent text, with the text; the first time counts."""
     at = now("milliseconds")
     with db.write_transaction():
-        db.connection.execute("UPDATE people SET consented_at = coalesce(consented_at, ?) WHERE name = ?", [at, name])
         db.connection.execute("INSERT OR IGNORE INTO consents VALUES (?, ?, ?, ?)", [name, digest([text]), text, at])
 
 
@@ -212,7 +210,7 @@ def _row(db: RatingsDB, name: str) -> sqlite3.Row | None:
 
 
 def _person(row: sqlite3.Row) -> RaterAccount:
-    return RaterAccount(row["name"], row["role"], bool(row["synthetic"]), row["consented_at"])
+    return RaterAccount(row["name"], row["role"], bool(row["synthetic"]))
 
 
 class LinkLogin(NamedTuple):

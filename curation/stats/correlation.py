@@ -335,15 +335,3 @@ def _resampled_correlations(values: Floats, weights: Floats) -> Floats:
         total += np.where(known, (w @ (x * y) / size - mean_x * mean_y) / product, 0.0)
         pairs += known
     return np.where(pairs > 0, total / np.maximum(pairs, 1), math.nan)
-
-
-def width_with_more(estimate: Estimate, more: int) -> float | None:
-    """Width of the interval if ``more`` cases like those judged came in: it falls with the square root of the cases.
-
-    Example:
-        >>> width_with_more(Estimate("x", 0.5, 0.4, 0.6, n=100, cases=100), 300)
-        0.1
-    """
-    if estimate.low is None or estimate.high is None or not estimate.cases:
-        return None
-    return round((estimate.high - estimate.low) * math.sqrt(estimate.cases / (estimate.cases + more)), 12)

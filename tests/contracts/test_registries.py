@@ -69,17 +69,6 @@ def test_what_is_declared_is_what_is_registered_in_its_order() -> None:
     assert {f"scedit.{kind}": names for kind, names in our_names.items()} == {g: list(t) for g, t in DECLARED.items()}
 
 
-def test_the_order_in_which_checks_run() -> None:
-    """The order of 0.1.0: journals, progress and reports show checks so."""
-    rules = "fact_dates question_form subject_in_question leak_in_question similar_question no_mention leak_in_prompt"
-    rules += " early_cut subject_in_neighbour"
-    models = "predictability known_before known_in_script token_boundary verify_question cut_guidance"
-    models += " telling_word verify_prompt"
-    assert STORE_CHECKS.names()[:17] == [*rules.split(), *models.split()]
-    assert CHECKS.names()[1] == "reply_usable" and CHECKS.names()[6] == "script_format"
-    assert [n for n in CHECKS.names() if n not in ("reply_usable", "script_format")][:9] == rules.split()
-
-
 @pytest.mark.parametrize("package", [name for name in PACKAGES if name != "scedit"])  # its table of commands is text
 def test_no_package_names_a_component_of_another_as_text(package: str) -> None:
     """Import contracts do not see text: each package declares its own components."""

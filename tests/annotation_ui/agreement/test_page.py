@@ -101,13 +101,6 @@ def test_the_paper_s_figure_stands_beside_ratings_and_nowhere_else() -> None:
     assert "ScEdit Table 5" not in plain and "AC2" not in plain
 
 
-def test_programs_are_marked_before_any_figure() -> None:
-    html = body(said({"synthetic-a": [1, 2, 3], "bob": [1, 2, 4]}))
-    assert 'class="warn"' in html and html.index('class="warn"') < html.index("<table")
-    assert "synthetic-a" in html[html.index('class="warn"') :][:120]
-    assert 'class="warn"' not in body(said({"ann": [1, 2, 3], "bob": [1, 2, 4]}))
-
-
 def test_nothing_rated_and_one_rater_still_make_a_page() -> None:
     assert "nobody yet" in body([])
     one = body(said({"ann": [1, 2, 3, 4]}))

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from annotation_ui.app.browser_parts import can_save_at_once, is_set
+from annotation_ui.app.browser_parts import can_save_at_once
 from annotation_ui.campaigns.campaign import make_task
 from annotation_ui.ratings import raters as people
 from annotation_ui.ratings.database import RatingsDB
@@ -37,13 +37,6 @@ def visit(db: RatingsDB, browser: Any) -> Iterator[Visit]:
             return page
 
         yield opened
-
-
-def test_letters_choose_reasons_and_no_other_set() -> None:
-    form = make_task("curate_probe").form
-    assert [f.name for f in form.fields if is_set(form, f)] == ["tags"]
-    other = make_task("judge_tendency").form
-    assert not any(is_set(other, f) for f in other.fields)
 
 
 def checked(page: Any) -> list[str]:
@@ -77,6 +70,7 @@ def last(db: RatingsDB) -> dict[str, Any]:
     return dict(db.history("pilot")[-1].answers or {})
 
 
+@pytest.mark.slow
 def test_scales_by_keys_before_and_after_the_mouse(db: RatingsDB, store: Store, visit: Visit) -> None:
     pilot(db, store, "ann", task="rate_script")
     page = visit(people.invite(db, "ann"))
@@ -113,6 +107,7 @@ def test_scales_by_keys_before_and_after_the_mouse(db: RatingsDB, store: Store, 
     assert len(db.history("pilot")) == 3, "nothing was saved twice"
 
 
+@pytest.mark.slow
 def test_yes_and_no_and_reasons_by_mouse_and_by_letter(db: RatingsDB, store: Store, visit: Visit) -> None:
     pilot(db, store, "ann", task="rate_executability", name="other")
     pilot(db, store, "ann", task="filter_question")

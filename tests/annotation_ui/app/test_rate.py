@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import sqlite3
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -147,9 +149,9 @@ def test_consent_comes_first_and_is_asked_once(db: RatingsDB, store: Store, open
     pilot(db, store, "ann", consent="You agree to *this*.")
     page = open_page("rate.show", "ann")
     assert "You agree to *this*." in texts(page) and not page.radio
-    assert people.get_rater(db, "ann").consented_at is None
+    assert not people.consents(db, "ann")
     button(page, "I agree").click().run()
-    assert people.get_rater(db, "ann").consented_at is not None
+    assert people.consents(db, "ann")
     assert len(page.radio) == 3
     assert len(open_page("rate.show", "ann").radio) == 3
 
@@ -177,6 +179,11 @@ def test_a_consent_of_hostile_text_stays_text(db: RatingsDB, store: Store, open_
     assert list(people.consents(db, "ann")) == [evil] and len(page.radio) == 3
 
 
+def _no_more_pages(connection: sqlite3.Connection, path: Path) -> None:
+    """A full disk: the file gets no more pages than it has."""
+    connection.execute("PRAGMA max_page_count = 1")
+
+
 @pytest.mark.parametrize("fault", ["full", "locked"])
 def test_what_cannot_be_saved_stays_in_the_form(
     db: RatingsDB, store: Store, open_page: Open, monkeypatch: pytest.MonkeyPatch, fault: str
@@ -189,7 +196,7 @@ def test_what_cannot_be_saved_stays_in_the_form(
         if fault == "locked":
             db.connection.execute("BEGIN IMMEDIATE")
         else:
-            patch.setattr(database, "AFTER_OPENING", ("PRAGMA max_page_count = 1",))  # as many as there are
+            patch.setattr(database, "_prepare", _no_more_pages)
             with RatingsDB(db.path) as other, pytest.raises(StoreError):
                 for _ in range(100):  # until the last free page is used
                     other.adjudicate("pilot", db.assignments("pilot")[0].item, "lea", {"comment": "x" * 300})

@@ -9,15 +9,13 @@ from typing import Any
 
 import pytest
 
-from annotation_ui.campaigns.campaign import CampaignOptions, create_campaign, make_task
+from annotation_ui.campaigns.campaign import make_task
 from annotation_ui.campaigns.control_items import RaterControlItem, read_control_items
 from annotation_ui.label_studio.validation import task_data
 from annotation_ui.ratings.database import RatingsDB
 from curation.store.store import Store
 from schemas.core.errors import DataError
 from tests.annotation_ui.conftest import begin
-
-SHOWN = {"script": "Step 1: Walk"}
 
 
 @pytest.mark.parametrize("task", ["rate_executability", "rate_script", "quality", "filter_question"])
@@ -60,14 +58,3 @@ def test_a_line_that_is_no_control_item_is_refused_by_its_number(
     with pytest.raises(DataError, match=message) as caught:
         read_control_items(path, make_task(task))
     assert "line 2" in str(caught.value)
-
-
-def test_a_file_of_an_earlier_version_gets_no_second_copy(db: RatingsDB, store: Store) -> None:
-    task = make_task("rate_executability")
-    items = [RaterControlItem(purpose="attention", id="raw", shown=SHOWN, expected={"executability": 7})]
-    create_campaign(db, store, "c", task, CampaignOptions(overlap=1), known=items)
-    (campaign_items,) = [i for i, p in db.items("c").items() if p.purpose == "attention"]
-    db.connection.execute("UPDATE items SET id = 'raw' WHERE id = ?", [campaign_items])
-    for _ in range(2):
-        create_campaign(db, store, "c", task, CampaignOptions(overlap=1), known=items)
-    assert [i for i, p in db.items("c").items() if p.purpose == "attention"] == ["raw"]

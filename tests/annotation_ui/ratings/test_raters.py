@@ -41,7 +41,7 @@ def test_a_secret_opens_a_session_of_its_person_only(db: RatingsDB) -> None:
     secret = people.invite(db, "ann")
     other = people.invite(db, "lea", role="lead")
     token, lead = people.log_in(db, secret), people.log_in(db, f" {other}\n")
-    assert people.authenticate(db, token) == people.RaterAccount("ann", "rater", False, None)
+    assert people.authenticate(db, token) == people.RaterAccount("ann", "rater", False)
     assert (people.authenticate(db, lead) or people.get_rater(db, "ann")).role == "lead"
     assert people.log_in(db, "guess") is None
     assert people.authenticate(db, "guess") is None

@@ -24,7 +24,7 @@ from tests.contracts.test_editors import editor, requests_of, support_of
 from tests.support.fake_device import fake_gpu
 from tests.support.tiny import make
 
-QUICK = ("none", "ft", "lora", "memit", "mend", "boost")
+QUICK = ("ft", "lora", "memit", "mend", "boost")
 
 
 def spread(lm: LM) -> LM:

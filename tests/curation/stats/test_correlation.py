@@ -16,9 +16,7 @@ from curation.stats.correlation import (
     spearman,
     spearman_brown,
     weighted_correlations,
-    width_with_more,
 )
-from curation.stats.estimates import Estimate
 from tests.support.stats.rating_tables import NAMES, NONE, table
 
 UNSAMPLED = Resampling(0)
@@ -188,13 +186,6 @@ def test_people_of_one_mind_leave_nothing_open() -> None:
 def test_an_undefined_ceiling_says_why(columns: list[list[object]], reason: str) -> None:
     estimate = ceiling(table(columns), resampling=NONE)
     assert estimate.value is None and reason in estimate.reason
-
-
-def test_an_interval_narrows_with_the_root_of_the_cases() -> None:
-    assert width_with_more(Estimate("x", 0.5, 0.2, 0.6, n=9, cases=9), 0) == pytest.approx(0.4)
-    assert width_with_more(Estimate("x", 0.5, 0.2, 0.6, n=9, cases=9), 27) == pytest.approx(0.2)
-    assert width_with_more(Estimate("x", 0.5, n=9, cases=9), 27) is None
-    assert width_with_more(Estimate("x", 0.5, 0.2, 0.6), 27) is None
 
 
 def test_two_people_who_say_the_opposite_have_no_ceiling_and_break_nothing() -> None:

@@ -55,20 +55,6 @@ def test_applied_adds_the_product_and_takes_it_off(tiny: LM, make_delta: object)
     assert tiny.weights_digest() == digest
 
 
-def test_deltas_of_one_weight_add_up_and_nest(tiny: LM) -> None:
-    a, b = low_rank(tiny), dense(tiny)
-    keys = torch.randn(5, tiny.layout.inner)
-    before, digest = output(tiny, 1, keys), tiny.weights_digest()
-    want = before + a.product(keys) + b.product(keys)
-    with applied(tiny.model, [a, b]):
-        assert torch.allclose(output(tiny, 1, keys), want, atol=1e-5)
-    with applied(tiny.model, [a]):
-        with applied(tiny.model, [b]):
-            assert torch.allclose(output(tiny, 1, keys), want, atol=1e-5)
-        assert torch.allclose(output(tiny, 1, keys), before + a.product(keys), atol=1e-5)
-    assert tiny.weights_digest() == digest
-
-
 @pytest.mark.parametrize("error", [RuntimeError, KeyboardInterrupt, GeneratorExit])
 def test_restored_whatever_happens(tiny: LM, error: type[BaseException]) -> None:
     digest = tiny.weights_digest()

@@ -141,7 +141,7 @@ def test_answers_of_the_unedited_model_are_shared_one_by_one(tmp_path: Path) -> 
     """Texts known from another run are not written again because a score is missing."""
     lm = roomy()
     kept = tmp_path / "answers.jsonl"
-    first = run(lm, tmp_path / "a", FastEngine(lm), answers=kept)
+    first = run(lm, tmp_path / "a", FastEngine(lm), answers=kept, editors=["none"])
     wrote: list[int] = []
     engine = FastEngine(lm)
     real = engine.work
@@ -151,7 +151,7 @@ def test_answers_of_the_unedited_model_are_shared_one_by_one(tmp_path: Path) -> 
         )
         or real(editor, jobs)
     )
-    second = run(lm, tmp_path / "b", engine, answers=kept, metrics=[*METRICS, "es"])
+    second = run(lm, tmp_path / "b", engine, answers=kept, metrics=[*METRICS, "es"], editors=["none"])
     assert wrote == [0] * len(LANDS)
     assert texts(first["none"]).items() <= texts(second["none"]).items()
 

@@ -6,9 +6,7 @@ from functools import cache
 from itertools import chain
 
 import pytest
-import torch
 
-from evaluation.edits.per_row import PerRow
 from evaluation.edits.weight_deltas import DenseDelta
 from evaluation.inference.batched_scoring import EditScorer
 from evaluation.inference.batching import TokenBudget
@@ -91,18 +89,6 @@ def test_next_tokens_and_matches_are_those_of_every_edit(kind: str) -> None:
                     assert value == pytest.approx(known.get(token, lowest), abs=4e-5)
     firsts = [[a.next_tokens.ids for a in answers if a.next_tokens] for answers in scores]
     assert firsts[0] != firsts[3], "the edits change what is most probable"
-
-
-@pytest.mark.parametrize("kind", ["llama", "gpt2"])
-def test_nothing_is_lost_in_half_precision(kind: str) -> None:
-    """Changes are added in float32: a delta below the rounding of bfloat16 weights is the same in both ways."""
-    lm = make(kind, dtype=torch.bfloat16)
-    batches = [EditedProbes(deltas, None, probes(TEXTS[:3])) for deltas in changes(lm)]
-    scores, want = EditScorer(lm, budget=TokenBudget(300)).score(batches), slowly(lm, batches)
-    same(scores, want, within=0.35)  # bfloat16 states round differently in rows of other lengths: eight bits of 20 nats
-    digest = lm.weights_digest()
-    with PerRow(lm.model, changes(lm)).on([1, -1]):
-        assert lm.weights_digest() == digest
 
 
 @pytest.mark.usefixtures("one_thread")

@@ -12,9 +12,8 @@ from torch import nn
 from transformers import BertConfig, BertLMHeadModel, GPT2Config, GPT2LMHeadModel, MixtralConfig, MixtralForCausalLM
 from transformers.models.auto.configuration_auto import CONFIG_MAPPING_NAMES
 
-from evaluation.models.hooks import capture
 from evaluation.models.language_model import LM
-from evaluation.models.layout import expert_modules, layout_of, linear_shape
+from evaluation.models.layout import expert_modules, layout_of
 from evaluation.models.layout_choice import LayoutChoice, families
 from schemas.core.errors import ModelError
 from tests.support.evaluation.further_architectures import DENSE, EXPERTS, make_further
@@ -68,24 +67,6 @@ def test_names_and_sizes(kind: str) -> None:
     assert (layout.width, layout.depth, layout.head, layout.positions) == (32, 3, "lm_head", True)
     assert layout.inner == case.get("inner", 48) and layout.transposed is case.get("transposed", False)
     assert layout.mlp_in == case["into"] and layout.window == case.get("window")
-
-
-@pytest.mark.parametrize("kind", [*CONFIGS, *DENSE])
-@torch.no_grad()
-def test_the_projection_has_the_shapes_and_the_orientation(kind: str) -> None:
-    lm = any_model(kind)
-    layout = lm.layout
-    ids, mask = lm.pad([[5, 6, 7]])
-    with capture(lm.projection(1)) as activations:
-        lm.model(input_ids=ids, attention_mask=mask)
-    assert activations.input.shape == (1, 3, layout.inner) and activations.output.shape == (1, 3, 32)
-    weight: Any = lm.projection(1).weight
-    dense = activations.input @ (weight if layout.transposed else weight.T)
-    bias = getattr(lm.projection(1), "bias", None)
-    assert torch.allclose(dense + (0 if bias is None else bias), activations.output, atol=1e-4)
-    for into in layout.mlp_in:
-        shape = linear_shape(lm.module(f"{layout.block(1)}.{into}"))
-        assert shape is not None and shape[1] == 32
 
 
 @pytest.mark.parametrize("kind", [*CONFIGS, *DENSE])

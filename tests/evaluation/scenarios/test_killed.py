@@ -1,4 +1,4 @@
-"""SIGKILL at random moments of a run of a real (tiny) model."""
+"""SIGKILL at random moments of a run of cases by themselves, and of a sequence of edits of a tiny model."""
 
 from __future__ import annotations
 
@@ -42,6 +42,21 @@ run(Path(sys.argv[1]), sys.argv[2])
 """
 
 
+SHORT_CASES = """
+import sys, time
+from pathlib import Path
+from tests.support.evaluation.runner_of import runner_of
+from tests.support.arithmetic import ArithmeticEditor, ArithmeticLM, make_cases, make_config
+
+class Slow(ArithmeticLM):
+    def score(self, probes, **more):
+        time.sleep(0.03)
+        return super().score(probes, **more)
+
+runner_of(make_config(Path(sys.argv[1])), make_cases(12, 3), scorer=Slow(), make=ArithmeticEditor).run()
+"""
+
+
 def start(out: Path, regime: str) -> programs.Program:
     """A run in a process of its own, forked from one that has everything loaded, so that a kill costs no start."""
     return programs.start(PROGRAM, out, regime, modules=(__name__,))
@@ -72,8 +87,9 @@ def killed_and_resumed(
     folder: Path,
     seed: int,
     check: Callable[[Path, Path, int], None] = lambda whole, out, shots: None,
+    progress: Callable[[Path], int] = finished,
 ) -> None:
-    """Kill at random numbers of finished units, and a random moment later; compare with an undisturbed run.
+    """Kill at random numbers of finished units (or other lines), and a random moment later; compare with a whole run.
 
     A kill between two units of a group leaves the second to be scored alone, in a batch of another shape, whose last
     bits some processors compute differently: decimals are compared to 1e-5.
@@ -85,11 +101,11 @@ def killed_and_resumed(
     full_content, out = lines(folder / "whole"), folder / "killed0"
     want, payloads = nearly({k: numbers(v) for k, v in full_content.items()}), dict[str, dict[str, Any]]()
     assert not any(result["error"] for result in want.values())
-    shots = 0
+    shots, total = 0, progress(folder / "whole")
     while True:
-        child = begin(out)
-        aim, wait = finished(out) + draw.randint(0, 4), draw.uniform(0, 0.05)
-        while shots < kills and finished(out) < min(aim, len(full_content) - 1):
+        child, made = begin(out), progress(out)
+        aim, wait = made + draw.randint(0, max(1, (total - made) // (kills - shots + 1))), draw.uniform(0, 0.05)
+        while shots < kills and progress(out) < min(aim, total - 1):
             time.sleep(0.002)
         if shots < kills:
             time.sleep(wait)
@@ -106,8 +122,9 @@ def killed_and_resumed(
             out, payloads = folder / f"killed{shots}", {}  # it had ended: the other shots hit a new run
 
 
-def test_killed_three_times(tmp_path: Path) -> None:
-    killed_and_resumed(3, partial(start, regime="sequential"), tmp_path, seed=1)
+def test_many_short_cases_killed_three_times(tmp_path: Path) -> None:
+    begin = partial(programs.start, SHORT_CASES, modules=(__name__,))
+    killed_and_resumed(3, begin, tmp_path, seed=2)
 
 
 @pytest.mark.slow

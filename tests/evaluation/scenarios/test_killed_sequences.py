@@ -3,9 +3,6 @@
 from __future__ import annotations
 
 import os
-import random
-import signal
-import time
 from pathlib import Path
 from typing import Any
 
@@ -21,12 +18,11 @@ from evaluation.inference.answering import ModelScorer
 from evaluation.regimes.sequence_log import FILE, tensors_in
 from schemas.cases import Case
 from tests.contracts.test_editors import SUPPORT
-from tests.evaluation.scenarios.test_killed import lines, numbers
+from tests.evaluation.scenarios.test_killed import killed_and_resumed
 from tests.support import forked_programs as programs
 from tests.support.arithmetic import make_config
 from tests.support.evaluation.runner_of import runner_of
 from tests.support.facts import peru_fact
-from tests.support.stats.nearly import nearly
 from tests.support.tiny import make
 
 METHODS: dict[str, dict[str, Any]] = {
@@ -83,35 +79,18 @@ def edits_made(out: Path) -> int:
     return sum(path.read_bytes().count(b"\n") for path in out.glob(f"*/{FILE}"))
 
 
-def killed(kills: int, folder: Path, methods: list[str], edits: int, seed: int) -> None:
-    """Kill at random numbers of edits, and a random moment later; compare with an undisturbed run."""
+def same_states(whole: Path, out: Path, shots: int) -> None:
+    mine, theirs = last_states(out), last_states(whole)
+    assert mine.keys() == theirs.keys() and mine
+    for method, state in theirs.items():
+        assert mine[method] == state, method
 
+
+def killed(kills: int, folder: Path, methods: list[str], edits: int, seed: int) -> None:
     def begin(out: Path) -> programs.Program:
         return programs.start(PROGRAM, out, ",".join(methods), str(edits), modules=(__name__,))
 
-    assert begin(folder / "whole").wait() == 0
-    want, total, out, shots = lines(folder / "whole"), edits_made(folder / "whole"), folder / "killed", 0
-    draw = random.Random(seed)
-    while True:
-        made = edits_made(out)
-        child, aim = begin(out), made + draw.randint(0, max(1, (total - made) // (kills - shots + 1)))
-        while shots < kills and edits_made(out) < min(aim, total - 2):
-            time.sleep(0.002)
-        if shots < kills:
-            time.sleep(draw.uniform(0, 0.05))
-            child.kill()
-        status = child.wait()
-        assert status in (0, -signal.SIGKILL), child.stderr
-        shots += status == -signal.SIGKILL
-        if status == 0:
-            break
-    assert shots == kills, "it ended before all shots were fired: draw others"
-    got = lines(out)
-    assert {k: numbers(v) for k, v in got.items()} == nearly({k: numbers(v) for k, v in want.items()})
-    mine, theirs = last_states(out), last_states(folder / "whole")
-    assert mine.keys() == theirs.keys() and len(mine) == len(methods)
-    for method, state in theirs.items():
-        assert mine[method] == state, method
+    killed_and_resumed(kills, begin, folder, seed, same_states, edits_made)
 
 
 def test_killed_three_times(tmp_path: Path) -> None:

@@ -11,8 +11,6 @@ import torch
 from curation.files.artifact_cache import Cache
 from evaluation.editors.presets import make_editor, preset
 from evaluation.edits.codebook import Codebook
-from evaluation.edits.delta_stack import DeltaStack
-from evaluation.edits.routed_deltas import is_routed
 from evaluation.inference.scoring import score
 from evaluation.models.hooks import capture
 from evaluation.models.language_model import LM
@@ -95,24 +93,6 @@ def test_it_makes_its_facts_likely_and_nothing_else(tiny: LM, cache: Cache) -> N
         assert probability(tiny, PERU) > before[0] + 3 and probability(tiny, NORWAY) == before[1]
         tokens = len(tiny.encode(PERU.fact_prompt, PERU.new_object.text).target)
         assert probability(tiny, PERU) / tokens == pytest.approx(-edit.notes["loss"], abs=1e-3)
-
-
-def test_a_sequence_is_one_codebook(tiny: LM, cache: Cache) -> None:
-    """Made one after the other on the edited model, it is the edit of all; each keeps what it says."""
-    editor, digest = make_editor("grace", tiny, cache, OPTIONS), tiny.weights_digest()
-    together = editor.edit([PERU, NORWAY]).deltas[0]  # type: ignore[index]
-    with DeltaStack(tiny.model) as stack:
-        first = editor.edit_after([PERU], [])
-        stack.add(first.deltas or ())
-        alone = probability(tiny, PERU)
-        second = editor.edit_after([NORWAY], [first])
-        stack.add(second.deltas or ())
-        assert probability(tiny, PERU) == pytest.approx(alone, abs=1e-4)
-    (book,) = second.deltas or ()
-    for a, b in zip(book.tensors, together.tensors, strict=True):  # type: ignore[union-attr]
-        assert torch.allclose(a, b, atol=1e-5)
-    assert second.notes["items"] == 2 and second.notes["new_items"] == 1
-    assert tiny.weights_digest() == digest and not is_routed(tiny.model)
 
 
 def test_the_same_fact_again_learns_further_and_another_object_takes_its_place(tiny: LM, cache: Cache) -> None:

@@ -10,7 +10,6 @@ import torch
 from curation.files.artifact_cache import Cache
 from evaluation.editors.layer_memory.wise import Wise
 from evaluation.editors.presets import make_editor, preset
-from evaluation.edits.delta_stack import DeltaStack
 from evaluation.edits.side_memory import SideMemories, ties
 from evaluation.inference.scoring import score
 from evaluation.models.language_model import LM
@@ -40,20 +39,6 @@ def memories_of(edit: Any) -> SideMemories:
     (memories,) = edit.deltas
     assert isinstance(memories, SideMemories)
     return memories
-
-
-def test_a_sequence_on_the_edited_model_is_the_edit_of_all(tiny: LM, cache: Cache) -> None:
-    editor, digest = wise(tiny, cache), tiny.weights_digest()
-    together = memories_of(editor.edit([PERU, NORWAY]))
-    with DeltaStack(tiny.model) as stack:
-        first = editor.edit_after([PERU], [])
-        stack.add(first.deltas or ())
-        second = editor.edit_after([NORWAY], [first])
-    one = memories_of(first)
-    assert torch.allclose(memories_of(second).changes, together.changes, atol=1e-5)
-    assert torch.allclose(memories_of(second).thresholds, together.thresholds, atol=1e-5)
-    assert len(together.changes) == 1 and float(together.thresholds) <= float(one.thresholds)
-    assert tiny.weights_digest() == digest
 
 
 def test_only_the_masked_part_moves_and_within_the_bound(tiny: LM, cache: Cache) -> None:

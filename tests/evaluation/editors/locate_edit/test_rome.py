@@ -2,12 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 import pytest
 import torch
 
-from benchmarks.support import naive_reference
 from curation.files.artifact_cache import Cache
 from evaluation.covariance.covariance import KeyCovariance
 from evaluation.editors.locate_edit import closed_forms, readings, value_search
@@ -27,44 +24,6 @@ def nll(lm: LM, request: Fact) -> float:
     with torch.no_grad():
         logprobs = lm.model(ids).logits[0].log_softmax(-1)
     return -sum(float(logprobs[i - 1, ids[0, i]]) for i in range(first, ids.shape[1])) / (ids.shape[1] - first)
-
-
-SEARCHES = {
-    "to the last evaluation": value_search.SearchSettings(
-        steps=8, lr=0.2, kl_weight=0.5, weight_decay=0.3, clamp=50, stop_below=0.0
-    ),
-    "clamped": value_search.SearchSettings(
-        steps=8, lr=0.5, kl_weight=0.0625, weight_decay=1e-3, clamp=0.8, stop_below=0.0
-    ),
-    "stopped early": value_search.SearchSettings(
-        steps=60, lr=0.5, kl_weight=0.0, weight_decay=0, clamp=50, stop_below=0.0
-    ),
-    "not at all": value_search.SearchSettings(
-        steps=1, lr=0.5, kl_weight=0.0625, weight_decay=0, clamp=50, stop_below=0.0
-    ),
-}
-
-
-@pytest.mark.parametrize("name", SEARCHES)
-@pytest.mark.parametrize("request_", [PERU, NORWAY], ids=lambda f: f.key)
-def test_value_search_equals_the_plain_one(name: str, request_: Fact, tiny: LM) -> None:
-    search = SEARCHES[name]
-    if name == "stopped early":
-        loss = value_search.search_values(tiny, 1, [request_], CONTEXTS, settings=replace(search, steps=1))[0].loss
-        search = replace(search, stop_below=0.99 * loss)
-    target_value = value_search.search_values(tiny, 1, [request_], CONTEXTS, settings=search)[0]
-    want = naive_reference.value(tiny, 1, request_, CONTEXTS, search, module=tiny.projection(1))
-    assert want.steps == target_value.updates
-    assert (target_value.target - want.target).norm() < 1e-3 * target_value.initial.norm()
-    shifts = float((target_value.target - target_value.initial).norm() / target_value.initial.norm())
-    if name == "clamped":
-        assert shifts == pytest.approx(0.8, rel=1e-3)
-    elif name == "stopped early":
-        assert 0 < target_value.updates < 59 and target_value.loss < search.stop_below
-    elif name == "not at all":
-        assert target_value.updates == 0 and shifts == 0
-    else:
-        assert target_value.updates == 7
 
 
 def test_direction_solves_for_the_key() -> None:
