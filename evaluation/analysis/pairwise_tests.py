@@ -35,6 +35,8 @@ LEVEL = 0.05
 POWER = 0.8
 _DRAWS_A_TEST = 400  # so that p = 0.05 / family is reached with some 20 hits to spare
 _SAME = 1e-12  # smaller differences are ties: they come from the order of additions
+NO_SCALE = "no scale: decided too often where rare large differences were not drawn"
+"""What a report says of decisions about values without a lowest and a highest possible one."""
 Verdict = Literal["first", "second", "undecided", "equal", "undefined"]
 Test = Literal["sign-flip", "sign-flip and interval", "two-way t", "two-way t and interval"]
 FamilyKind = Literal["among", "against", "null"]
@@ -60,6 +62,7 @@ class PairwiseTest(NamedTuple):
         test: Which tests decide: ``interval`` asks at which level the interval begins to hold 0.
         never: Even if all these cases agreed, the corrected p would not be below 0.05.
         kind: How the interval was had.
+        on_scale: Whether the values have a lowest and a highest possible one.
     """
 
     metric: str
@@ -80,6 +83,7 @@ class PairwiseTest(NamedTuple):
     test: Test = "sign-flip"
     never: bool = False
     kind: str = ""
+    on_scale: bool = True
 
     @property
     def winner(self) -> str | None:
@@ -300,6 +304,7 @@ def _family(
                 test=one.test,
                 never=never,
                 kind=one.interval.kind,
+                on_scale=scale is not None,
             )
         )
     return tuple(out)

@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from curation.stats.estimates import harmonic_mean
 from curation.stats.intervals import BY_CASE, Interval
 from evaluation.analysis.comparison import Comparison
-from evaluation.analysis.pairwise_tests import ComparisonFamily, PairwiseTest
+from evaluation.analysis.pairwise_tests import NO_SCALE, ComparisonFamily, PairwiseTest
 from evaluation.analysis.tables import DELTA, Cell, FigureTable, Section
 from evaluation.metrics.base import Metric, Role, case_mean_interval, metric_of
 from evaluation.report.formatting import memory, seconds
@@ -50,6 +50,8 @@ def comparison_section(families: Sequence[ComparisonFamily], against: str | None
         "By case, over the cases that both methods have; p is corrected within a metric and question (Holm). "
         "Detectable: the smallest true difference found with 80 % power."
     )
+    if unscaled := dict.fromkeys(f.metric for f, c in decided if not c.on_scale):
+        caption += f" {', '.join(unscaled)}: {NO_SCALE}."
     if families and not rows:
         caption = f"No comparison of methods is decided at p < 0.05. {caption}"
     return Section("paired", "Pairwise comparisons of methods", tuple(tables), caption)

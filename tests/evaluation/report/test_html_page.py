@@ -14,7 +14,7 @@ from evaluation.report import write
 from evaluation.report.formatting import cell_text
 from evaluation.report.html_page import _glue, answer_list
 from evaluation.report.sections import make_section
-from evaluation.report.write import write_report
+from evaluation.report.write import ReportFiles, write_report
 from evaluation.runs.frame import score_run
 from evaluation.runs.results import load_run
 from schemas.core.errors import UserError
@@ -28,8 +28,13 @@ from tests.support.report.read_report import METRICS, finished, read
 HOSTILE = "<script>alert('x')</script>&\"|"
 
 
-def test_it_is_whole_and_loads_nothing(tmp_path):
-    html, reader = read(write_report([finished(tmp_path)]).files[0])
+@pytest.fixture(scope="module")
+def plain(tmp_path_factory: pytest.TempPathFactory) -> ReportFiles:
+    return write_report([finished(tmp_path_factory.mktemp("plain"))])
+
+
+def test_it_is_whole_and_loads_nothing(plain):
+    html, reader = read(plain.files[0])
     assert reader.stack == []
     assert reader.loads == []
     assert not re.search(r"@import|url\(|<script", html)
@@ -58,9 +63,9 @@ def test_what_turns_or_hides_text_is_written_out(tmp_path):
     assert "Li\\u202ema\\u200b" in html
 
 
-def test_header_names_model_data_and_method(tmp_path):
-    html, _ = read(write_report([finished(tmp_path)]).files[0])
-    run = load_run(tmp_path)
+def test_header_names_model_data_and_method(plain):
+    html, _ = read(plain.files[0])
+    run = load_run(plain.files[0].parent)
     parts = [
         "arithmetic",
         "float32",
@@ -152,12 +157,11 @@ def test_a_null_method_beats_nobody_and_what_could_never_be_decided_is_counted(t
     assert "No comparison of methods is decided" in part and "<td>never</td>" in part
 
 
-def test_numbers_of_the_table_are_in_the_report(tmp_path):
-    files = write_report([finished(tmp_path)])
-    html, _ = read(files.files[0])
+def test_numbers_of_the_table_are_in_the_report(plain):
+    html, _ = read(plain.files[0])
     names = ["report.html", "results.csv", "results.md", "results.json", "results.tex", "comparisons.csv"]
-    assert [p.name for p in files.files] == [*names, "correlations.csv"]
-    run, metrics = load_run(tmp_path), load_metrics(METRICS)
+    assert [p.name for p in plain.files] == [*names, "correlations.csv"]
+    run, metrics = load_run(plain.files[0].parent), load_metrics(METRICS)
     count = 0
     for table in compare(run, score_run(run, metrics, "mean"), metrics):
         for row in table.rows:

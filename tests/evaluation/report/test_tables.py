@@ -15,6 +15,7 @@ from curation.stats.bootstrap import Resampling
 from curation.stats.intervals import BY_CASE, NO_SPREAD, Interval, mean_interval
 from evaluation.analysis.comparison import Comparison, MethodRow, compare
 from evaluation.analysis.correlations import correlate
+from evaluation.analysis.pairwise_tests import NO_SCALE, comparison_families
 from evaluation.metrics.base import Summary
 from evaluation.metrics.generation import load_metrics
 from evaluation.report.csv_tables import by_case, results_csv
@@ -27,6 +28,7 @@ from evaluation.report.formatting import (
     percent,
     seconds,
 )
+from evaluation.report.further_tables import comparison_section
 from evaluation.report.latex import HEAD, TALLEST, WIDEST, escape, figure, token_table
 from evaluation.report.markdown import correlation_table, gains_table, markdown_table, results_table
 from evaluation.report.write import write_report
@@ -77,6 +79,15 @@ MINUS = "\N{MINUS SIGN}"
 )
 def test_figures(text: str, want: str) -> None:
     assert text == want
+
+
+def test_a_decision_without_a_scale_says_so() -> None:
+    values = {m: {f"c{n}": v + n / 100 for n in range(12)} for m, v in (("a", 0.9), ("b", 0.1))}
+    told = {
+        s: comparison_section(comparison_families("GE", values, baseline=None, scale=s), None) for s in (None, (0, 2))
+    }
+    assert [f"GE: {NO_SCALE}" in section.caption for section in told.values()] == [True, False]
+    assert all(section.parts[0].title == "Decided: 1 of 1" for section in told.values())
 
 
 def csv_of(tables: list[Comparison]) -> str:
