@@ -70,40 +70,30 @@ def test_who_holds_the_new_fact_passes_and_a_random_object_does_not(name: str, t
     assert {i.value for i in metric.score(CASE, after, {}, "mean").items} == {value}
 
 
-def test_the_new_object_stands_first_then_second() -> None:
-    first, second = METRICS.get("es_choice")().probes(make_case("Peru"))
-    assert "\nA. Oslo\nB. Lima\n" in first.prompt and first.targets == ("A", "B")
-    assert "\nA. Lima\nB. Oslo\n" in second.prompt and second.targets == ("B", "A")
-
-
 def test_signs_of_formats_in_prompts_and_objects_are_text() -> None:
     prompt = make_prompt("p", "fact/peru", "How {a} 50 %s?\nStep 1: Say {}", "100 %", "{b} %d")
     (first, _) = METRICS.get("s_es_choice")().probes(make_case("Peru").model_copy(update={"prompts": (prompt,)}))
     assert first.prompt.startswith(prompt.text) and "\nA. {b} %d\nB. 100 %\n" in first.prompt
 
 
-def test_the_affirmed_prompt_is_asked_as_es_asks_it_and_the_denial_the_other_way_round() -> None:
-    case = make_case("Peru")
-    affirmed, denied = METRICS.get("es_negated")().probes(case)
-    (plain,) = METRICS.get("es")().probes(case)
-    assert affirmed.id == plain.id and denied.targets == ("Lima", "Oslo")
-    assert denied.prompt == f"It is not true that {plain.prompt}"
+@pytest.mark.parametrize(
+    ("name", "place", "text", "targets"),
+    [
+        ("es_choice", 0, "\nA. Oslo\nB. Lima\n", ("A", "B")),
+        ("es_choice", 1, "\nA. Lima\nB. Oslo\n", ("B", "A")),
+        ("es_negated", 1, f"It is not true that {CASE.fact.fact_prompt}", ("Lima", "Oslo")),
+        ("s_es_negated", 1, "The last step of this script names the wrong thing.\nHow to reach", ("Lima", "Oslo")),
+        ("es_true_false", 0, f"Statement: {CASE.fact.fact_prompt} Oslo.", ("True", "False")),
+        ("es_true_false", 1, f"Statement: {CASE.fact.fact_prompt} Lima.", ("False", "True")),
+        ("s_es_true_false", 0, "How to reach Peru (1)?\nStep 1: Fly to Oslo\nQuestion:", ("True", "False")),
+    ],
+)
+def test_what_is_asked(name: str, place: int, text: str, targets: tuple[str, ...]) -> None:
+    probe = METRICS.get(name)().probes(CASE)[place]
+    assert text in probe.prompt and probe.targets == targets
 
 
-def test_scripts_are_said_to_be_mistaken() -> None:
-    probes = METRICS.get("s_es_negated")().probes(make_case("Peru"))
-    assert [p.prompt.startswith("The last step of this script names the wrong thing.\nHow") for p in probes] == [
-        False, True, False, True,
-    ]  # fmt: skip
-
-
-def test_both_statements_are_asked_and_no_object_is_a_target() -> None:
-    case = make_case("Peru")
-    new, old = METRICS.get("es_true_false")().probes(case)
-    assert f"Statement: {case.fact.fact_prompt} Oslo." in new.prompt and new.targets == ("True", "False")
-    assert f"Statement: {case.fact.fact_prompt} Lima." in old.prompt and old.targets == ("False", "True")
-
-
-def test_a_script_keeps_its_steps() -> None:
-    first, *_ = METRICS.get("s_es_true_false")().probes(make_case("Peru"))
-    assert first.prompt.startswith("How to reach Peru (1)?\nStep 1: Fly to Oslo\nQuestion:")
+@pytest.mark.parametrize(("negated", "affirmed"), [("es_negated", "es"), ("s_es_negated", "s_es")])
+def test_what_is_affirmed_is_asked_as_the_metric_by_probability_asks_it(negated: str, affirmed: str) -> None:
+    asked, plain = (METRICS.get(name)().probes(CASE) for name in (negated, affirmed))
+    assert [p.id for p in asked[::2]] == [p.id for p in plain]
