@@ -93,7 +93,7 @@ class ConstructionJob(WritingJob):
             UserError: no such profile, or a broken prompt.
         """
         wording = FILES.load_all(profile, self.prompts_path)["questions"]
-        candidates = self.candidates
+        candidates, remote = self.candidates, not self.access.on_this_machine
         questions = self.questions or min(wording.questions, candidates or wording.questions)
         if candidates is None and wording.candidates > 1:
             candidates = questions * wording.candidates
@@ -106,11 +106,22 @@ class ConstructionJob(WritingJob):
             neighbours=self.neighbours,
             neighbour_questions=self.neighbour_questions,
             neighbours_by=self.neighbours_by,
-            batch=_facts_a_transaction(self.access, alone=not (self.named or self.reader_name)),
-            ahead=0 if _one_by_one(self.access, alone=not (self.named or self.reader_name)) else AHEAD,
+            batch=1 if self._one_by_one else max(self.batch, (self.access.concurrency or 0) if remote else 0),
+            ahead=0 if self._one_by_one else AHEAD,
             generation=self.generation,
             unread=_reader(self) is None and not self.unverified,
         )
+
+    @property
+    def _one_by_one(self) -> bool:
+        """Whether a fact is finished before the next is begun: a stopped run holds facts, and not only questions.
+
+        A model that answers one call at a time gains little from more facts in the making: it reads its examples anew
+        where it turns from questions to scripts, which is twice a fact instead of once in eight (of the characters of
+        312 calls 12 instead of 8 in a hundred).
+        """
+        alone = not (self.named or self.reader_name)
+        return alone and self.access.on_this_machine and (self.access.concurrency or 1) == 1
 
 
 class PreparedJob(NamedTuple):
@@ -277,22 +288,3 @@ def _facts_of(loaded: LoadResult) -> dict[str, Fact]:
     """The facts of a file by key, those that are mentioned beside its own among them."""
     beside = (r for r in loaded.records if isinstance(r, Fact))
     return {fact.key: fact for fact in (*beside, *loaded.facts)}
-
-
-def _one_by_one(access: Access, *, alone: bool) -> bool:
-    """Whether a fact is finished before the next is begun, so that a stopped run holds facts and not only questions.
-
-    A model that answers one call at a time gains little from more facts in the making: it reads its examples anew where
-    it turns from questions to scripts, which is twice a fact instead of once in eight (of the characters of 312 calls
-    12 instead of 8 in a hundred).
-    """
-    return alone and access.on_this_machine and (access.concurrency or 1) == 1
-
-
-def _facts_a_transaction(access: Access, *, alone: bool) -> int:
-    """Enough to keep every place among the calls in flight busy; all of them where a batch takes hours."""
-    if access.batch:
-        return 1_000_000
-    if _one_by_one(access, alone=alone):
-        return 1
-    return 2 if access.on_this_machine else max(20, access.concurrency or 8)

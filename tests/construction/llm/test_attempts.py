@@ -21,13 +21,15 @@ ask = asked_numbers.ask
 
 CUT = Raw(body=completion('{"n": ', finish="length"))
 REFUSED = Raw(body=completion(None, refusal="no"))
+CONTENT_FILTER = Raw(body=completion("", finish="content_filter"))
 FILTERED = Raw(400, {"error": {"message": "flagged", "code": "content_filter"}})
-FAILURES = {"empty": "", "cut off": CUT, "another shape": '{"m": 1}', "prose": "I think so.", "refused": REFUSED}
+FAILURES = {"empty": "", "cut off": CUT, "another shape": '{"m": 1}', "prose": "I think so."}
+FAILURES |= {"no text": Raw(body=completion(None)), "refused": REFUSED, "content filter": CONTENT_FILTER}
 
 
 @pytest.mark.parametrize("name", FAILURES)
 def test_what_cannot_be_used_is_asked_again_at_once_and_a_resumed_run_asks_nothing(ask, name):
-    rounds = [FAILURES[name]] * (1 if name == "refused" else 2)  # the second is the repair
+    rounds = [FAILURES[name]] * (1 if name in ("refused", "content filter") else 2)  # the second is the repair
     with ScriptedServer(turns(*rounds, '{"n": 5}')) as server:
         (reply,) = ask(server.url, request(), attempts=3)
         calls = len(server.requests)

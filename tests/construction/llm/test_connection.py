@@ -197,18 +197,6 @@ def test_work_runs_to_its_end_and_the_journal_is_free_again(tmp_path):
             assert session.run(answer()) == 42 and not session.budget.limited
 
 
-def test_a_journal_in_use_is_refused(tmp_path):
-    refusal = pytest.raises(UserError, match="another process is writing")
-    with model_session(tmp_path / "j", ACCESS), refusal, model_session(tmp_path / "j", ACCESS):
-        raise AssertionError("two writers")
-
-
-def test_a_limit_in_dollars_without_a_price_is_refused(tmp_path):
-    limited = ACCESS.model_copy(update={"max_cost": 1.0})
-    with pytest.raises(UserError, match="--max-cost needs a price"), model_session(tmp_path / "j", limited):
-        raise AssertionError("no price is known")
-
-
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
 @pytest.mark.parametrize("batch", [False, True])
 def test_a_signal_stops_the_work_in_good_order(tmp_path, number, batch):

@@ -111,11 +111,6 @@ def test_threads_and_context_hold_for_an_author_on_this_machine_beside_another_m
         prepare(job(PERU, access=access, named=("ann", "embedded@http://127.0.0.1:1/v1")), on_progress=print)
 
 
-def test_the_journal_stands_beside_the_store_unless_it_is_named(job, tmp_path):
-    assert job(PERU).journal == tmp_path / "s.duckdb.llm.jsonl"
-    assert job(PERU, journal_path=tmp_path / "j").journal == tmp_path / "j"
-
-
 def test_a_broken_prompt_is_told_before_anything_is_done(job, tmp_path):
     folder = tmp_path / "mine"
     folder.mkdir()

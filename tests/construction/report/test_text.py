@@ -22,7 +22,6 @@ from construction.report.text import (
     dollars_note,
     elsewhere_sentence,
     lengths_rows,
-    per_case,
     quality_sentence,
     text,
 )
@@ -74,10 +73,6 @@ def test_an_empty_store_is_told_without_empty_tables():
     lines = list(text(yield_of()))
     assert not any(title in line for line in lines for title in ("Scripts by author", "Why items", "Lengths of"))
     assert next(line for line in lines if line.startswith("ScEdit-CF, this store")).split()[-2:] == ["-", "-"]
-
-
-def test_cases_of_nothing_are_no_share():
-    assert per_case((0, 0, 0)) == ("-", "-") and per_case((2, 3, 1)) == ("1.50", "0.50")
 
 
 def test_costs_add_up_only_where_all_is_known():
@@ -139,11 +134,6 @@ def test_a_record_s_word_for_a_smoke_test_is_said_in_ours():
     assert list(text(yield_of(quality="plumbing")))[-1] == quality_sentence("plumbing")
 
 
-def test_an_empty_store_has_no_shares():
-    empty = yield_of()
-    assert (empty.early_percent, empty.filtered_percent) == (0.0, 0.0)
-
-
 @pytest.mark.parametrize(
     ("stage", "drops", "percent"),
     [
@@ -157,20 +147,6 @@ def test_an_empty_store_has_no_shares():
 def test_filtered_are_those_that_were_wanted_and_came_to_nothing(stage, drops, percent):
     other = Stage(name="prompts", total=999, kept=0)
     assert stage.dropped == drops and yield_of(funnel=(other, stage)).filtered_percent == pytest.approx(percent)
-
-
-def test_early_cuts_are_a_share_of_prompts_that_say_their_step():
-    assert yield_of(steps={1: 1, 2: 2, 9: 1}).early_percent == 25.0
-    assert yield_of(steps={2: 5}).early_percent == 0.0
-
-
-def test_a_yield_survives_json_with_its_steps_as_numbers():
-    funnel = yield_of(steps={1: 3}).model_copy(
-        update={
-            "table": (Table1(change="temporal", cases=1, efficacy=2, specificity=3, paper=PAPER_TABLE["temporal"]),)
-        }
-    )
-    assert StoreYield.model_validate_json(funnel.model_dump_json()) == funnel
 
 
 def test_costs_are_by_request():

@@ -12,7 +12,7 @@ from curation.files.journal import Journal
 from schemas.core.errors import ModelError
 from tests.support.construction import asked_numbers
 from tests.support.construction.asked_numbers import KEY, Number, request, turns
-from tests.support.scripted_server import Raw, ScriptedServer, completion
+from tests.support.scripted_server import Raw, ScriptedServer
 
 ask = asked_numbers.ask
 
@@ -56,12 +56,6 @@ def test_unreachable_endpoint_says_where_and_what_next(ask):
     with pytest.raises(ModelError, match="no connection") as error:
         ask(url, request())
     assert url in str(error.value) and "--base-url" in str(error.value)
-
-
-def test_timeout_is_transient(ask):
-    with ScriptedServer(turns(Raw(body=completion("{}"), delay=0.6), '{"n": 1}')) as server:
-        (reply,) = ask(server.url, request(), timeout=0.2)
-    assert reply.value == Number(n=1)
 
 
 def test_pause_doubles_and_obeys():

@@ -12,7 +12,6 @@ from construction.llm.client import Client, gather_all
 from construction.llm.endpoint import Access
 from construction.llm.reply_cache import ReplyCache
 from construction.llm.step import Message, Request
-from construction.llm.transport.batch import chunks
 from curation.files.journal import Journal
 from schemas.core.errors import ModelError
 from tests.support.scripted_server import Batches, Raw, ScriptedServer, completion
@@ -200,24 +199,3 @@ def test_a_form_that_is_refused_goes_into_the_next_round(ask):
         replies = ask(server.url, ["a", "bb"])
     assert {r.status for r in replies} == {"ok"}
     assert [len(x) for x in batches.submitted] == [2, 2, 2]  # refused, first, second: the form is known by then
-
-
-def test_files_keep_within_calls_and_bytes():
-    calls = {f"k{i}": {"messages": [{"role": "user", "content": "x" * 100}]} for i in range(10)}
-    by_count = list(chunks(calls, max_calls=4, size=10**9))
-    assert [len(keys) for keys, _ in by_count] == [4, 4, 2]
-    line = len(by_count[0][1]) // 4
-    by_size = list(chunks(calls, max_calls=100, size=3 * line + 1))
-    assert [len(keys) for keys, _ in by_size] == [3, 3, 3, 1] and all(len(x) <= 3 * line + 1 for _, x in by_size)
-    assert [k for keys, _ in by_size for k in keys] == list(calls)
-    assert [len(keys) for keys, _ in chunks(calls, max_calls=100, size=1)] == [1] * 10
-
-
-def test_rubbish_in_result_files_is_passed_over():
-    from construction.llm.transport.batch import results
-    from construction.llm.transport.secrets import Mask
-
-    good = {"custom_id": "k", "response": {"status_code": 200, "body": completion('{"n": 1}')}, "error": None}
-    lines = ["", "{", "[1]", "null", json.dumps({"custom_id": "other"}), json.dumps(good), '{"custom_id": ["k"]}']
-    result = results("\n".join(lines), {"k"}, mask=Mask([]))
-    assert list(result) == ["k"] and result["k"].raw == '{"n": 1}'
