@@ -21,6 +21,7 @@ from curation.export.hub import CARD, HubUpload
 from curation.files.artifact_cache import Cache
 from curation.files.atomic import write_bytes
 from curation.files.json_files import read_json
+from curation.files.templates import templates_in
 from evaluation.covariance.corpus import TextSource
 from evaluation.covariance.covariance import KIND, KeyCovariance, identity
 from evaluation.models.language_model import LM
@@ -234,33 +235,18 @@ def pack_files(path: Path) -> list[HubUpload]:
 
 
 def pack_card(manifest: Manifest, name: str) -> str:
-    """The card: of which model and corpus the second moments are, and how they are used.
+    """The card, by the template ``card.md.jinja``: of which model and corpus the second moments are, and their use.
 
     Args:
         manifest: The pack's.
         name: Of its file.
     """
-    model, corpus = escape_line(manifest.model, longest=200), escape_line(manifest.corpus, longest=200)
-    head = {"base_model": model, "tags": ["knowledge-editing", "covariance"]}
-    rows = [
-        ("model", f"{model}, revision {manifest.revision}, {manifest.dtype}"),
-        ("layers", ", ".join(map(str, manifest.layers))),
-        ("corpus", f"{corpus}, digest {manifest.corpus_digest}"),
-        ("documents", "unknown" if manifest.documents is None else f"{manifest.documents:,}"),
-        ("tokens", f"{manifest.tokens:,}, at most {manifest.cap:,} of a document"),
-        ("SHA-256 of the data", manifest.sha256),
-        *([("attention", manifest.attention)] if manifest.attention else []),
-    ]
-    signs = str.maketrans({"|": "/", "`": "'"})
-    cells = [f"| {what} | `{value.translate(signs)}` |" for what, value in rows]
-    table = "\n".join(["| | |", "| --- | --- |", *cells])
-    parts = [
-        "\n".join(["---", *(f"{key}: {json.dumps(value)}" for key, value in head.items()), "---"]),
-        f"# Second moments of keys of {model}",
-        "For locate-and-edit methods (ROME, MEMIT, AlphaEdit ...): the mean of k kᵀ over the keys of every layer, k "
-        "being the input of the MLP's output projection. They are statistics of the corpus under the model and hold "
-        "none of its texts.",
-        f"`scedit model covariance load {name}` verifies the data and puts it where the methods look.",
-        table,
-    ]
-    return "\n\n".join(parts) + "\n"
+    place = templates_in(Path(__file__).parent, filters={"quote": json.dumps, "cell": _cell})
+    model = escape_line(manifest.model, longest=200)
+    return place.get_template("card.md.jinja").render(manifest=manifest, name=name, model=model)
+
+
+def _cell(value: object) -> str:
+    """A value as code in a cell of a table."""
+    text = escape_line(str(value), longest=300).translate(str.maketrans({"|": "/", "`": "'"}))
+    return f"`{text}`"

@@ -14,7 +14,6 @@ from construction.documents.steps import FILES as DOCUMENTS
 from construction.documents.steps import ProbePrompt
 from construction.events.steps import FILES as EVENTS
 from construction.events.steps import EventPrompt
-from construction.llm.reply_cache import request_key
 from construction.prompts.prompt_file import FILES, WriterPrompt, copy_prompts
 from construction.scripts.question_step import OneQuestion, QuestionList, QuestionStep
 from construction.scripts.script_step import ScriptAsk, ScriptStep, script_of
@@ -233,18 +232,6 @@ def test_folders_without_prompts(tmp_path, folder):
         FILES.custom(folder)
     with pytest.raises(UserError, match="there already"):
         copy_prompts("paper", folder)
-
-
-def keys(prompt):
-    step = QuestionStep(prompt)
-    (call,) = step.calls(make_fact(), count=4, edited=True)
-    return [request_key("m", step.sample(call, "k", attempt=n)) for n in range(3)]
-
-
-def test_a_raised_version_asks_anew_with_a_key_for_every_sample():
-    prompt = FILES.load("questions", "paper")
-    raised = prompt.model_copy(update={"version": prompt.version + 1})
-    assert not set(keys(prompt)) & set(keys(raised)) and len(set(keys(prompt))) == 3
 
 
 def test_the_command_writes_lists_and_renders_a_folder(tmp_path):
