@@ -248,5 +248,5 @@ def pack_card(manifest: Manifest, name: str) -> str:
 
 def _cell(value: object) -> str:
     """A value as code in a cell of a table."""
-    text = escape_line(str(value), longest=300).translate(str.maketrans({"|": "/", "`": "'"}))
+    text = escape_line(str(value), longest=300).replace("|", "/").replace("`", "'")
     return f"`{text}`"
