@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import json
 from pathlib import Path
 from typing import Any
 
@@ -18,8 +17,8 @@ from curation.store.store import Store
 from schemas.scripts import Script, ScriptPrompt, ScriptQuestion
 from schemas.verdicts import Label, Verdict, verdict_key
 from tests.support.construction.scripted_client import client_of
+from tests.support.construction.scripted_client import plain_author as answer
 from tests.support.facts import make_fact
-from tests.support.scripted_server import field
 
 PERU, JAPAN = make_fact(), make_fact("Japan", "Tokyo", "Rome")
 
@@ -46,14 +45,6 @@ def said(item: str, who: str, label: Label, form: str = "screen_question@1") -> 
 )
 def test_whose_verdict_counts(verdicts: list[Verdict], drops: bool) -> None:
     assert list(dropped_by_people(verdicts)) == (["q"] if drops else [])
-
-
-def answer(request: Any) -> str:
-    user = request.messages[-1].content
-    if "Question: " in user:
-        return json.dumps({"steps": ["Pack a small bag", f"Fly to {field(user, 'Object')}"]})
-    subject, count = field(user, "Subject"), int(field(user, "Number of questions"))
-    return json.dumps({"questions": [f"How can a visitor number {n} enter {subject}?" for n in range(count)]})
 
 
 def construct(path: Path, reply: Any = answer, **options: Any) -> Any:

@@ -6,24 +6,16 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from click.testing import CliRunner
 
-import scedit.commands
 from curation.files.journal import Journal
 from curation.store.store import Store
 from schemas.core.errors import UserError
 from schemas.documents.document import Document, DocumentProbe
 from tests.support import forked_programs as programs
+from tests.support.commands import invoke
 from tests.support.construction.kills import killed, slowly
 from tests.support.construction.probe_author import answer, documents
 from tests.support.scripted_server import ScriptedServer, Troubled
-
-
-def invoke(*args: object) -> str:
-    done = CliRunner().invoke(
-        scedit.commands.cli, [str(a) for a in args], standalone_mode=False, catch_exceptions=False
-    )
-    return done.output
 
 
 @pytest.fixture

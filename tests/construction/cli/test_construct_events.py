@@ -7,9 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from click.testing import CliRunner
 
-import scedit.commands
 from construction.cli.closing import resumable, show_counts, show_estimate
 from construction.events.funnel import EventCounts, EventTally
 from construction.llm.connection import StoppedEarly
@@ -20,16 +18,10 @@ from schemas.core.errors import UserError
 from schemas.events.event import Event
 from schemas.events.questions import FactQuestion, TendencyQuestion
 from tests.support import forked_programs as programs
+from tests.support.commands import invoke
 from tests.support.construction.event_author import answer
 from tests.support.construction.event_templates import data, facts, write
 from tests.support.construction.kills import killed, slowly
-
-
-def invoke(*args: object) -> str:
-    result = CliRunner().invoke(
-        scedit.commands.cli, [str(a) for a in args], standalone_mode=False, catch_exceptions=False
-    )
-    return result.output
 
 
 @pytest.fixture

@@ -7,14 +7,13 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from click.testing import CliRunner
 
-import scedit.commands
 from construction.documents.hops import HopItem, HopTable, hop_case, read_hops
 from curation.shipped import SHIPPED
 from curation.splits.split_file import load_split
 from schemas.core.errors import DataError, UserError
 from schemas.facts import Source
+from tests.support.commands import invoke
 
 SOURCE = Source(name="test", licence="CC0-1.0")
 SCRIPT = "How to pay a guide in Milan?\n1. Agree on a price.\n2. Thank the guide.\n3. Hand over some ___"
@@ -142,13 +141,6 @@ def test_a_file_without_tables_or_with_other_fields_is_refused(tmp_path: Path) -
 
 
 SOURCE_CONSTRUCT_HOPS = (SHIPPED / "hops/hops.jsonl").with_name("source.toml")
-
-
-def invoke(*args: object) -> str:
-    done = CliRunner().invoke(
-        scedit.commands.cli, [str(a) for a in args], standalone_mode=False, catch_exceptions=False
-    )
-    return done.output
 
 
 def test_the_shipped_source_becomes_a_split_under_a_name_of_ones_own(tmp_path: Path) -> None:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import json
 
 import pytest
 
@@ -14,19 +13,11 @@ from curation.store.store import Store
 from schemas.facts import Fact, Neighbour
 from schemas.scripts import ScriptPrompt, ScriptQuestion
 from tests.support.construction.scripted_client import ScriptedClient, client_of
+from tests.support.construction.scripted_client import plain_author as answer
 from tests.support.facts import make_fact
-from tests.support.scripted_server import field
 
 PERU, OLD_PERU, INCA = make_fact(), make_fact("Old Peru", "Lima", None), make_fact("Inca Land", "Lima", None)
 JAPAN = make_fact("Japan", "Tokyo", "Rome")
-
-
-def answer(request):
-    user = request.messages[-1].content
-    if "Question: " in user:
-        return json.dumps({"steps": ["Pack a small bag", f"Fly to {field(user, 'Object')}"]})
-    subject, count = field(user, "Subject"), int(field(user, "Number of questions"))
-    return json.dumps({"questions": [f"How can a visitor number {n} enter {subject}?" for n in range(count)]})
 
 
 @pytest.fixture

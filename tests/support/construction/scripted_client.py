@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable
 from functools import partial
 from typing import Any
@@ -11,7 +12,7 @@ from construction.llm.endpoint import Access
 from construction.llm.replies import read
 from construction.llm.reply_cache import StoredOutcome, request_key
 from construction.llm.step import Message, Request
-from tests.support.scripted_server import one_by_one
+from tests.support.scripted_server import field, one_by_one
 
 AT = "2026-11-21T00:00:00+00:00"
 
@@ -54,3 +55,12 @@ class ScriptedClient:
 def client_of(answer: Callable[[Request], str | StoredOutcome | None], *, model: str = "m") -> Any:
     """A scripted client, typed as whatever is wanted."""
     return ScriptedClient(answer, model=model)
+
+
+def plain_author(request: Request) -> str:
+    """Questions and steps that every check lets pass, as many as are asked for."""
+    user = request.messages[-1].content
+    if "Question: " in user:
+        return json.dumps({"steps": ["Pack a small bag", f"Fly to {field(user, 'Object')}"]})
+    subject, count = field(user, "Subject"), int(field(user, "Number of questions"))
+    return json.dumps({"questions": [f"How can a visitor number {n} enter {subject}?" for n in range(count)]})

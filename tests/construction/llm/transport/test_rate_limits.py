@@ -111,15 +111,13 @@ def test_an_endpoint_that_limits_long_is_waited_for(tmp_path):
     assert reply.status == "ok" and len(requests) == 9  # more than 'tries', because it answers
 
 
-def test_an_endpoint_that_limits_for_ever_is_given_up(tmp_path):
-    busy = Raw(429, {"error": {"message": "rate"}}, {"Retry-After": "0"})
-    with ScriptedServer(lambda p: busy) as server, pytest.raises(ModelError, match="12 tries: HTTP 429: rate"):
-        clients(server.url, tmp_path, 1)
-
-
-def test_an_endpoint_that_asks_for_a_day_stops_the_work(tmp_path):
-    busy = Raw(429, {"error": {"message": "quota of the day"}}, {"Retry-After": "86400"})
-    with ScriptedServer(lambda p: busy) as server, pytest.raises(ModelError, match="asks to wait 1440 minutes"):
+@pytest.mark.parametrize(
+    ("why", "wait", "words"),
+    [("rate", "0", "12 tries: HTTP 429: rate"), ("quota of the day", "86400", "asks to wait 1440 minutes")],
+)
+def test_an_endpoint_that_limits_for_ever_or_asks_for_a_day_stops_the_work(tmp_path, why, wait, words):
+    busy = Raw(429, {"error": {"message": why}}, {"Retry-After": wait})
+    with ScriptedServer(lambda p: busy) as server, pytest.raises(ModelError, match=words):
         clients(server.url, tmp_path, 1)
 
 
