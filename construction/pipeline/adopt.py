@@ -52,7 +52,7 @@ class WrittenNeighbour(WrittenScript):
 
 
 class WrittenCase(Frozen):
-    """One line of a file of written cases (``curation/shipped/mini/source.jsonl``)."""
+    """One line of a file of written cases (``curation/shipped/demonstrations/source.jsonl``)."""
 
     key: Key
     kind: str

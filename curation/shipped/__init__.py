@@ -5,6 +5,7 @@ from __future__ import annotations
 import gzip
 import hashlib
 import zlib
+from collections import Counter
 from collections.abc import Iterable
 from functools import lru_cache
 from pathlib import Path
@@ -23,6 +24,8 @@ SPLITS = ("mini", "open", "open:dev", "open:test", "events", "documents", "hops"
 _AGAIN = "install the package again: nothing may be evaluated on a changed copy"
 PARTS = ("dev", "test")
 """Parts of the split ``open``."""
+MINI_CASES = 4
+"""Cases of each relation of ``open:dev`` that ``mini`` has."""
 FOLDER = SHIPPED / "open"
 SHIPPED_NAMES = "mini, open, open:dev, open:test, events, documents, hops"
 
@@ -54,7 +57,6 @@ def read_config(path: Path) -> dict[str, Any]:
 
 
 _FILES = {
-    "mini": "mini/mini.jsonl",
     "events": "events/events.jsonl",
     "documents": "documents/documents.jsonl",
     "hops": "hops/hops.jsonl",
@@ -62,7 +64,7 @@ _FILES = {
 }
 """Hand-written splits by name.
 
-Mini: counterfactual and temporal cases with four script questions each. Events: sixteen events of eight templates and
+Events: sixteen events of eight templates and
 eight tendency events. Documents: twelve documents about invented things, twelve that change known ones. Hops: forty
 edits of one fact, each with a question and a script of one hop. Demonstrations: twelve cases to learn from.
 """
@@ -107,11 +109,6 @@ def _hand_written(name: str) -> Split:
     return _released(path) if path.with_name("checksums.sha256").is_file() else load_split(path)
 
 
-def mini_split() -> Split:
-    """The hand-written split ``mini``: counterfactual and temporal cases with four script questions each."""
-    return _hand_written("mini")
-
-
 def demonstrations_split() -> Split:
     """Twelve hand-written cases with two scripts each, for demonstrations and as a part of ``support = "shipped"``."""
     return _hand_written("demonstrations")
@@ -138,13 +135,28 @@ def open_part(name: str) -> Split:
     return part_of_split(open_release(), name)
 
 
+@lru_cache(maxsize=1)
+def mini_split() -> Split:
+    """The first cases of each relation of ``open:dev``, for trials and teaching: 20 counterfactual and 24 temporal ones."""
+    relations: Counter[str] = Counter()
+    keys = set()
+    for case in open_part("dev").cases:
+        relations[case.fact.relation.id] += 1
+        if relations[case.fact.relation.id] <= MINI_CASES:
+            keys.add(case.key)
+    return _part(open_release(), "mini", keys)
+
+
 def part_of_split(whole: Split, name: str) -> Split:
     """One of the parts that a split's header lists, with the extras of its cases."""
-    parts = whole.header["parts"]
-    other_details = {key: value for key, value in parts.items() if key not in PARTS}
-    people = {name: whole.header[name] for name in ("written_by", "judged_by") if name in whole.header}
-    details = {"part_of": f"{whole.name}@{whole.version}", **people, **other_details}
-    part = part_of(whole, f"{whole.name}-{name}", set(parts[name]), details=details)
+    return _part(whole, f"{whole.name}-{name}", set(whole.header["parts"][name]))
+
+
+def _part(whole: Split, name: str, keys: set[str]) -> Split:
+    """Some cases of a split under a name, with what its header says of the parts and of the people."""
+    other_details = {key: value for key, value in whole.header["parts"].items() if key not in PARTS}
+    people = {who: whole.header[who] for who in ("written_by", "judged_by") if who in whole.header}
+    part = part_of(whole, name, keys, details={"part_of": f"{whole.name}@{whole.version}", **people, **other_details})
     return part._replace(extras=Extras(whole.extras.of([case.fact.key for case in part.cases])))
 
 
@@ -172,6 +184,8 @@ def shipped_split(name: str) -> Split:
         raise UserError(f"no split '{name}' comes with the program", allowed=SHIPPED_NAMES)
     if name in _FILES:
         return _hand_written(name)
+    if name == "mini":
+        return mini_split()
     part = name.partition(":")[2]
     return open_part(part) if part else open_release()
 

@@ -134,7 +134,7 @@ def _demo_of_facts(context: click.Context, out: str, model: str) -> None:
         step("model", "fetch", LOCAL)
     click.secho(f"1  Construct: the {model} model writes script questions and scripts for 6 facts", bold=True)
     step("construct", f"{out}/facts.jsonl", "--store", store, "--model", model, "--limit", "6", "--no-verify")
-    click.secho("2  Curate: freeze what was kept, add the hand-written split mini", bold=True)
+    click.secho("2  Curate: freeze what was kept, add the shipped split mini", bold=True)
     _freeze(step, "constructed", "--store", store, "--set", "prefix=facts/", "--out", f"{out}/split.jsonl")
     step("split", "add", "mini", "--store", store)
     click.secho("3  Run: edit SmolLM2-135M with four methods, score 12 cases of mini", bold=True)

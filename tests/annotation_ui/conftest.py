@@ -13,11 +13,11 @@ from annotation_ui.campaigns.control_items import RaterControlItem
 from annotation_ui.ratings.database import RatingsDB
 from annotation_ui.ratings.open_items import next_item
 from annotation_ui.ratings.raters import invite
-from curation.shipped import mini_split
 from curation.store.store import Store
 from schemas.core.records import Record
 from schemas.generated_scripts import GeneratedScript
 from tests.support.events import event_records
+from tests.support.small import small_split
 
 TASK = "rate_script"
 
@@ -51,7 +51,7 @@ def work(db: RatingsDB, name: str, person: str, count: int = 10**6) -> int:
 def scripts(count: int) -> list[GeneratedScript]:
     """Generated scripts of mini's first cases, two methods each, one of them unedited."""
     out = []
-    for case in list(mini_split().cases)[:count]:
+    for case in list(small_split().cases)[:count]:
         for editor, edit_flag in (("none", False), ("rome", True)):
             question = case.questions[0]
             assert case.fact.new is not None
@@ -75,7 +75,7 @@ def scripts(count: int) -> list[GeneratedScript]:
 def fill(store: Store, cases: int = 6) -> None:
     """Facts, questions and prompts of mini's first cases, and generated scripts."""
     records: list[Record] = []
-    for case in list(mini_split().cases)[:cases]:
+    for case in list(small_split().cases)[:cases]:
         records += [case.fact, *case.questions, *case.prompts]
     store.put([*records, *scripts(cases)])
 

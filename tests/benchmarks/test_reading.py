@@ -13,9 +13,9 @@ from curation.loaders.formats.native import write_records
 from curation.loaders.importer import import_split
 from curation.rules.release import freeze
 from curation.rules.rule import SplitRule
-from curation.shipped import mini_split
 from curation.store.store import Store
 from scedit.commands import cli
+from tests.support.small import small_split
 
 reading = pytest.importorskip("benchmarks.open.reading", reason="benchmarks are not shipped")
 DRAW = {"edits": 24, "neighbours": 12, "seed": 7}
@@ -24,7 +24,7 @@ DRAW = {"edits": 24, "neighbours": 12, "seed": 7}
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     path: Path = tmp_path_factory.mktemp("reading")
-    reading.write_sheets(mini_split(), path, **DRAW)
+    reading.write_sheets(small_split(), path, **DRAW)
     return path
 
 
@@ -55,12 +55,12 @@ def test_answers_become_verdicts_that_a_store_takes(folder: Path, tmp_path: Path
     found = list(reading.verdicts(folder, "reader-x"))
     labels = {(v.by, v.label) for v in found}
     assert ("blind_continuation@1", "drop" if blind else "keep") in labels and ("blind_asked@1", "keep") in labels
-    prompts = {p.id for c in mini_split().cases for x in (c, *c.neighbours) for p in x.prompts}
-    facts = {c.fact.id for c in mini_split().cases}
+    prompts = {p.id for c in small_split().cases for x in (c, *c.neighbours) for p in x.prompts}
+    facts = {c.fact.id for c in small_split().cases}
     assert {v.item_id for v in found} <= prompts | facts and len({v.key for v in found}) == len(found)
     assert not [v for v in found if v.by == "blind_asked@1" and v.label == "drop"], "a damaged control judges nobody"
     store = tmp_path / "s.duckdb"
-    import_split(mini_split(), store, origin="mini")
+    import_split(small_split(), store, origin="mini")
     assert write_records(found, tmp_path / "reading.jsonl") == len(found)
     result = CliRunner().invoke(cli, ["data", "import", str(tmp_path / "reading.jsonl"), "-s", str(store)])
     assert result.exit_code == 0, result.output
@@ -96,7 +96,7 @@ def test_a_reader_sees_no_truth_and_no_order(folder: Path) -> None:
 
 
 def test_the_same_seed_draws_the_same(folder: Path, tmp_path: Path) -> None:
-    reading.write_sheets(mini_split(), tmp_path, **DRAW)
+    reading.write_sheets(small_split(), tmp_path, **DRAW)
     for name in (*(f"{test}.jsonl" for test in reading.TESTS), "truth.jsonl"):
         assert (tmp_path / name).read_bytes() == (folder / name).read_bytes()
 
@@ -122,7 +122,7 @@ def test_what_passes(test: str, change: str, said: str, ok: bool) -> None:
 
 def test_what_several_readings_come_to(tmp_path: Path) -> None:
     """A prompt with a light fault stays where its fact has too few better ones; one with a heavy fault never does."""
-    split = mini_split()
+    split = small_split()
     case = split.cases[0]
     first, second, third, fourth = case.prompts
     said = {

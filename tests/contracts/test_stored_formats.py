@@ -17,12 +17,12 @@ from click.testing import CliRunner
 import scedit.commands
 from annotation_ui.ratings.database import RatingsDB
 from curation.export.formats import EXPORTERS, export
-from curation.shipped import mini_split
 from curation.splits.split_file import load_split, make_split, write_split
 from curation.store.backup import dump, rebuild
 from curation.store.store import Store
 from schemas.core.errors import StoreError
 from tests.support.arithmetic import make_cases
+from tests.support.small import small_split
 
 LATER = ("datasets", "parquet", "elken", "mulfe", "mulfe-dev")
 """Formats whose bytes hold the versions of other packages, or that hold no facts."""
@@ -73,13 +73,13 @@ def test_a_split_is_read_written_and_frozen_again(files: Path) -> None:
 
 def test_exports_and_digests(files: Path) -> None:
     """SHA-256 of the shipped split in every file format that can hold it, and the digest of a made split."""
-    found = {"mini": mini_split().digest, "made": make_split("made", make_cases(3, 1).cases).digest}
+    found = {"mini": small_split().digest, "made": make_split("made", make_cases(3, 1).cases).digest}
     for name in EXPORTERS.names():
         if name in LATER:
             continue
         path = Path(f"mini.{name}")
         try:
-            export(mini_split(), path, name)
+            export(small_split(), path, name)
         except Exception as error:  # noqa: BLE001 - a format that cannot hold the split says so, then and now
             found[name] = type(error).__name__
             continue

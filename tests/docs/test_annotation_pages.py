@@ -17,11 +17,11 @@ import scedit.commands
 from annotation_ui.campaigns.campaign import form_task, make_task
 from annotation_ui.ratings.database import RatingsDB
 from annotation_ui.ratings.open_items import next_item
-from curation.shipped import mini_split
 from curation.store.store import Store
 from tests.annotation_ui.conftest import scripts
 from tests.docs.pages import DOCS, blocks
 from tests.support.filled_sheets import fill_sheet
+from tests.support.small import small_split
 
 pytestmark = pytest.mark.slow
 
@@ -57,7 +57,7 @@ def run(line: str) -> str:
 def generated() -> None:
     """Scripts of four methods, as a run of another machine brings them, and the store with their questions."""
     run("scedit split add mini --store my.duckdb")
-    rows = scripts(len(mini_split().cases))
+    rows = scripts(len(small_split().cases))
     more = [(r, r.editor.replace("none", "ft").replace("rome", "memit")) for r in rows]
     rows += [r.model_copy(update={"key": f"{r.key}/{name}", "editor": name}) for r, name in more]
     Path("generated.jsonl").write_text("".join(r.model_dump_json() + "\n" for r in rows), encoding="utf-8")

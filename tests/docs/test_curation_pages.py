@@ -15,13 +15,13 @@ from click.testing import CliRunner
 import scedit.commands
 from curation.loaders import load
 from curation.loaders.importer import import_split
-from curation.shipped import mini_split
 from curation.splits.split_file import make_split
 from schemas.core.errors import UserError
 from tests.docs.pages import DOCS, blocks
 from tests.support import ROOT
 from tests.support.construction.verified import readings
 from tests.support.scripted_server import ScriptedServer
+from tests.support.small import small_split
 
 pytestmark = pytest.mark.slow
 CHANGES = ("counterfactual", "temporal")
@@ -140,7 +140,7 @@ def test_releasing() -> None:
 def test_leakage(outside: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Every command; the embedded model stands in for those whose weights are to be fetched."""
     monkeypatch.delenv("OPENAI_API_KEY", raising=False)
-    import_split(make_split("mini", mini_split().cases[:2]), outside / "my.duckdb", origin="tests")
+    import_split(make_split("mini", small_split().cases[:2]), outside / "my.duckdb", origin="tests")
     verify, ask, predict, known, boundary = lines("leakage.md", "model-checks.md")
     assert "calls" in (text := run(verify)) and "verify_prompt" in text and "verify_next" in text
     with ScriptedServer(readings) as server:

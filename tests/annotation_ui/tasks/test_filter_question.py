@@ -8,18 +8,18 @@ from annotation_ui.campaigns.answer_import import import_campaign
 from annotation_ui.campaigns.campaign import make_task
 from annotation_ui.ratings.database import RatingsDB
 from annotation_ui.tasks.script_questions import FilterQuestion, VerifyLeakFlag, edited_prompts, question_of
-from curation.shipped import mini_split
 from curation.store.store import Store
 from schemas.core.records import Record
 from schemas.scripts import Script, ScriptQuestion
 from schemas.verdicts import Label, Span, Verdict, verdict_key
 from tests.annotation_ui.conftest import begin
+from tests.support.small import small_split
 
 TASK = FilterQuestion()
 
 
 def test_an_item_ends_where_the_model_goes_on(store: Store) -> None:
-    case = next(iter(mini_split().cases))
+    case = next(iter(small_split().cases))
     views = {i.id: i for i in TASK.items(store)}
     for prompt in case.prompts:
         item = views[prompt.id]
@@ -30,14 +30,14 @@ def test_an_item_ends_where_the_model_goes_on(store: Store) -> None:
 
 
 def test_a_separator_that_is_more_than_a_space_is_shown(store: Store) -> None:
-    case = next(iter(mini_split().cases))
+    case = next(iter(small_split().cases))
     odd = case.prompts[0].model_copy(update={"separator": "\n  ", "offset": len(case.prompts[0].text) + 3})
     store.put([odd])
     assert {i.id: i for i in TASK.items(store)}[odd.id].shown["cut"] == case.prompts[0].text + "\n"
 
 
 def test_a_fact_without_an_edit_has_nothing_to_filter(store: Store) -> None:
-    case = next(iter(mini_split().cases))
+    case = next(iter(small_split().cases))
     before = len(list(TASK.items(store)))
     plain: list[Record] = [case.fact.model_copy(update={"new": None, "change": "none"})]
     store.put(plain)
@@ -89,7 +89,7 @@ def test_other_words_need_naming(store: Store) -> None:
 
 def test_every_prompt_comes_with_its_own_fact_though_keys_do_not_sort_by_fact(tmp_path: Path) -> None:
     """Keys in which two facts take turns: each prompt still meets its own fact."""
-    cases = list(mini_split().cases)[:2]
+    cases = list(small_split().cases)[:2]
     records: list[Record] = []
     for n, case in enumerate(cases):
         records.append(case.fact)
@@ -103,7 +103,7 @@ def test_every_prompt_comes_with_its_own_fact_though_keys_do_not_sort_by_fact(tm
 
 
 def test_the_question_is_the_published_one_else_the_first_line(store: Store) -> None:
-    case = next(iter(mini_split().cases))
+    case = next(iter(small_split().cases))
     prompt = next(p for p in case.prompts if p.question)
     assert question_of(store, prompt) == next(q.text for q in case.questions if q.key == prompt.question)
     bare = prompt.model_copy(update={"question": None, "text": "How?\nStep 1: Go to"})
@@ -114,7 +114,7 @@ def test_the_question_is_the_published_one_else_the_first_line(store: Store) -> 
 
 def test_a_round_over_questions_of_a_store_without_scripts(db: RatingsDB, tmp_path: Path) -> None:
     with Store.open(tmp_path / "q.duckdb", create=True) as store:
-        cases = list(mini_split().cases)[:3]
+        cases = list(small_split().cases)[:3]
         for case in cases:
             store.put(
                 [

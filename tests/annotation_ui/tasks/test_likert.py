@@ -10,12 +10,12 @@ import pytest
 from annotation_ui.campaigns.campaign import make_task
 from annotation_ui.tasks.base import RatingTask, TaskItem
 from annotation_ui.tasks.generated_scripts import RateExecutability, RateScript
-from curation.shipped import mini_split
 from curation.store.store import Store
 from schemas.core.errors import UserError
 from schemas.generated_scripts import GeneratedScript
 from schemas.ratings import Rating
 from tests.annotation_ui.conftest import TASK
+from tests.support.small import small_split
 
 
 def test_ratings_show_neither_method_nor_model_nor_tag(store: Store) -> None:
@@ -58,7 +58,7 @@ def test_a_script_of_a_fact_that_is_not_edited_or_of_no_question_is_refused_by_n
         list(RateScript().items(store))
     assert variant.id in {i.id for i in RateExecutability().items(store)}, "Executability needs neither"
     store.put([variant.model_copy(update={"question": script.question})])
-    fact = next(c.fact for c in mini_split().cases if c.fact.key == script.fact)
+    fact = next(c.fact for c in small_split().cases if c.fact.key == script.fact)
     store.put([fact.model_copy(update={"new": None, "change": "none"})])
     with pytest.raises(UserError, match="is of a fact that is not edited") as error:
         list(RateScript().items(store))
@@ -91,7 +91,7 @@ RATE_SCRIPT = RateScript()
 
 def test_the_scripts_of_a_case_stand_beside_the_same_fact_and_differ_in_what_counts(store: Store) -> None:
     generated = {g.id: g for g in store.all(GeneratedScript)}
-    facts = {c.fact.key: c.fact for c in mini_split().cases}
+    facts = {c.fact.key: c.fact for c in small_split().cases}
     views: dict[str, set[str]] = {}
     for item in RATE_SCRIPT.items(store):
         script = generated[item.id]

@@ -11,13 +11,13 @@ from annotation_ui.ratings.open_items import skip_item
 from annotation_ui.tasks.script_questions import QualitySample
 from curation.quality.report import report
 from curation.quality.sample import draw, keep_sample, samples
-from curation.shipped import mini_split
 from curation.splits.split_file import Split, make_split
 from curation.store.store import Store
 from schemas.generated_scripts import GeneratedScript
 from schemas.scripts import ScriptPrompt
 from schemas.verdicts import Verdict
 from tests.annotation_ui.conftest import begin
+from tests.support.small import small_split
 
 YES = {"question": "yes", "change": "yes", "cut": "yes"}
 TASK = QualitySample()
@@ -53,7 +53,7 @@ def test_scripts_are_shown_as_the_model_wrote_them(store: Store) -> None:
 
 @pytest.fixture
 def frozen(store: Store) -> Split:
-    split = make_split("frozen", mini_split().cases[:6])
+    split = make_split("frozen", small_split().cases[:6])
     store.put_split(split)
     return split
 
@@ -116,7 +116,7 @@ def test_the_pair_is_of_one_model_and_one_sample(store: Store) -> None:
             ),
         ]
     )
-    prompts = {p.id for c in mini_split().cases for p in c.prompts if p.question == question_key}
+    prompts = {p.id for c in small_split().cases for p in c.prompts if p.question == question_key}
     items = [i for i in TASK.items(store) if i.id in prompts]
     assert items and all(not i.related and "before" not in i.shown for i in items)
     store.put([base.model_copy(update={"key": "g/d", "question": question_key, "model": "small", "edited": True})])

@@ -10,11 +10,11 @@ from construction.checks.base import _LOOKUPS
 from construction.pipeline.adopt import adopt
 from construction.scripts.script_step import Draft, script_of
 from construction.scripts.truncation import cut_script
-from curation.shipped import SHIPPED, mini_split
 from schemas.facts import Entity, Fact
 from schemas.scripts import ScriptPrompt, ScriptQuestion
 from schemas.verdicts import verdict_key
 from tests.support.facts import make_fact
+from tests.support.small import SMALL, small_split
 
 US = make_fact("Texas", "United States", "Peru", aliases=("US", "America"), new_aliases=("Republic of Peru",))
 
@@ -132,9 +132,9 @@ def test_the_rule_checks_recall_no_related_knowledge():
 
 def test_the_cuts_of_mini_are_those_of_its_frozen_split():
     """Whatever changes in what a mention is: the digest stays, and cutting the scripts again gives the same prompts."""
-    split = mini_split()
+    split = small_split()
     assert split.digest.startswith("c2b3824c635c")
-    adoption = adopt((SHIPPED / "mini/mini.jsonl").parent / "source.jsonl", source=split.cases[0].fact.source)
+    adoption = adopt(SMALL.parent / "source.jsonl", source=split.cases[0].fact.source)
     records = {r.key: r for r in adoption.records if isinstance(r, ScriptPrompt)}
     frozen = [p for c in split.cases for p in (*c.prompts, *(p for n in c.neighbours for p in n.prompts))]
     assert len(frozen) == 232 + 174

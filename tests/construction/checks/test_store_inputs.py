@@ -12,12 +12,12 @@ from construction.pipeline.adopt import adopt
 from curation.checks.store_checks import STORE_CHECKS, run_check
 from curation.cli.check import check as check_command
 from curation.loaders import load
-from curation.shipped import SHIPPED
 from curation.store.store import Store
 from schemas.facts import Source
 from schemas.scripts import Script, ScriptPrompt, ScriptQuestion
 from schemas.verdicts import Verdict
 from tests.support.facts import make_fact
+from tests.support.small import SMALL
 
 RULES = [n for n in STORE_CHECKS.names() if n in CHECKS.names()]
 SOURCE = Source(name="tests", licence="CC0-1.0")
@@ -64,7 +64,7 @@ def test_a_new_rule_check_needs_nothing_else(tmp_path, monkeypatch):
 
 @pytest.fixture(scope="module")
 def adopted():
-    return adopt((SHIPPED / "mini/mini.jsonl").with_name("source.jsonl"), source=SOURCE)
+    return adopt(SMALL.with_name("source.jsonl"), source=SOURCE)
 
 
 @pytest.mark.parametrize("name", RULES)

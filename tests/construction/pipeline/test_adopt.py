@@ -9,7 +9,6 @@ from click.testing import CliRunner, Result
 from construction.cli.construct import import_scripts
 from construction.pipeline.adopt import adopt, keep
 from curation.rules.rule import SplitRule
-from curation.shipped import SHIPPED, mini_split
 from curation.splits.split_file import make_split
 from curation.store.import_sources import ConflictError
 from curation.store.store import Store
@@ -18,6 +17,7 @@ from schemas.facts import Fact, Source
 from schemas.lineage import Lineage
 from schemas.scripts import ScriptPrompt
 from tests.support.curation.rule_outcomes import choose
+from tests.support.small import SMALL, small_split
 
 SOURCE = Source(name="ScEdit Toolkit mini", licence="CC0-1.0")
 CASE = {
@@ -34,12 +34,12 @@ CASE = {
 
 def test_mini_is_what_its_source_makes(tmp_path: Path) -> None:
     """The shipped split is rebuilt from what was written, and passes every check of the pipeline."""
-    adoption = adopt((SHIPPED / "mini/mini.jsonl").parent / "source.jsonl", source=SOURCE)
+    adoption = adopt(SMALL.parent / "source.jsonl", source=SOURCE)
     assert {v.label for v in adoption.verdicts} == {"keep"}
     keep(adoption, tmp_path / "s.duckdb", origin="source.jsonl")
     with Store.open(tmp_path / "s.duckdb") as store:
         choice = choose(store, SplitRule())
-    assert make_split("mini", choice.cases).digest == mini_split().digest
+    assert make_split("mini", choice.cases).digest == small_split().digest
 
 
 def change(**changes: object) -> dict[str, object]:

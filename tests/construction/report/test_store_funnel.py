@@ -57,10 +57,10 @@ def test_table_1_is_what_a_split_holds(by_hand):
 
 def test_a_split_that_was_added_is_not_counted(by_hand, tmp_path):
     from curation.loaders.importer import import_split
-    from curation.shipped import mini_split
+    from tests.support.small import small_split
 
     before = store_yield(by_hand).model_dump()
-    import_split(mini_split(), by_hand, origin="mini")
+    import_split(small_split(), by_hand, origin="mini")
     after = store_yield(by_hand).model_dump()
     assert before.pop("elsewhere") == 0 and after.pop("elsewhere") > 100
     assert after == before

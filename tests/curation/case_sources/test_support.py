@@ -10,7 +10,7 @@ import pytest
 
 from curation.case_sources.support import SupportChoice, TrainingData, cases_from_facts, open_support
 from curation.loaders import load
-from curation.shipped import demonstrations_split, mini_split, shipped_split
+from curation.shipped import demonstrations_split, shipped_split
 from curation.shipped.from_facts import documents_from_facts
 from curation.splits.split_file import make_split, write_split
 from evaluation.runs.dry_run import size
@@ -23,6 +23,7 @@ from tests.support.arithmetic import ArithmeticEditor, ArithmeticLM, make_case, 
 from tests.support.documents.records import document_case, make_document, make_probe
 from tests.support.events import event_case, make_event, make_fact_question
 from tests.support.facts import peru_fact
+from tests.support.small import small_split
 
 
 def test_cases_are_made_of_facts() -> None:
@@ -42,17 +43,17 @@ def test_cases_are_made_of_facts() -> None:
 
 
 def test_shipped_support_shares_nothing_with_mini() -> None:
-    result = open_support(SupportChoice(name="shipped"), mini_split())
+    result = open_support(SupportChoice(name="shipped"), small_split())
     training_data = TrainingData.of("shipped", result.cases)
     assert len(result.cases) > 500 and result.left_out > 100
-    assert not any(training_data.shares(c) for c in mini_split().cases)
+    assert not any(training_data.shares(c) for c in small_split().cases)
     beside_open = TrainingData.of("open", open_support(SupportChoice(name="shipped"), shipped_split("open")).cases)
     assert not any(beside_open.shares(c) for c in shipped_split("open").cases)
-    few = open_support(SupportChoice(name="shipped", limit=20), mini_split())
+    few = open_support(SupportChoice(name="shipped", limit=20), small_split())
     assert few.cases == result.cases[:20] and few.digest != result.digest
-    support = open_support(SupportChoice(name="shipped", limit=20, seed=1), mini_split())
+    support = open_support(SupportChoice(name="shipped", limit=20, seed=1), small_split())
     assert support.cases != few.cases
-    separate = open_support(SupportChoice(name="demonstrations", overlapping="refuse"), mini_split())
+    separate = open_support(SupportChoice(name="demonstrations", overlapping="refuse"), small_split())
     assert len(separate.cases) == len(demonstrations_split().cases) == 12 and not separate.left_out
     assert all(c.prompts and c.neighbours for c in separate.cases)
 
@@ -122,7 +123,7 @@ def test_facts_as_support(tmp_path: Path) -> None:
     path = tmp_path / "facts.jsonl"
     rows = [peru_fact(f"f/{n}", subject=Entity(text=f"Place {n}")) for n in range(4)]
     path.write_text("".join(json.dumps(f.payload()) + "\n" for f in rows), encoding="utf-8")
-    assert len(open_support(SupportChoice(facts=path), mini_split()).cases) == 4
+    assert len(open_support(SupportChoice(facts=path), small_split()).cases) == 4
     split = make_split("e", [make_case("Place 2")])
     with pytest.raises(UserError, match=r"'f/2' is about 'Place 2'.*1 of 4 facts overlap"):
         open_support(SupportChoice(facts=path), split)
@@ -183,7 +184,7 @@ def test_nothing_may_name_evaluated_open_cases_as_support(tmp_path: Path, name: 
 def test_open_test_cases_are_refused_under_any_name(tmp_path: Path) -> None:
     write_split(make_split("mine", shipped_split("open:test").cases[:3]), tmp_path / "mine.jsonl")
     with pytest.raises(UserError, match="is a case of open:test, from which nothing may learn") as error:
-        open_support(SupportChoice(file=tmp_path / "mine.jsonl", overlapping="leave_out"), mini_split())
+        open_support(SupportChoice(file=tmp_path / "mine.jsonl", overlapping="leave_out"), small_split())
     assert "\n" not in str(error.value)
 
 

@@ -19,7 +19,6 @@ from curation.export.publish import publish
 from curation.files import local_models
 from curation.files.artifact_cache import sha256
 from curation.loaders import LOADERS, load
-from curation.shipped import mini_split
 from curation.splits.split_file import make_split
 from curation.store.store import Store
 from schemas.core.errors import UserError
@@ -29,6 +28,7 @@ from tests.support.commands import invoke
 from tests.support.curation.importable_files import SHORT, write
 from tests.support.curation.measured_lengths import Length
 from tests.support.facts import peru_fact
+from tests.support.small import small_split
 
 
 def test_defects_of_real_data(shared: Path) -> None:
@@ -166,7 +166,7 @@ def test_local_is_fetched_where_nothing_is_named(fetched: list[str], tmp_path: P
 
 @pytest.fixture
 def release(tmp_path: Path) -> Path:
-    return publish(make_split("two", mini_split().cases[:2]), tmp_path / "r", formats=("split",)).folder
+    return publish(make_split("two", small_split().cases[:2]), tmp_path / "r", formats=("split",)).folder
 
 
 def test_a_dry_run_lists_and_sends_nothing(release: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -13,7 +13,7 @@ from curation.cli.splits import publish as publish_command
 from curation.loaders.importer import import_split
 from curation.rules.release import freeze
 from curation.rules.rule import SplitRule
-from curation.shipped import SHIPPED, mini_split, shipped_split
+from curation.shipped import shipped_split
 from curation.splits.split_file import load_split, make_split, write_split
 from curation.splits.versions import Erratum, read_errata
 from curation.store.store import Store
@@ -21,6 +21,7 @@ from schemas.core.errors import UserError
 from tests.support.arithmetic import make_case
 from tests.support.commands import invoke
 from tests.support.curation.rule_records import CHAINS, EDIT, P0, said
+from tests.support.small import SMALL, small_split
 
 
 @pytest.fixture
@@ -58,9 +59,9 @@ def test_the_open_split_by_name(tmp_path: Path, store: Path) -> None:
 
 
 def test_a_split_whose_keys_are_taken_is_listed_and_can_stand_beside(tmp_path: Path, store: Path) -> None:
-    invoke("split", "add", "mini", "-s", store)
-    assert "0 of them new; source 'mini@1.0.0#" in invoke("split", "add", "mini", "-s", store)
-    cases = mini_split().cases[:2]
+    invoke("split", "add", SMALL, "-s", store)
+    assert "0 of them new; source 'mini@1.0.0#" in invoke("split", "add", SMALL, "-s", store)
+    cases = small_split().cases[:2]
     odd = [c.model_copy(update={"fact": c.fact.model_copy(update={"prompt": "It is said of {} that"})}) for c in cases]
     write_split(make_split("odd", odd), tmp_path / "odd.jsonl")
     outcome = CliRunner().invoke(scedit.commands.cli, ["split", "add", str(tmp_path / "odd.jsonl"), "-s", str(store)])
@@ -105,7 +106,7 @@ def test_what_a_format_cannot_hold_is_counted(tmp_path: Path) -> None:
         words = ["split", "export", "mini", str(tmp_path / name), "--format", name]
         return CliRunner().invoke(scedit.commands.cli, words).stderr
 
-    assert "Note: 16 cases left out, which counterfact cannot hold: 16 temporal" in export("counterfact")
+    assert "Note: 24 cases left out, which counterfact cannot hold: 24 temporal" in export("counterfact")
     assert "left out" not in export("easyedit")
 
 
@@ -115,13 +116,13 @@ def publish(*args: object) -> tuple[object, str]:
 
 
 def test_the_command(tmp_path: Path) -> None:
-    import_split(mini_split(), tmp_path / "s.duckdb", origin="tests")
+    import_split(small_split(), tmp_path / "s.duckdb", origin="tests")
     error, text = publish("mini", tmp_path / "a", "--store", tmp_path / "s.duckdb")
     assert error is None and "58 cases" in text and "     42  scedit-cf" in text
     assert "No people have judged it" in (tmp_path / "a" / "README.md").read_text()
     options = (
         "--split-file",
-        SHIPPED / "mini/mini.jsonl",
+        SMALL,
         "--formats",
         "split, scedit-t",
         "--json",
@@ -139,7 +140,7 @@ def test_the_command(tmp_path: Path) -> None:
     ("args", "complaint"),
     [
         (("other",), "where is the split 'other'"),
-        (("other", "--split-file", SHIPPED / "mini/mini.jsonl"), "holds the split 'mini@1.0.0', not 'other'"),
+        (("other", "--split-file", SMALL), "holds the split 'mini@1.0.0', not 'other'"),
         (("mini", "--formats", "parket"), "unknown exporter 'parket'.*did you mean 'parquet'"),
         (("mini", "--formats", ","), "names no format"),
         (("mini", "--store", "nowhere.duckdb"), "no such store.*holds the split 'mini', or its file with --split-file"),
@@ -229,5 +230,5 @@ def test_release_and_diff(two_edits: Path, tmp_path: Path) -> None:
     assert "changed  case/f/peru: script prompt dropped" in text and "version 2.0.0 or later after 1.0.0" in text
     rows = [json.loads(x) for x in invoke("split", "diff", out, out, "--jsonl").splitlines()]
     assert [r["level"] for r in rows] == ["none"]
-    write_split(make_split("mini", mini_split().cases[1:], version="2.0.0"), tmp_path / "new.jsonl")
-    assert "### Dropped (1)" in invoke("split", "diff", "mini", tmp_path / "new.jsonl", "--changelog")
+    write_split(make_split("mini", small_split().cases[1:], version="2.0.0"), tmp_path / "new.jsonl")
+    assert "### Dropped (1)" in invoke("split", "diff", SMALL, tmp_path / "new.jsonl", "--changelog")

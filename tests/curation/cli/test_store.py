@@ -26,6 +26,7 @@ from tests.support.commands import command, invoke
 from tests.support.curation.mini_store import mini_store
 from tests.support.curation.rule_records import CHAINS, EDIT, P0, said
 from tests.support.facts import peru_fact
+from tests.support.small import SMALL
 
 
 @pytest.fixture
@@ -163,7 +164,7 @@ def test_show_says_what_is_of_smoke_test_quality(store: Path) -> None:
 
 
 def test_prompts_shows_cases_as_text(tmp_path: Path) -> None:
-    invoke("split", "add", "mini", "--store", path := tmp_path / "m.duckdb")
+    invoke("split", "add", SMALL, "--store", path := tmp_path / "m.duckdb")
     text = invoke("store", "prompts", "--split", "mini", "--store", path, "--limit", 2)
     assert text.count("case/mini/") == 3 and "Buy a train ticket to [CUT]Paris" in text
     assert "... more cases: --after case/mini/cf-002" in text

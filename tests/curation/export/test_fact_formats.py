@@ -21,13 +21,13 @@ from curation.export.fact_formats import (
 )
 from curation.export.formats import chosen_exporter
 from curation.loaders import load
-from curation.shipped import mini_split
 from curation.splits.split_file import Extras, make_split
 from schemas.cases import Case
 from schemas.core.errors import UserError
 from schemas.extras import Extra
 from schemas.facts import Object, Relation
 from tests.support.facts import peru_fact
+from tests.support.small import small_split
 
 
 def shape(record: dict[str, object]) -> dict[str, type]:
@@ -61,7 +61,7 @@ def test_what_counterfact_said_beside_goes_back_and_nothing_else() -> None:
 
 
 def test_each_fact_is_written_once_and_the_edited_ones_first() -> None:
-    split = mini_split()
+    split = small_split()
     shared = split.cases[0].neighbours
     split = split._replace(
         all_cases=[c.model_copy(update={"neighbours": (*c.neighbours, *shared)}) for c in split.cases]
@@ -83,7 +83,7 @@ def test_facts_with_odd_texts_and_extras_are_loaded_again(tmp_path: Path) -> Non
 
 
 def test_what_stands_twice_for_easyedit_is_loaded_once(tmp_path: Path) -> None:
-    split = mini_split()
+    split = small_split()
     write_knowedit(split, tmp_path / "e.json")
     import_result = load(tmp_path / "e.json")
     assert not import_result.problems and len(import_result.facts) == len(split.cases)
@@ -100,7 +100,7 @@ def test_what_stands_twice_for_easyedit_is_loaded_once(tmp_path: Path) -> None:
 
 
 def test_the_lists_for_easyedit_come_on_request_and_only_there() -> None:
-    split = mini_split()
+    split = small_split()
     record = {"portability": {"Script", "Paraphrase"}, "locality": {"Neighbour", "Script_Neighbour"}}
     for plain, full in zip(easyedit_rows(split.cases), easyedit_rows(split.cases, True), strict=True):
         assert all(plain[part].keys() == names for part, names in record.items())
@@ -115,7 +115,7 @@ def test_the_lists_for_easyedit_come_on_request_and_only_there() -> None:
 )
 def test_the_published_shapes(shared: Path, name: str, make: object) -> None:
     example = json.loads((shared / "data" / "scedit" / name).read_text())[0]
-    converted = next(make(mini_split().cases))  # type: ignore[operator]
+    converted = next(make(small_split().cases))  # type: ignore[operator]
     assert shape(converted) == shape(example)
     if "neighborhood" in example:
         assert shape(converted["neighborhood"][0]) == shape(example["neighborhood"][0])
@@ -123,7 +123,7 @@ def test_the_published_shapes(shared: Path, name: str, make: object) -> None:
 
 def test_a_separator_that_is_no_space_stays_with_the_prompt() -> None:
     """Others' evaluators add one space and the target; ours would stand directly behind the bracket."""
-    for case in (mini_split().cases[0], mini_split().cases[-1]):
+    for case in (small_split().cases[0], small_split().cases[-1]):
         prompt = case.prompts[0]
         open_prompt = prompt.model_copy(update={"separator": " (", "offset": len(prompt.text) + 2})
         variant = case.model_copy(update={"prompts": (open_prompt,)})
@@ -149,7 +149,7 @@ def test_a_case_without_prompts_and_neighbours() -> None:
 
 
 def test_neighbours_of_cf_are_those_that_share_the_old_object() -> None:
-    case = next(c for c in mini_split().cases if c.fact.change == "counterfactual" and c.neighbours)
+    case = next(c for c in small_split().cases if c.fact.change == "counterfactual" and c.neighbours)
     (near, *_) = case.neighbours
     other = near.model_copy(update={"link": near.link.model_copy(update={"how": "near_subject"})})
     (row,) = cf_rows([case.model_copy(update={"neighbours": (near, other)})])
@@ -161,7 +161,7 @@ KINDS = [("cf", "counterfactual", cf_rows), ("t", "temporal", t_rows)]
 
 def with_keys(change: str, *keys: str) -> list[Case]:
     """Shipped cases of a kind under other keys."""
-    some = [c for c in mini_split().cases if c.fact.change == change]
+    some = [c for c in small_split().cases if c.fact.change == change]
     return [
         c.model_copy(update={"fact": c.fact.model_copy(update={"key": key})})
         for c, key in zip(some, keys, strict=False)

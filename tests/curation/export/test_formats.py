@@ -15,13 +15,13 @@ from curation.loaders import load
 from curation.loaders.importer import import_file, import_split
 from curation.rules.release import freeze
 from curation.rules.rule import DocumentRule, EventRule
-from curation.shipped import SHIPPED, mini_split
 from curation.splits.split_file import Extras, Split, load_split, make_split
 from curation.store.store import Store
 from schemas.core.errors import UserError
 from schemas.extras import Extra
 from tests.support.documents.records import document_case
 from tests.support.events import event_case, make_event, make_fact_question
+from tests.support.small import SMALL, small_split
 
 EVENTS = make_split("events", [event_case(f"case/{n:03}") for n in range(100)])
 DOCUMENTS = make_split("documents", [document_case(f"case/{n:03}") for n in range(100)])
@@ -29,7 +29,7 @@ DOCUMENTS = make_split("documents", [document_case(f"case/{n:03}") for n in rang
 
 def split_for(name: str) -> Split:
     """A split that a format can hold."""
-    return next(split for split in (mini_split(), EVENTS, DOCUMENTS) if EXPORTERS.get(name).holds(split))
+    return next(split for split in (small_split(), EVENTS, DOCUMENTS) if EXPORTERS.get(name).holds(split))
 
 
 OWN = {"events": ("elken", "parquet", "datasets"), "documents": ("mulfe", "mulfe-dev")}
@@ -39,15 +39,15 @@ OWN = {"events": ("elken", "parquet", "datasets"), "documents": ("mulfe", "mulfe
 def test_which_shapes_hold_events_and_documents(tmp_path: Path, split: Split) -> None:
     for name in EXPORTERS.names():
         assert EXPORTERS.get(name).holds(split) == (name in ("split", *OWN[split.name])), name
-    assert not any(EXPORTERS.get(name).holds(mini_split()) for name in ("elken", "mulfe", "mulfe-dev"))
+    assert not any(EXPORTERS.get(name).holds(small_split()) for name in ("elken", "mulfe", "mulfe-dev"))
     with pytest.raises(UserError, match=f"'{split.name}' has no case that counterfact can hold"):
         export(split, tmp_path / "x.json", "counterfact")
 
 
 @pytest.mark.parametrize("name", [("ScEdit-CF.json", "scedit-cf"), ("ScEdit-T.json", "scedit-t")])
 def test_the_shipped_shapes_are_those_of_the_split(tmp_path: Path, name: tuple[str, str]) -> None:
-    export(mini_split(), tmp_path / "x.json", name[1])
-    assert (tmp_path / "x.json").read_text() == ((SHIPPED / "mini/mini.jsonl").parent / name[0]).read_text()
+    export(small_split(), tmp_path / "x.json", name[1])
+    assert (tmp_path / "x.json").read_text() == (SMALL.parent / name[0]).read_text()
 
 
 @pytest.mark.parametrize("name", EXPORTERS.names())
@@ -59,10 +59,10 @@ def test_a_place_that_is_no_folder(tmp_path: Path, name: str) -> None:
 
 
 def test_a_table_comes_back_as_the_edited_facts(tmp_path: Path) -> None:
-    assert export(mini_split(), tmp_path / "x.csv", "csv") == len(mini_split().cases)
+    assert export(small_split(), tmp_path / "x.csv", "csv") == len(small_split().cases)
     loaded = load(tmp_path / "x.csv")
     assert not loaded.problems
-    for fact, case in zip(loaded.facts, mini_split().cases, strict=True):
+    for fact, case in zip(loaded.facts, small_split().cases, strict=True):
         wanted = case.fact
         assert (fact.key, fact.fact_prompt, fact.old.names, fact.paraphrases) == (
             wanted.key,
@@ -74,10 +74,10 @@ def test_a_table_comes_back_as_the_edited_facts(tmp_path: Path) -> None:
 
 
 def test_a_card_says_what_the_store_knows(tmp_path: Path) -> None:
-    import_split(mini_split(), tmp_path / "s.duckdb", origin="mini")
+    import_split(small_split(), tmp_path / "s.duckdb", origin="mini")
     with Store.open(tmp_path / "s.duckdb") as store:
-        export(mini_split(), tmp_path / "with", "datasets", store=store)
-    export(mini_split(), tmp_path / "without", "datasets")
+        export(small_split(), tmp_path / "with", "datasets", store=store)
+    export(small_split(), tmp_path / "without", "datasets")
     cards = [(tmp_path / name / "README.md").read_text() for name in ("with", "without")]
     assert ["as the store's lineage has it" in card for card in cards] == [True, False]
 
@@ -132,12 +132,12 @@ def test_the_published_file_comes_back_row_by_row(shared: Path, tmp_path: Path, 
 def test_extras_go_into_a_table_of_their_own(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("HF_HUB_OFFLINE", "1")
     datasets = pytest.importorskip("datasets", reason="the package datasets is not installed")
-    keys = [c.fact.key for c in mini_split().cases[:3]]
+    keys = [c.fact.key for c in small_split().cases[:3]]
     holding = [
         Extra.holding(f"{k}/x", {"n": n, "é": [None]}, subject_key=k, name="hops", depends_on=keys[:n])
         for n, k in enumerate(keys)
     ]
-    split = mini_split()._replace(extras=Extras(holding))
+    split = small_split()._replace(extras=Extras(holding))
     publish(split, tmp_path / "r")
     rows = list(datasets.load_dataset(str(tmp_path / "r"), "extras", split="test", cache_dir=str(tmp_path / "cache")))
     extras = [
@@ -150,7 +150,7 @@ def test_extras_go_into_a_table_of_their_own(tmp_path: Path, monkeypatch: pytest
     assert "extras" in {r["name"] for r in data["recordSet"]}
     card = (tmp_path / "r" / "README.md").read_text(encoding="utf-8")
     assert "- config_name: extras" in card and "### extras" in card
-    publish(mini_split(), tmp_path / "without")
+    publish(small_split(), tmp_path / "without")
     assert not (tmp_path / "without" / "data" / "extras.parquet").exists()
 
 

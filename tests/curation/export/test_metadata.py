@@ -13,7 +13,7 @@ from curation.export.publish import DEFAULT_OF_EVENTS, publish
 from curation.export.summary import SplitSummary, survey
 from curation.files.artifact_cache import sha256
 from curation.loaders.importer import import_split
-from curation.shipped import mini_split, shipped_split
+from curation.shipped import shipped_split
 from curation.splits.split_file import Split, load_split, make_split
 from curation.store.store import Store
 from schemas.events.questions import TendencyQuestion
@@ -24,13 +24,14 @@ from schemas.verdicts import Verdict
 from tests.support.curation.rule_records import ann, said
 from tests.support.curation.verdicts import make_verdict
 from tests.support.events import event_case, make_tendency
+from tests.support.small import small_split
 
 PARTS = (ReleasePart("mini.jsonl", "the frozen split", (), 58), ReleasePart("x.json", "other", ("aliases", "keys"), 42))
 
 
 @pytest.fixture(scope="module")
 def four() -> Split:
-    return make_split("four", mini_split().cases[:4], details={"rule": {"unsure": "hold"}, "counts": {"lost: a": 7}})
+    return make_split("four", small_split().cases[:4], details={"rule": {"unsure": "hold"}, "counts": {"lost: a": 7}})
 
 
 @pytest.fixture
@@ -57,7 +58,7 @@ def test_counts_are_those_of_the_cases(four: Split) -> None:
 
 
 def test_defects_are_told() -> None:
-    first, second = mini_split().cases[:2]
+    first, second = small_split().cases[:2]
     lonely = first.model_copy(update={"neighbours": (), "prompts": (first.prompts[0],) * 3})
     summary = survey(make_split("odd", [lonely, second]))
     assert (summary.lonely, summary.repeated) == (1, 2)
@@ -184,7 +185,7 @@ def test_a_letter_that_tells_the_scope_is_a_limit(answers: str, message: bool) -
 def release(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("croissant") / "mini"
     details = PublisherDetails(creator="Tests", url="https://example.org/mini", date="2026-01-02", cite="Tests, 2026")
-    publish(mini_split(), folder, publisher=details)
+    publish(small_split(), folder, publisher=details)
     return folder
 
 
@@ -204,7 +205,7 @@ def test_every_data_file_is_listed_with_its_sum(release: Path, judged: dict[str,
 
 
 def test_what_is_not_known_is_not_said() -> None:
-    four = mini_split()
+    four = small_split()
     stages = croissant(four, survey(four), [DataFile("mini.jsonl", 3, "0" * 64)])
     assert not {"creator", "url", "datePublished", "citeAs"} & stages.keys()
     assert stages["recordSet"] == [] and stages["license"] == "https://creativecommons.org/publicdomain/zero/1.0/"
@@ -215,12 +216,12 @@ def test_mlcroissant_reads_every_record(release: Path) -> None:
     dataset = mlcroissant.Dataset(jsonld=str(release / "croissant.json"))
     assert not dataset.metadata.issues.errors and not dataset.metadata.issues.warnings
     cases = list(dataset.records("cases"))
-    assert [c["cases/subject"].decode() for c in cases] == [c.fact.subject.text for c in mini_split().cases]
-    prompts = sum(len(c.prompts) + sum(len(n.prompts) for n in c.neighbours) for c in mini_split().cases)
+    assert [c["cases/subject"].decode() for c in cases] == [c.fact.subject.text for c in small_split().cases]
+    prompts = sum(len(c.prompts) + sum(len(n.prompts) for n in c.neighbours) for c in small_split().cases)
     assert len(list(dataset.records("prompts"))) == prompts
 
 
-SPLIT = make_split("four", mini_split().cases[:4])
+SPLIT = make_split("four", small_split().cases[:4])
 QUESTIONS = [q.id for c in SPLIT.cases for q in c.questions]
 LINK = SPLIT.cases[0].neighbours[0].link
 

@@ -10,9 +10,9 @@ from curation.export.formats import EXPORTERS, Exporter, export
 from curation.export.hub import check_repository, files_to_push, push_release
 from curation.export.publish import DEFAULT, publish
 from curation.files.artifact_cache import sha256
-from curation.shipped import SHIPPED, mini_split
 from curation.splits.split_file import load_split, make_split
 from schemas.core.errors import UserError
+from tests.support.small import SMALL, small_split
 
 
 def tree(folder: Path) -> dict[str, bytes]:
@@ -20,7 +20,7 @@ def tree(folder: Path) -> dict[str, bytes]:
 
 
 def test_a_release_is_whole_and_its_sums_agree(tmp_path: Path) -> None:
-    release = publish(mini_split(), tmp_path / "r")
+    release = publish(small_split(), tmp_path / "r")
     contents = tree(tmp_path / "r")
     sums = dict(line.split("  ")[::-1] for line in contents["checksums.sha256"].decode().splitlines())
     assert sums.keys() == contents.keys() - {"checksums.sha256"}
@@ -28,18 +28,18 @@ def test_a_release_is_whole_and_its_sums_agree(tmp_path: Path) -> None:
     assert (
         release.cases["split"] == release.cases["scedit-cf"] + release.cases["scedit-t"] == 58 and not release.skipped
     )
-    assert load_split(tmp_path / "r" / "mini.jsonl").digest == mini_split().digest
+    assert load_split(tmp_path / "r" / "mini.jsonl").digest == small_split().digest
     assert [p.name for p in tmp_path.iterdir()] == ["r"]
 
 
 def test_the_same_split_gives_the_same_bytes(tmp_path: Path) -> None:
     for name in ("a", "b"):
-        publish(mini_split(), tmp_path / name)
+        publish(small_split(), tmp_path / name)
     assert tree(tmp_path / "a") == tree(tmp_path / "b")
 
 
 def test_formats_without_a_case_are_passed_over_or_refused(tmp_path: Path) -> None:
-    only_t = make_split("t", [c for c in mini_split().cases if c.fact.change == "temporal"])
+    only_t = make_split("t", [c for c in small_split().cases if c.fact.change == "temporal"])
     release = publish(only_t, tmp_path / "r")
     assert set(release.skipped) == {"scedit-cf", "counterfact"} and set(release.cases) == set(DEFAULT) - set(
         release.skipped
@@ -51,11 +51,11 @@ def test_formats_without_a_case_are_passed_over_or_refused(tmp_path: Path) -> No
 
 def test_a_kill_between_the_two_renames_is_mended(tmp_path: Path) -> None:
     folder = tmp_path / "r"
-    publish(mini_split(), folder, formats=["split"])
+    publish(small_split(), folder, formats=["split"])
     before = tree(folder)
     folder.rename(tmp_path / ".r.scedit-old")  # where the first of the two renames leaves things
     with pytest.raises(UserError, match="something here already"):
-        publish(mini_split(), folder)
+        publish(small_split(), folder)
     assert tree(folder) == before and [p.name for p in tmp_path.iterdir()] == ["r"]
 
 
@@ -64,8 +64,8 @@ def test_datasets_loads_the_folder_offline(tmp_path: Path, monkeypatch: pytest.M
     monkeypatch.setenv("HF_HUB_OFFLINE", "1")
     datasets = pytest.importorskip("datasets", reason="the package datasets is not installed")
     exporter: Exporter = EXPORTERS.get("datasets")
-    exporter(mini_split(), tmp_path / "r")
-    cases = mini_split().cases
+    exporter(small_split(), tmp_path / "r")
+    cases = small_split().cases
     near = [n for c in cases for n in c.neighbours]
     record = {
         "cases": len(cases),
@@ -88,9 +88,9 @@ def test_datasets_reads_the_shapes_of_others_offline(
     monkeypatch.setenv("HF_HUB_OFFLINE", "1")
     datasets = pytest.importorskip("datasets", reason="the package datasets is not installed")
     path = tmp_path / "x.json"
-    export_files = export(mini_split(), path, format)
+    export_files = export(small_split(), path, format)
     table = datasets.load_dataset("json", data_files=str(path), split="train", cache_dir=str(tmp_path / "cache"))
-    split = load_split(SHIPPED / "mini/mini.jsonl")
+    split = load_split(SMALL)
     change = {"scedit-cf": "counterfactual", "counterfact": "counterfactual", "scedit-t": "temporal"}.get(format)
     cases = [c for c in split.cases if change in (None, c.fact.change)]
     assert export_files == len(cases) > 0
@@ -124,7 +124,7 @@ class FakeApi:
 
 @pytest.fixture
 def release(tmp_path: Path) -> Path:
-    split = make_split("two", mini_split().cases[:2])
+    split = make_split("two", small_split().cases[:2])
     return publish(split, tmp_path / "r", formats=("split", "parquet")).folder
 
 

@@ -20,7 +20,6 @@ from curation.loaders.importer import (
     split_with_prefix,
     with_prefix,
 )
-from curation.shipped import mini_split
 from curation.splits.split_file import make_split
 from curation.store.import_sources import ConflictError
 from curation.store.store import Store
@@ -29,6 +28,7 @@ from schemas.facts import Fact
 from tests.support.curation.importable_files import SHORT, write
 from tests.support.curation.rule_records import EDIT, said
 from tests.support.facts import peru_fact
+from tests.support.small import small_split
 
 
 def test_short_jsonl(tmp_path: Path) -> None:
@@ -198,7 +198,7 @@ def test_another_encoding_is_one_sentence_with_line_and_next_step(tmp_path: Path
 
 def test_an_older_version_of_a_split_after_its_facts_were_corrected_is_a_conflict(tmp_path: Path) -> None:
     """Its cases say what is no longer current: nothing is taken back unseen, and --as keeps it beside."""
-    store, split = tmp_path / "s.duckdb", mini_split()
+    store, split = tmp_path / "s.duckdb", small_split()
     import_split(split, store, origin="mini")
     first = split.cases[0]
     variant = first.model_copy(update={"fact": first.fact.model_copy(update={"paraphrases": ("Mended {}",)})})
@@ -282,7 +282,7 @@ def test_names_that_cannot_stand_before_keys(name: str) -> None:
 
 
 def test_a_split_of_its_own() -> None:
-    original = make_split("mini", mini_split().cases[:3], details={"rule": {"prefix": "mini/"}})
+    original = make_split("mini", small_split().cases[:3], details={"rule": {"prefix": "mini/"}})
     split = split_with_prefix(original, "b")
     assert (split.name, len(split.cases), split.digest == original.digest) == ("b", 3, False)
     assert split.digest == make_split("b", list(split.cases)).digest

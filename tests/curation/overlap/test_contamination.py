@@ -11,7 +11,7 @@ from curation.loaders.importer import import_split
 from curation.overlap.contamination import LEVELS, TextCollection, open_collection, overlap
 from curation.overlap.near_duplicates import default_threshold, near_duplicates, store_items
 from curation.rules.rule import SplitRule
-from curation.shipped import mini_split, shipped_split
+from curation.shipped import shipped_split
 from curation.similarity.texts import rouge1_f
 from curation.splits.split_file import write_split
 from curation.store.store import Store
@@ -25,6 +25,7 @@ from tests.support.curation.near_texts import items, made, slow_pairs
 from tests.support.curation.rule_outcomes import choose
 from tests.support.curation.rule_records import BESIDE, CHAINS, EDIT, LINK, OTHER, P0, Q0
 from tests.support.facts import make_fact, peru_fact
+from tests.support.small import SMALL, small_split
 
 PERU = Fact(
     key="a/peru",
@@ -124,14 +125,14 @@ PERU_FACT = peru_fact("a/peru")
 
 
 def test_sources(tmp_path: Path) -> None:
-    split = mini_split()
+    split = small_split()
     write_split(split, tmp_path / "s.jsonl")
     import_split(split, tmp_path / "s.duckdb", origin="mini")
     (tmp_path / "t.txt").write_text("one line\n\nanother\n")
     (tmp_path / "f.jsonl").write_text(PERU_FACT.model_dump_json() + "\n")
     rows = {p: open_collection(tmp_path / p) for p in ("s.jsonl", "s.duckdb", "t.txt", "f.jsonl")}
-    assert rows["s.jsonl"].owners == open_collection("mini").owners
-    assert list(rows["s.jsonl"].texts) == list(open_collection("mini").texts)
+    assert rows["s.jsonl"].owners == open_collection(SMALL).owners
+    assert list(rows["s.jsonl"].texts) == list(open_collection(SMALL).texts)
     assert len(rows["s.duckdb"].texts) > len(rows["s.jsonl"].texts), "neighbours are in the store too"
     assert len(rows["t.txt"].owners) == 2 and rows["f.jsonl"].facts[0][1] == PERU_FACT
     for name in ("absent.txt", "absent.jsonl"):
@@ -265,7 +266,7 @@ def test_items_of_a_store(store: Path, kind: str, scope: str) -> None:
     with Store.open(store) as s:
         items = list(store_items(s, kind, within=scope))  # type: ignore[arg-type]
         of_split = list(store_items(s, kind, within=scope, split="mini"))  # type: ignore[arg-type]
-        groups = {"all": 1, "fact": 58, "relation": len({c.fact.relation.id for c in mini_split().cases})}
+        groups = {"all": 1, "fact": 58, "relation": len({c.fact.relation.id for c in small_split().cases})}
     assert {i.id for i in of_split} <= {i.id for i in items}
     assert len({i.group for i in of_split}) == groups[scope]
 

@@ -12,7 +12,6 @@ from curation.rules.explain import explain, rule_of
 from curation.rules.release import freeze, freeze_with_report
 from curation.rules.rule import DocumentRule, EventRule, SplitRule, read_rule
 from curation.rules.selection import Ruling, SelectionStream
-from curation.shipped import mini_split
 from curation.splits.versions import Errata, Erratum
 from curation.splits.visible_texts import record_keys
 from curation.store.store import Store
@@ -26,6 +25,7 @@ from tests.support.curation.rule_records import BESIDE, CHAINS, EDIT, LINK, OTHE
 from tests.support.curation.verdicts import make_verdict
 from tests.support.documents.records import BRIDGE, TRAM, document_case, document_records, make_document
 from tests.support.events import MERGER, MOVE, event_case, event_records, make_event, make_tendency
+from tests.support.small import small_split
 
 
 @pytest.fixture
@@ -104,7 +104,7 @@ def test_unknown_items_and_kinds(store: Store) -> None:
     with pytest.raises(UserError, match="is a verdict, which no rule decides"):
         explain(store, SplitRule(), verdict.key)
     with pytest.raises(UserError, match="does not say by which rule"):
-        rule_of({k: v for k, v in mini_split().header.items() if k != "rule"})
+        rule_of({k: v for k, v in small_split().header.items() if k != "rule"})
 
 
 def test_the_command(store: Store, tmp_path: Path) -> None:

@@ -61,7 +61,7 @@ def test_the_commands_of_the_page_word_by_word(tmp_path: Path, monkeypatch: pyte
     split = load_split(Path("mine-1.1.0.jsonl"))
     assert (split.header["version"], split.header["release"]["before"]["version"]) == ("1.1.0", "1.0.0")
     assert split.header["cases"] == header["cases"] + more_cases
-    assert [e["item"] for e in split.header["errata"]] == ["open/broadcaster-series/eastenders"]
+    assert [e["item"] for e in split.header["errata"]] == ["open/broadcaster-series/rugrats"]
     assert load_split(Path("release") / "mine.jsonl").header["header_digest"] == split.header["header_digest"]
 
 
@@ -72,7 +72,7 @@ def test_the_other_commands_of_the_page_run_in_their_order(tmp_path: Path, monke
     run_lines(sample[:-2])
     fill(Path("sheets"))
     assert "all: 1.000" in run_lines(sample[-2:])
-    assert "added: drop mini/cf-001/q1/s/p" in run_lines(errata)
+    assert "added: drop open/river/basel/q-074c7956/s-0e5d6a24/p" in run_lines(errata)
     assert "withdrawn:" in run_lines(withdrawal)
     output = run_lines(release)
     assert "the same 58 cases" in output and "## mine 1.0.0 " in output

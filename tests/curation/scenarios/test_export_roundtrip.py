@@ -19,13 +19,13 @@ from curation.loaders import load
 from curation.loaders.importer import Identity, import_file
 from curation.rules.release import freeze
 from curation.rules.rule import SplitRule
-from curation.shipped import mini_split
 from curation.splits.split_file import Split, load_split, make_split
 from curation.store.store import Store
 from schemas.cases import Case, CaseNeighbour
 from schemas.facts import Entity, Fact, Neighbour, Object, Relation, Source
 from schemas.scripts import ScriptPrompt, ScriptQuestion
 from tests.support.curation.rule_outcomes import choose
+from tests.support.small import small_split
 
 QUICK = settings(max_examples=15, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 LETTERS = "abcXYZ éßÇñ中ア\u0301'\"|,;\\/\t\n<&%$#@—\u00a0\u2028😀0123"
@@ -227,14 +227,14 @@ def in_a_store(path: Path, format: str, folder: Path) -> list[Case]:
 def test_mini_through_the_published_shapes(tmp_path: Path, format: str) -> None:
     """Exporter -> loader -> store -> exporter gives the same records; the loader finds every prompt and target."""
     rows = {"scedit-cf": cf_rows, "scedit-t": t_rows}[format]
-    place = exported(mini_split(), tmp_path, format)
+    place = exported(small_split(), tmp_path, format)
     cases = in_a_store(place, format, tmp_path)
 
     def by_edit(made: Any) -> dict[Any, Any]:
         return {(r["subject"], r["prompt"]): {k: v for k, v in r.items() if k != "case_id"} for r in made}
 
-    assert by_edit(rows(cases)) == by_edit(rows(mini_split().cases))
-    originals = {c.fact.fact_prompt: c for c in mini_split().cases}
+    assert by_edit(rows(cases)) == by_edit(rows(small_split().cases))
+    originals = {c.fact.fact_prompt: c for c in small_split().cases}
     for case in cases:
         before = originals[case.fact.fact_prompt]
         for weight, prompt in zip(case.prompts, before.prompts, strict=True):
@@ -248,7 +248,7 @@ def test_mini_through_the_published_shapes(tmp_path: Path, format: str) -> None:
 @pytest.mark.parametrize("prefix", [None, "second"])
 def test_ids_and_order_of_a_file_come_back(tmp_path: Path, format: str, ids: list[Any], prefix: str | None) -> None:
     """File -> store -> split -> file, also after a dump of the split and a reading of it, and with a case left out."""
-    records = json.loads(exported(mini_split(), tmp_path, format).read_text(encoding="utf-8"))[: len(ids)]
+    records = json.loads(exported(small_split(), tmp_path, format).read_text(encoding="utf-8"))[: len(ids)]
     records = [{**record, "case_id": number} for record, number in zip(records, ids, strict=True)]
     (file := tmp_path / "in.json").write_text(json.dumps(records), encoding="utf-8")
     import_file(str(file), store := tmp_path / "s.duckdb", identity=Identity(prefix=prefix))

@@ -11,10 +11,10 @@ import pytest
 
 from curation.export.fact_formats import cloze
 from curation.export.formats import chosen_exporter, export
-from curation.shipped import mini_split
 from curation.splits.split_file import Split, make_split
 from schemas.cases import Case
 from tests.support.facts import peru_fact
+from tests.support.small import small_split
 
 KNOWEDIT_NAMES = {
     "subject": ("subject", "concept"),
@@ -93,8 +93,8 @@ def written(folder: Path, split: Split, format: str, *, lists: bool = False) -> 
 
 @pytest.mark.parametrize("earlier", [True, False])
 def test_knowedit_dataset_gets_portability_and_locality_of_every_case_of_mini(tmp_path: Path, earlier: bool) -> None:
-    cases = mini_split().cases
-    items = knowedit_items(written(tmp_path, mini_split(), "easyedit", lists=True), earlier=earlier)
+    cases = small_split().cases
+    items = knowedit_items(written(tmp_path, small_split(), "easyedit", lists=True), earlier=earlier)
     assert len(items) == len(cases)
     for case, item in zip(cases, items, strict=True):
         fact, new = case.fact, case.fact.new_object.text
@@ -113,7 +113,7 @@ def test_knowedit_dataset_gets_portability_and_locality_of_every_case_of_mini(tm
 
 
 def test_knowedit_dataset_needs_the_lists_and_the_export_says_so(tmp_path: Path) -> None:
-    items = knowedit_items(written(tmp_path, mini_split(), "easyedit"), earlier=True)
+    items = knowedit_items(written(tmp_path, small_split(), "easyedit"), earlier=True)
     assert all(item[name] is None for item in items for name in KNOWEDIT_LISTS)
     with pytest.raises(TypeError):
         knowedit_batch(items)
@@ -121,7 +121,7 @@ def test_knowedit_dataset_needs_the_lists_and_the_export_says_so(tmp_path: Path)
 
 
 def test_a_case_without_neighbours_has_no_batch_and_the_export_says_so(tmp_path: Path) -> None:
-    split = make_split("mixed", [*mini_split().cases[:2], BARE])
+    split = make_split("mixed", [*small_split().cases[:2], BARE])
     items = knowedit_items(written(tmp_path, split, "easyedit", lists=True), earlier=True)
     knowedit_batch(i for i in items if i["subject"] != BARE.fact.subject.text)
     with pytest.raises(TypeError):
@@ -132,8 +132,8 @@ def test_a_case_without_neighbours_has_no_batch_and_the_export_says_so(tmp_path:
 
 
 def test_the_flat_counterfact_dataset_gets_batches_from_the_easyedit_export(tmp_path: Path) -> None:
-    cases = mini_split().cases
-    batch = flat_batch(written(tmp_path, mini_split(), "easyedit"))
+    cases = small_split().cases
+    batch = flat_batch(written(tmp_path, small_split(), "easyedit"))
     assert all(isinstance(field, str) and field for row in batch for field in row)
     facts = [c.fact for c in cases]
     assert [row[:4] for row in batch] == [
@@ -146,7 +146,7 @@ def test_the_flat_counterfact_dataset_gets_batches_from_the_easyedit_export(tmp_
 @pytest.mark.parametrize("format", ["scedit-cf", "counterfact"])
 def test_shapes_that_the_flat_counterfact_dataset_cannot_batch_say_so(tmp_path: Path, format: str) -> None:
     with pytest.raises(KeyError):
-        flat_batch(written(tmp_path, mini_split(), format))
+        flat_batch(written(tmp_path, small_split(), format))
     assert "export as easyedit" in chosen_exporter(format).gaps[0]
 
 
@@ -155,8 +155,8 @@ MEMIT_PROMPTS = ("paraphrase_prompts", "neighborhood_prompts", "generation_promp
 
 
 def test_memit_finds_each_field_of_its_counterfact_evaluation(tmp_path: Path) -> None:
-    cases = [c for c in mini_split().cases if c.fact.change == "counterfactual"]
-    records = json.loads(written(tmp_path, mini_split(), "counterfact").read_text())
+    cases = [c for c in small_split().cases if c.fact.change == "counterfactual"]
+    records = json.loads(written(tmp_path, small_split(), "counterfact").read_text())
     assert [r["case_id"] for r in records] == list(range(len(cases)))
     for case, record in zip(cases, records, strict=True):
         rewrite, fact = record["requested_rewrite"], case.fact

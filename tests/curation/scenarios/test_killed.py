@@ -14,12 +14,12 @@ import pytest
 from click.testing import CliRunner
 
 from curation.loaders.importer import import_split
-from curation.shipped import mini_split
 from curation.splits.split_file import load_split
 from curation.store.store import Store
 from scedit.commands import cli
 from schemas.core.errors import StoreError, UserError
 from tests.support import forked_programs as programs
+from tests.support.small import small_split
 
 FACTS = 6000
 
@@ -116,7 +116,7 @@ def test_import_killed_at_any_statement_counts_for_nothing(many: Path, tmp_path:
 
 def test_freeze_killed_at_any_statement_leaves_no_split(tmp_path: Path) -> None:
     path = tmp_path / "s.duckdb"
-    import_split(mini_split(), path, origin="mini")
+    import_split(small_split(), path, origin="mini")
     hits = 0
     for step in STEPS:
         killed_here = dies_at(step, "store", "split", "freeze", f"t{step}", "--store", path)
@@ -126,14 +126,14 @@ def test_freeze_killed_at_any_statement_leaves_no_split(tmp_path: Path) -> None:
             assert (f"t{step}@1.0.0" in names) is not killed_here
             for name in names:
                 assert list(store.open_split(name).cases), "the digest is verified at the end"
-            assert store.open_split("mini").digest == mini_split().digest
+            assert store.open_split("mini").digest == small_split().digest
     assert hits >= 2, "hardly any command was killed: the test says little"
 
 
 @pytest.mark.parametrize("format", ["split", "scedit-cf", "parquet"])
 def test_export_killed_while_it_writes_leaves_what_was_there(tmp_path: Path, format: str) -> None:
     path, out = tmp_path / "s.duckdb", tmp_path / "out"
-    import_split(mini_split(), path, origin="mini")
+    import_split(small_split(), path, origin="mini")
     words = ("split", "export", "mini", out, "--format", format, "--store", path)
     if format != "parquet":
         out.write_text("earlier")
@@ -147,7 +147,7 @@ def test_export_killed_while_it_writes_leaves_what_was_there(tmp_path: Path, for
             assert not out.exists()
     programs.run(*command(*words)).check_returncode()
     if format == "split":
-        assert load_split(out).digest == mini_split().digest
+        assert load_split(out).digest == small_split().digest
 
 
 LIMITED = """
@@ -203,7 +203,7 @@ def ordinary() -> Iterator[tuple[Path, Path]]:
     """A folder closed to this process, which is no administrator, and a store that it may only read."""
     folder = Path(tempfile.mkdtemp(prefix="scedit-closed-"))
     store, target = folder / "s.duckdb", folder / "closed"
-    import_split(mini_split(), store, origin="mini")
+    import_split(small_split(), store, origin="mini")
     for words in WRITING:  # what is imported late, an ordinary user may not be able to read here
         place = folder / str(len(list(folder.iterdir())))
         place.mkdir()

@@ -11,11 +11,11 @@ import pytest
 from click.testing import CliRunner
 
 from curation.loaders.importer import import_split
-from curation.shipped import mini_split
 from scedit.commands import cli
 from schemas.core.errors import UserError
 from tests.support import ROOT
 from tests.support.facts import peru_fact
+from tests.support.small import small_split
 
 OUTPUTS = {
     "store backup": ["store", "backup", "OUT", "--store", "STORE"],
@@ -32,7 +32,7 @@ OUTPUTS = {
 def filled(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A folder with a store that holds mini, and a file of facts."""
     folder = tmp_path_factory.mktemp("filled")
-    import_split(mini_split(), folder / "s.duckdb", origin="tests")
+    import_split(small_split(), folder / "s.duckdb", origin="tests")
     (folder / "facts.jsonl").write_text(peru_fact().model_dump_json() + "\n")
     return folder
 

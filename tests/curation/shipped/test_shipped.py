@@ -90,7 +90,7 @@ def subjects(split: Split) -> set[str]:
 def test_every_name_is_found() -> None:
     by_name = {name: shipped_split(name) for name in SPLITS}
     assert {name: (split.name, split.version) for name, split in by_name.items()} == {
-        "mini": ("mini", "1.0.0"),
+        "mini": ("mini", "1.1.0"),
         "events": ("events", "1.0.0"),
         "documents": ("documents", "1.0.0"),
         "hops": ("hops", "2.0.0"),
@@ -110,6 +110,14 @@ def test_the_parts_are_the_whole_and_share_nothing() -> None:
     for split in (release, dev, test):
         assert {c.fact.change for c in split.cases} == {"counterfactual", "temporal"}
     assert dev.header["part_of"] == "open@1.1.0" and "dev" not in dev.header
+
+
+def test_mini_has_the_first_four_cases_of_each_relation_of_dev() -> None:
+    mini, dev = shipped_split("mini"), open_part("dev")
+    assert set(mini.cases) <= set(dev.cases)
+    counts = Counter(case.fact.relation.id for case in mini.cases)
+    assert set(counts) == {case.fact.relation.id for case in dev.cases} and set(counts.values()) == {4}
+    assert mini.header["part_of"] == "open@1.1.0" and mini.header["judged_by"] == dev.header["judged_by"]
 
 
 def test_the_open_split_is_what_its_page_says() -> None:

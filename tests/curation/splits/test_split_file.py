@@ -8,7 +8,6 @@ from typing import Any
 import pytest
 from pydantic import ValidationError
 
-from curation.shipped import mini_split
 from curation.splits.split_file import (
     NONE,
     SEAL,
@@ -31,6 +30,7 @@ from schemas.extras import Extra
 from tests.support.documents.records import document_case
 from tests.support.events import event_case
 from tests.support.facts import peru_fact
+from tests.support.small import small_split
 
 
 @pytest.fixture
@@ -201,7 +201,7 @@ def test_a_header_that_would_lead_out_of_a_folder(header: dict[str, Any], fits: 
 def test_a_sealed_header_that_was_edited(tmp_path: Path) -> None:
     """Version, rule, quality: what was said at the release is said of these cases or not at all."""
     path = tmp_path / "s.jsonl"
-    split = make_split("s", mini_split().cases[:2], details={"quality": {"acceptance": 0.5}})
+    split = make_split("s", small_split().cases[:2], details={"quality": {"acceptance": 0.5}})
     split.header[SEAL] = seal(split.header)
     write_split(split, path)
     assert load_split(path).header[SEAL] == split.header[SEAL]

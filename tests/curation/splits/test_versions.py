@@ -7,7 +7,6 @@ import pytest
 
 from curation.rules.release import freeze
 from curation.rules.rule import SplitRule
-from curation.shipped import mini_split
 from curation.splits.split_file import Split, make_split
 from curation.splits.versions import (
     Errata,
@@ -28,8 +27,9 @@ from schemas.cases import Case, CaseNeighbour
 from schemas.core.errors import DataError, UserError
 from schemas.facts import Object
 from tests.support.curation.rule_records import CHAINS, EDIT, P0
+from tests.support.small import small_split
 
-MINI = make_split("mini", mini_split().cases[:4])
+MINI = make_split("mini", small_split().cases[:4])
 FIRST = MINI.cases[0]
 
 
@@ -114,7 +114,7 @@ def test_what_a_change_asks_for(change: Callable[[Case], Case], level: str, vers
 
 
 def test_added_and_dropped_cases() -> None:
-    bigger = make_split("mini", mini_split().cases[:5], version="1.1.0")
+    bigger = make_split("mini", small_split().cases[:5], version="1.1.0")
     assert [c.what for c in diff(MINI, bigger).changes] == ["added"] and diff(MINI, bigger).level == "minor"
     assert [c.what for c in diff(bigger, MINI).changes] == ["dropped"] and diff(bigger, MINI).level == "major"
 

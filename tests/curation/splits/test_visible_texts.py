@@ -4,7 +4,6 @@ from collections.abc import Callable
 
 import pytest
 
-from curation.shipped import mini_split
 from curation.splits.contradictions import contradictions, overwritten
 from curation.splits.split_file import make_split
 from curation.splits.versions import diff
@@ -18,6 +17,7 @@ from tests.support.documents.grouped import grouped_case, probe_of
 from tests.support.documents.records import document_case
 from tests.support.events import event_case, make_event
 from tests.support.facts import peru_fact
+from tests.support.small import small_split
 
 CASE = event_case()
 ASKED = BackgroundQuestion(text="In which league is Brenta?", answer=Object(text="First League"))
@@ -27,7 +27,7 @@ def test_every_record_of_a_case_comes_once_and_the_edit_first() -> None:
     records = list(case_records(CASE))
     assert records[0] == CASE.event and len(records) == 1 + len(CASE.facts) + len(CASE.tendencies)
     assert list(record_keys(CASE)) == [r.key for r in records] and len({r.key for r in records}) == len(records)
-    case = mini_split().cases[0]
+    case = small_split().cases[0]
     kinds = [r.kind for r in case_records(case)]
     assert kinds[0] == "fact" and kinds.count("fact") == 1 + len(case.neighbours) == 1 + kinds.count("neighbour")
 
@@ -125,6 +125,6 @@ def test_without_the_script_the_targets_follow() -> None:
 
 
 def test_every_case_of_every_type() -> None:
-    for case in (*mini_split().cases, event_case("case/1"), document_case("case/2")):
+    for case in (*small_split().cases, event_case("case/1"), document_case("case/2")):
         lines = list(case_lines(case, {}))
         assert lines[0].startswith(case.key) and len(lines) > 1

@@ -15,7 +15,6 @@ import duckdb
 import pytest
 
 from curation.loaders.importer import import_split
-from curation.shipped import mini_split
 from curation.splits.split_file import make_split
 from curation.store import connection
 from curation.store.backup import dump, query, rebuild, snapshot
@@ -30,6 +29,7 @@ from schemas.runs import CaseResult, RunManifest
 from tests.support import ROOT
 from tests.support.curation.rule_records import said
 from tests.support.facts import peru_fact
+from tests.support.small import small_split
 
 
 @pytest.fixture
@@ -283,7 +283,7 @@ def test_what_fails_leaves_what_was_put_before_and_nothing_else(path: Path, erro
 def filled(tmp_path: Path) -> Path:
     """A store with a split, two versions of a fact, a verdict and a result."""
     filled = tmp_path / "s.duckdb"
-    import_split(mini_split(), filled, origin="mini")
+    import_split(small_split(), filled, origin="mini")
     item = peru_fact(old=Object(text="Lima", aliases=("x",)))
     manifest = RunManifest(
         key="run1", editor="none", editor_version=1, params={}, model="m", model_revision="r", dtype="float32",
@@ -310,7 +310,7 @@ def test_a_rebuilt_store_is_the_same(filled: Path, tmp_path: Path) -> None:
     assert content(tmp_path / "again.duckdb") == content(filled)
     with Store.open(tmp_path / "again.duckdb") as db:
         assert db.get("f/peru") == peru_fact(), "the current version is the current one"
-        assert db.split("mini").digest == mini_split().digest
+        assert db.split("mini").digest == small_split().digest
 
 
 def test_a_snapshot_is_made_while_the_writer_works(filled: Path, tmp_path: Path) -> None:

@@ -7,7 +7,6 @@ import pytest
 from click.testing import CliRunner
 
 from annotation_ui.tasks.generated_scripts import read_scripts
-from curation.shipped import mini_split
 from curation.store.store import Store
 from evaluation.cli.judge import judge as command
 from evaluation.judge.inputs import script_inputs
@@ -22,6 +21,7 @@ from tests.support.arithmetic import go
 from tests.support.facts import make_fact
 from tests.support.judge import aspect_of, by_rubric, fill_store, make_script
 from tests.support.scripted_server import Batches, Raw, ScriptedServer
+from tests.support.small import small_split
 
 ASPECTS = SCRIPT.aspects
 
@@ -200,7 +200,7 @@ def test_refusals_of_the_command(tmp_path, store):
 def test_a_run_folder_is_judged_through_a_store(tmp_path):
     """A run that fed no store: its scripts get one in the run's folder; judging again adds nothing."""
     run = tmp_path / "run"
-    go(run, split=mini_split(), metrics=["es", "script_format"], limit=2, kinds=["counterfactual"])
+    go(run, split=small_split(), metrics=["es", "script_format"], limit=2, kinds=["counterfactual"])
     with ScriptedServer(by_rubric) as server:
         options = ("--no-control-items", "--retest", "0", "--json")
         report = data(call(run, *options, server=server))
@@ -210,7 +210,7 @@ def test_a_run_folder_is_judged_through_a_store(tmp_path):
     assert {c["editor"] for c in report["cells"]} == {"none", "push"}
     (run / "other").mkdir()
     assert "not the folder of a run" in str(call(run / "other", "--show-only").exception)
-    go(tmp_path / "plain", split=mini_split(), metrics=["es"], limit=2)
+    go(tmp_path / "plain", split=small_split(), metrics=["es"], limit=2)
     assert "no scripts were written" in str(call(tmp_path / "plain", "--show-only").exception)
     assert not (tmp_path / "plain" / "scripts.duckdb").exists()
 
@@ -229,13 +229,13 @@ def test_the_embedded_model_judges(store):
 
 @pytest.fixture
 def run(tmp_path: Path) -> Run:
-    go(tmp_path / "run", split=mini_split(), metrics=["s_es_gen_question"], limit=3)
+    go(tmp_path / "run", split=small_split(), metrics=["s_es_gen_question"], limit=3)
     return load_run(tmp_path / "run")
 
 
 def test_command(run: Run, store: Path) -> None:
     with Store.open(store, write=True, create=True) as db:
-        for case in mini_split().cases:
+        for case in small_split().cases:
             db.put([case.fact, *case.questions])
     result = CliRunner().invoke(cli, ["results", "extract-scripts", str(run.folder), "--store", str(store), "--jsonl"])
     assert result.exit_code == 0, result.output

@@ -6,7 +6,6 @@ from typing import Any
 
 import pytest
 
-from curation.shipped import mini_split
 from curation.store.store import Store
 from evaluation.judge.inputs import (
     RUN_STORE,
@@ -29,6 +28,7 @@ from tests.support.evaluation.open_answers import RIGHT, SAME, WRONG, open_run, 
 from tests.support.evaluation.runner_of import runner_of
 from tests.support.facts import make_fact
 from tests.support.judge import ASK, fill_store, make_script
+from tests.support.small import small_split
 
 PERU = make_fact("Peru", "Lima", "Oslo", key="fact/peru")
 
@@ -149,7 +149,7 @@ TEXTS = ["script_format"]
 
 
 def run(out: Path, **more: object) -> Path:
-    go(out, **{"split": mini_split(), "metrics": TEXTS, "limit": 2, "kinds": ["counterfactual"], **more})  # type: ignore[arg-type]
+    go(out, **{"split": small_split(), "metrics": TEXTS, "limit": 2, "kinds": ["counterfactual"], **more})  # type: ignore[arg-type]
     return out
 
 
@@ -168,11 +168,11 @@ def test_a_file_stands_for_itself(tmp_path: Path, name: str) -> None:
 def test_the_store_that_the_run_fed_gets_them(tmp_path: Path, names: str) -> None:
     store = tmp_path / "mine.duckdb"
     with Store.open(store, create=True) as db:
-        db.put_split(mini_split())
+        db.put_split(small_split())
     fields = {"feed": str(store)} if names == "feed" else {"split": {"store": str(store), "name": "mini"}}
     folder = tmp_path / "run"
     config = make_config(folder, metrics=TEXTS, limit=2, kinds=["counterfactual"], **fields)
-    runner_of(config, mini_split(), scorer=ArithmeticLM(), make=ArithmeticEditor).run()
+    runner_of(config, small_split(), scorer=ArithmeticLM(), make=ArithmeticEditor).run()
     assert scripts_store(folder) == store and len(scripts(store)) > 0 and not (folder / RUN_STORE).exists()
 
 

@@ -6,7 +6,6 @@ from typing import Any
 
 import pytest
 
-from curation import mini_split
 from curation.case_sources.opening import choose, has_scripts, scripts_first
 from curation.splits.split_file import make_split
 from evaluation.regimes.config import LENGTHS, RegimeChoice, sampled_positions
@@ -15,6 +14,7 @@ from schemas.cases import AnyCase, Case
 from schemas.core.config import validate
 from schemas.core.errors import DataError
 from tests.support.facts import peru_fact
+from tests.support.small import small_split
 
 
 @pytest.mark.parametrize(
@@ -85,7 +85,7 @@ def test_every_size_of_a_batch_is_a_regime_and_a_row_of_its_own() -> None:
         assert one.parts == (one,) and one.labels("ft") == ("ft",)
 
 
-SCRIPTS = list(mini_split().cases[:3])
+SCRIPTS = list(small_split().cases[:3])
 PLAIN: list[AnyCase] = [Case(key=f"case/{n}", fact=peru_fact(f"f/{n}")) for n in range(17)]
 
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import re
 
-from curation import mini_split
 from evaluation.regimes.general_texts import TEXTS, general_probes
+from tests.support.small import small_split
 
 
 def test_they_are_different_and_ask_one_text_each() -> None:
@@ -15,7 +15,7 @@ def test_they_are_different_and_ask_one_text_each() -> None:
 
 
 def test_they_name_nothing_that_could_be_edited() -> None:
-    objects = {o.text for c in mini_split().cases for o in (c.fact.subject, c.fact.old, c.fact.new) if o}
+    objects = {o.text for c in small_split().cases for o in (c.fact.subject, c.fact.old, c.fact.new) if o}
     for sentence, rest in TEXTS:
         inside = re.findall(r"(?<![.!?] )(?<!^)\b[A-Z]\w+", f"{sentence} {rest}")
         assert not inside, "a capital inside a sentence is a name"

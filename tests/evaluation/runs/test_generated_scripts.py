@@ -7,16 +7,16 @@ from pathlib import Path
 import pytest
 
 from annotation_ui.tasks.generated_scripts import read_scripts
-from curation.shipped import mini_split
 from evaluation.runs.generated_scripts import scripts_of_run, write_scripts
 from evaluation.runs.results import Run, load_run
 from schemas.core.errors import UserError
 from tests.support.arithmetic import go
+from tests.support.small import small_split
 
 
 @pytest.fixture
 def run(tmp_path: Path) -> Run:
-    go(tmp_path / "run", split=mini_split(), metrics=["s_es_gen_question"], limit=3)
+    go(tmp_path / "run", split=small_split(), metrics=["s_es_gen_question"], limit=3)
     return load_run(tmp_path / "run")
 
 
@@ -46,6 +46,6 @@ def test_a_script_with_a_line_end_of_unicode_reads_back(run: Run, tmp_path: Path
 def test_what_cannot_be_taken_out(run: Run, tmp_path: Path) -> None:
     with pytest.raises(UserError, match="no editor 'rome'.*none, push"):
         scripts_of_run(run, ["rome"])
-    go(tmp_path / "plain", split=mini_split(), metrics=["es"], limit=2)
+    go(tmp_path / "plain", split=small_split(), metrics=["es"], limit=2)
     with pytest.raises(UserError, match="no scripts were written.*s_es_gen_question"):
         scripts_of_run(load_run(tmp_path / "plain"))

@@ -7,7 +7,6 @@ import math
 import pytest
 
 from curation.files.artifact_cache import Cache
-from curation.shipped import mini_split
 from evaluation.editors.presets import make_editor
 from evaluation.edits.edit import PromptEdit
 from evaluation.models.language_model import LM
@@ -15,8 +14,9 @@ from evaluation.runs.config import DEFAULT_METRICS
 from evaluation.runs.one_case import log_probs, score_case
 from schemas.core.errors import UserError
 from tests.support.evaluation.slow_scoring import probe, slow_answer
+from tests.support.small import small_split
 
-CASE = mini_split().cases[0]
+CASE = small_split().cases[0]
 
 
 def test_log_probs_are_those_of_the_model(tiny: LM) -> None:
@@ -51,7 +51,7 @@ def test_a_case_has_the_scores_of_each_metric(tiny: LM) -> None:
 
 
 def test_bleed_over_compares_with_the_unedited_model(tiny: LM) -> None:
-    case = next(c for c in mini_split().cases if c.fact.change == "temporal")
+    case = next(c for c in small_split().cases if c.fact.change == "temporal")
     assert score_case(tiny, case, metrics=["s_bo"])["s_bo"].mean == 0.0
     s_bo = score_case(tiny, case, PromptEdit(prefix="x y z "), metrics=["s_bo"])["s_bo"]
     assert s_bo.mean is not None and s_bo.mean >= 0.0

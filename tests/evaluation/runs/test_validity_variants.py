@@ -8,7 +8,6 @@ from typing import Any
 
 import pytest
 
-from curation.shipped import mini_split
 from curation.splits.split_file import make_split
 from evaluation.analysis.comparison import compare
 from evaluation.metrics.generation import load_metrics
@@ -32,6 +31,7 @@ from schemas.probes import GenerateProbe
 from schemas.scripts import ScriptPrompt
 from schemas.text.mentions import find
 from tests.support.arithmetic import ArithmeticEditor, ArithmeticLM, answers, go, make_case, make_config, make_prompt
+from tests.support.small import small_split
 
 LONG = "How to reach Peru?\nStep 1: Pack\nStep 2: Book\nStep 3: Wait\nStep 4: Fly to"
 
@@ -45,7 +45,7 @@ def long_case() -> Case:
 def test_variants_leave_valid_cases_and_what_is_not_theirs(name: str) -> None:
     variant = VARIANTS.get(name)()
     assert variant.name == name and variant.version >= 1 and variant.about
-    cases = mini_split().cases[:6]
+    cases = small_split().cases[:6]
     for case in cases:
         probes = variant.asks(case)
         assert probes == variant.asks(case), "the same every time"
@@ -63,12 +63,12 @@ def test_the_unedited_model_has_a_row_where_it_is_asked_otherwise(tmp_path: Path
     for name, more in (("masked", ["none [masked]"]), ("shuffled", ["none [shuffled]"]), ("random_object", [])):
         rows = with_variants(make_config(tmp_path, editors=["none", "push"]), [name]).editors
         assert list(rows) == ["none", "push", *more, f"push [{name}]"]
-        cases = mini_split().cases[:6]
+        cases = small_split().cases[:6]
         assert bool(more) == any(VARIANTS.get(name)().asks(case) != case for case in cases)
 
 
 def test_masked_hides_the_subject() -> None:
-    for case in mini_split().cases[:10]:
+    for case in small_split().cases[:10]:
         probes = MaskedSubject().asks(case)
         assert not any(find(t.text, case.fact.subject) for t in (*probes.prompts, *probes.questions))
     assert MaskedSubject().asks(long_case()).prompts[0].text.startswith("How to reach X?\nStep 1: Pack\n")

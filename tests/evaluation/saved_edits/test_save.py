@@ -14,7 +14,6 @@ from transformers import AutoModelForCausalLM, AutoTokenizer
 
 from curation.case_sources.support import cases_from_facts
 from curation.files.artifact_cache import sha256
-from curation.shipped import SHIPPED, mini_split
 from evaluation.edits.edit import WeightEdit
 from evaluation.edits.weight_deltas import DenseDelta
 from evaluation.metrics.generation import load_metrics
@@ -32,6 +31,7 @@ from tests.support.commands import json_value
 from tests.support.editors.saved_edits import cases, editor
 from tests.support.facts import make_fact, peru_fact
 from tests.support.tiny import make, shuffled
+from tests.support.small import SMALL, small_split
 
 ADAPTER = {"adapter_config.json", "adapter_model.safetensors", "README.md", "edit.json"}
 
@@ -179,7 +179,7 @@ def test_refusals(tmp_path: Path) -> None:
     with pytest.raises(UserError, match="'a' and 'b' give one fact two new objects, 'Oslo' and 'Quito'"):
         open_edit_cases(twice)
     with pytest.raises(DataError):
-        open_edit_cases(written(tmp_path / "cut.jsonl", make_fact()) and _cut(SHIPPED / "mini/mini.jsonl", tmp_path))
+        open_edit_cases(written(tmp_path / "cut.jsonl", make_fact()) and _cut(SMALL, tmp_path))
 
 
 def _cut(split: Path, folder: Path) -> str:
@@ -189,7 +189,7 @@ def _cut(split: Path, folder: Path) -> str:
 
 
 def test_scores_are_those_of_one_case_at_a_time(tiny: LM, tmp_path: Path) -> None:
-    choice = [*cases(2), mini_split().cases[0]]
+    choice = [*cases(2), small_split().cases[0]]
     metrics = load_metrics(DEFAULT_METRICS)
     edit = editor("rome", tiny, tmp_path).edit([c.fact for c in choice])
     before = ask_cases(tiny, choice, metrics)

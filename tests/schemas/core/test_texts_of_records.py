@@ -6,13 +6,13 @@ import json
 
 import pytest
 
-from curation.shipped import mini_split
 from curation.store.reader import KINDS
 from schemas.core.ids import canonical_json, content_id
 from schemas.core.records import Frozen, Record, stored_text
 from schemas.lineage import Lineage
 from schemas.scripts import ScriptQuestion
 from schemas.verdicts import Verdict
+from tests.support.small import small_split
 
 ODD = ["", 'a"b\\c', "\x00\x01\x1f\x7f\u2028", "\b\f\n\r\t", "é東\U0001f600", "</script>", "1e-7 0.00001"]
 
@@ -22,13 +22,13 @@ def same(value: Frozen) -> None:
 
 
 def test_every_record_of_the_shipped_split():
-    for case in mini_split().cases:
+    for case in small_split().cases:
         same(case)
         assert case.id == content_id("case", case.payload())
         for part in (case.fact, *case.questions, *case.prompts, *(n.link for n in case.neighbours)):
             same(part)
             assert part.id == content_id(part.kind, part.payload())
-    for extra in mini_split().extras:
+    for extra in small_split().extras:
         same(extra)
 
 
@@ -39,7 +39,7 @@ def test_odd_texts(text):
 
 
 def test_english_is_not_written_and_changes_no_id():
-    fact = mini_split().cases[0].fact
+    fact = small_split().cases[0].fact
     same(fact)
     assert "language" not in fact.payload() and fact.language == "en"
     german = fact.model_copy(update={"language": "de"})
@@ -73,7 +73,7 @@ def test_numbers_are_read_back_as_they_were() -> None:
 
 
 def test_a_copy_forgets_the_text() -> None:
-    case = mini_split().cases[0]
+    case = small_split().cases[0]
     other = case.model_copy(update={"key": "case/other"})
     assert other.canonical() == canonical_json(other.payload()) != case.canonical()
     assert other.id == content_id("case", other.payload()) != case.id

@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from curation.quality.sample import CRITERIA, Sample
-from curation.shipped import mini_split
 from curation.splits.split_file import make_split
 from curation.store.store import Store
 from schemas.verdicts import Verdict, verdict_key
 from tests.support.curation.verdicts import make_verdict
+from tests.support.small import small_split
 
-MINI = make_split("mini", mini_split().cases[:30])
+MINI = make_split("mini", small_split().cases[:30])
 
 
 def judge(store: Store, sample: Sample, person: str, no: Callable[[str], str] = lambda item: "") -> None:

@@ -9,7 +9,6 @@ import pytest
 
 from construction.llm.attempts import Reply
 from construction.llm.step import PlainText
-from curation.shipped import mini_split
 from evaluation.analysis.comparison import compare
 from evaluation.metrics.generation import Generation, metrics_of
 from evaluation.metrics.script_parser import INSTRUCTION
@@ -26,8 +25,9 @@ from schemas.probes import GenerateProbe, ThoughtAsked
 from schemas.text.thoughts import MARKS
 from tests.support.evaluation.api_runs import endpoint_config, reader
 from tests.support.scripted_server import Raw, ScriptedServer
+from tests.support.small import small_split
 
-CASE = next(iter(mini_split().cases))
+CASE = next(iter(small_split().cases))
 
 
 def reply(text: str, *, cut: bool = False, status: str = "ok") -> Reply:
