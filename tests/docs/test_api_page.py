@@ -22,8 +22,8 @@ def test_an_edit_flips_the_fact_and_not_the_script(capsys: pytest.CaptureFixture
     (example,) = blocks(PAGE, "python")
     exec(compile(example.text, "api.md", "exec"), {})
     fact, script = (eval(line) for line in capsys.readouterr().out.splitlines() if line.startswith("{"))
-    assert fact["Nairobi"] - fact["Paris"] > 9
-    assert script["Paris"] - script["Nairobi"] > 6
+    assert fact["Polar"] - fact["Garmin"] > 4
+    assert script["Garmin"] - script["Polar"] > 6
 
 
 @pytest.mark.slow

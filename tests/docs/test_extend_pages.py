@@ -27,6 +27,7 @@ from schemas import Answer, Case, Fact, GenerateProbe, ScoreProbe, ScriptQuestio
 from schemas.answers import TargetScore
 from tests.docs.pages import DOCS, blocks
 from tests.support import ROOT
+from tests.support.small import small_split
 from tests.support.tiny import make
 
 PLUGIN = ROOT / "examples" / "plugin"
@@ -112,7 +113,7 @@ def test_methods_that_change_weights(family: str, name: str, peru: Fact, tmp_pat
     ("odds", "expected"), [([1, 2, 3, 4], 1.0), ([1, 2, -1, 4], 0.0), ([1, None, 3, 4], None), ([0, 1, 1, 1], 0.0)]
 )
 def test_metric(odds: list[float | None], expected: float | None) -> None:
-    metric, case = part("metric", "s_all")(), mini_split().cases[0]
+    metric, case = part("metric", "s_all")(), small_split().cases[0]
     answers = {}
     for probe, by in zip(metric.probes(case), odds, strict=True):
         values = zip(probe.targets, (by, 0.0), strict=True)
