@@ -201,7 +201,6 @@ def overlap_table(split: Split) -> str:
     """What the split shares with everything else that is shipped."""
     collection = TextCollection.from_cases("open", split.cases)
     others = {
-        "`mini`": open_collection("mini"),
         "the demonstrations": TextCollection.from_cases("demonstrations", demonstrations_split().cases),
         "the support facts": open_collection("shipped"),
     }
@@ -220,7 +219,6 @@ def sharing_table(split: Split) -> str:
     facts = list(load("shipped").require())
     names = frozenset(x for f in facts for x in TrainingData.of("", [Case(key="x", fact=f)]).subjects)
     sides = {
-        "`mini`, neighbours included": TrainingData.of("mini", shipped_split("mini").cases),
         "the demonstrations, neighbours included": TrainingData.of("demonstrations", demonstrations_split().cases),
         "the support facts": TrainingData("facts", "", frozenset(), names),
         "the shipped MEND network's training cases": trained,

@@ -181,8 +181,9 @@ def _clip(text: str, length: int = 100) -> str:
 def import_scripts(cases: Path, store_path: Path, source: str, licence: str, identity: Identity, as_json: bool) -> None:
     """Take CASES (JSONL of facts, questions and scripts written by hand or elsewhere) through the same cut and checks.
 
-    One case a line, in the shape of the shipped demonstrations/source.jsonl: key, kind, relation, subject, prompt, paraphrases,
-    old, new, changed_on, questions ({question, steps}) and neighbours ({subject, prompt, object, question, steps}).
+    One case a line, in the shape of the shipped demonstrations/source.jsonl: key, kind, relation, subject, prompt,
+    paraphrases, old, new, changed_on, questions ({question, steps}) and neighbours ({subject, prompt, object, question,
+    steps}).
 
     A key that another file uses for other content is a conflict, as in data import: nothing is imported. A corrected
     file under the same --known-as replaces all that it brought; --replace takes keys over, --as NAME keeps both.

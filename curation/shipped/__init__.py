@@ -137,7 +137,7 @@ def open_part(name: str) -> Split:
 
 @lru_cache(maxsize=1)
 def mini_split() -> Split:
-    """The first cases of each relation of ``open:dev``, for trials and teaching: 20 counterfactual and 24 temporal ones."""
+    """The first cases of each relation of ``open:dev``: 20 counterfactual and 24 temporal ones."""
     relations: Counter[str] = Counter()
     keys = set()
     for case in open_part("dev").cases:

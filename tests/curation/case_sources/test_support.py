@@ -13,6 +13,7 @@ from curation.loaders import load
 from curation.shipped import demonstrations_split, shipped_split
 from curation.shipped.from_facts import documents_from_facts
 from curation.splits.split_file import make_split, write_split
+from evaluation.editors.hypernetwork.mend import Mend
 from evaluation.runs.dry_run import size
 from evaluation.runs.plan import make_manifest
 from evaluation.runs.runner import execute
@@ -23,7 +24,7 @@ from tests.support.arithmetic import ArithmeticEditor, ArithmeticLM, make_case, 
 from tests.support.documents.records import document_case, make_document, make_probe
 from tests.support.events import event_case, make_event, make_fact_question
 from tests.support.facts import peru_fact
-from tests.support.small import small_split
+from tests.support.small import SMALL, small_split
 
 
 def test_cases_are_made_of_facts() -> None:
@@ -197,9 +198,13 @@ def test_open_dev_is_for_learning_beside_test_only() -> None:
             open_support(SupportChoice(name="open:dev"), split)
 
 
-def test_the_shipped_network_is_refused_on_it(tmp_path: Path) -> None:
+def test_the_shipped_network_learnt_nothing_of_the_open_split(
+    tmp_path: Path,
+) -> None:
+    learnt = Mend.training_data({"checkpoint": "shipped:mend-smollm2-135m.safetensors"})
+    assert learnt is not None and not [case.key for case in shipped_split("open").cases if learnt.shares(case)]
     with pytest.raises(UserError, match="editors.mend: it learnt from .*, which shares the subject '.*' with"):
-        size(make_config(tmp_path / "run", split="open:test", model="embedded", editors=["none", "mend"]))
+        size(make_config(tmp_path / "run", split=str(SMALL), model="embedded", editors=["none", "mend"]))
 
 
 def test_documents_are_made_of_facts_that_share_nothing_with_the_evaluated_ones() -> None:

@@ -8,7 +8,6 @@ import numpy as np
 import pytest
 from click.testing import CliRunner
 
-from curation.shipped import mini_split
 from curation.store.store import Store
 from evaluation.cli.judge import calibrate as command
 from evaluation.judge.inputs import answer_inputs, scripts_store, store_answers
@@ -20,6 +19,7 @@ from tests.support.arithmetic import go
 from tests.support.evaluation.calibrated import study
 from tests.support.evaluation.open_answers import open_run, rated, tendency_case
 from tests.support.judge import fill_store, rating
+from tests.support.small import small_split
 
 
 @pytest.fixture
@@ -201,7 +201,7 @@ def test_text_and_json_are_one_estimate(store):
 
 def test_a_run_folder_stands_for_its_store(tmp_path):
     run = tmp_path / "run"
-    go(run, split=mini_split(), metrics=["script_format"], limit=1, kinds=["counterfactual"])
+    go(run, split=small_split(), metrics=["script_format"], limit=1, kinds=["counterfactual"])
     nobody = call(run)
     assert isinstance(nobody.exception, UserError) and "judge first" in str(nobody.exception)
     assert scripts_store(run).exists()
