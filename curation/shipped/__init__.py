@@ -155,7 +155,7 @@ def part_of_split(whole: Split, name: str) -> Split:
 def _part(whole: Split, name: str, keys: set[str]) -> Split:
     """Some cases of a split under a name, with what its header says of the parts and of the people."""
     other_details = {key: value for key, value in whole.header["parts"].items() if key not in PARTS}
-    people = {who: whole.header[who] for who in ("written_by", "judged_by") if who in whole.header}
+    people: dict[str, Any] = {who: whole.header[who] for who in ("written_by", "judged_by") if who in whole.header}
     part = part_of(whole, name, keys, details={"part_of": f"{whole.name}@{whole.version}", **people, **other_details})
     return part._replace(extras=Extras(whole.extras.of([case.fact.key for case in part.cases])))
 

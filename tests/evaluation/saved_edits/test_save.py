@@ -30,8 +30,8 @@ from schemas.facts import Fact
 from tests.support.commands import json_value
 from tests.support.editors.saved_edits import cases, editor
 from tests.support.facts import make_fact, peru_fact
-from tests.support.tiny import make, shuffled
 from tests.support.small import SMALL, small_split
+from tests.support.tiny import make, shuffled
 
 ADAPTER = {"adapter_config.json", "adapter_model.safetensors", "README.md", "edit.json"}
 
