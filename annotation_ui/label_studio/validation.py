@@ -285,7 +285,6 @@ def validate_annotations(
     """
     task, items = form_task(db.campaign(name)), db.items(name)
     form = task.form
-    mine = {(a.person, a.item) for a in db.assignments(name)}
     good: dict[tuple[str, str], tuple[RawAnnotation, dict[str, Any]]] = {}
     rejected: list[RejectedAnnotation] = []
     ignored: list[RejectedAnnotation] = []
@@ -293,7 +292,7 @@ def validate_annotations(
         item = items[a.item].item if a.item in items else None
         answers, faults = parse_result(a.result, form, item.shown if item else None)
         wrong = task.faults(item, answers) if item else form.faults(answers)
-        if why := _refusal(a, item, form, mine):
+        if why := _refusal(a, item, form):
             rejected.append(_fault(a, why))
         elif a.cancelled:
             ignored.append(_fault(a, "it was skipped"))
@@ -386,7 +385,8 @@ def named_item(data: object) -> str | None:
     return None if item is None else str(item)
 
 
-def _refusal(a: RawAnnotation, item: TaskItem | None, form: Form, mine: set[tuple[str, str]]) -> str:
+def _refusal(a: RawAnnotation, item: TaskItem | None, form: Form) -> str:
+    """Why an annotation cannot be taken, whatever it answers; saving refuses items of another rater."""
     if a.fault:
         return a.fault
     if a.item is None:
@@ -403,7 +403,7 @@ def _refusal(a: RawAnnotation, item: TaskItem | None, form: Form, mine: set[tupl
         return "the task's data was changed: it names no form"
     if label != form.label:
         return f"it was given to the form {label}, the campaign has {form.label}"
-    if (a.person, a.item) not in mine or item is None:
+    if item is None:
         return f"the item is not assigned to {a.person}"
     if a.data != task_data(item, form):
         return DATA_CHANGED

@@ -145,3 +145,14 @@ def test_more_items_leave_all_that_was_assigned() -> None:
     now = _after(first, assignments, withdrawn)
     assert set(Counter(a.item for a in now).values()) == {2}
     assert len({(a.person, a.position) for a in now}) == len(now)
+
+
+def test_what_somebody_who_left_has_answered_still_counts() -> None:
+    settings = AssignmentSettings(1, 4, "x")
+    first, _ = assign(items(8), PEOPLE[:2], settings)
+    firsts = [a for a in first if a.person == "ann"]
+    started_pairs = {(a.person, a.item) for a in firsts[:2]}
+    assignments, withdrawn = assign(items(8), ("bob",), settings, existing=first, started=started_pairs)
+    now = _after(first, assignments, withdrawn)
+    assert set(Counter(a.item for a in now).values()) == {1}
+    assert {a.item for a in now if a.person == "ann"} == {a.item for a in firsts[:2]}

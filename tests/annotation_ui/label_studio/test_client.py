@@ -134,8 +134,9 @@ def test_everybody_shares_a_project_only_where_all_judge_all_and_may_see_one_ano
 
 
 def test_people_with_projects_of_their_own_get_their_own_items(db: RatingsDB, store: Store, site: Any) -> None:
-    campaign(db, store, "rate_script", 1, "ann", "bob")
+    campaign(db, store, "rate_script", 2, "ann", "bob")  # a blind task
     projects = site.push(db, "c").projects
+    assert set(projects) == {"ann", "bob"}
     for person, number in projects.items():
         scedit_items = {t["data"]["scedit_item"] for t in site.sdk.tasks[number]}
         assert scedit_items == {a.item for a in db.assignments("c", person)} and scedit_items

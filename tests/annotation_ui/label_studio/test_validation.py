@@ -85,6 +85,11 @@ def test_bad_annotations_are_refused_with_a_reason(ready: RatingsDB, change: dic
     "".join(map(str, validation.rejected[0])).encode("utf-8")  # it can be written into a report
 
 
+def test_an_item_of_another_rater_is_refused(ready: RatingsDB) -> None:
+    validation = validate_annotations(ready, "filter", [good(ready)._replace(person="bob")])
+    assert "is not assigned to 'bob'" in validation.rejected[0].why and not ready.history("filter")
+
+
 def test_skipped_items_are_no_fault(ready: RatingsDB) -> None:
     validation = validate_annotations(ready, "filter", [good(ready, cancelled=True, result=[])])
     assert (validation.answers, validation.rejected) == (0, ()) and validation.ignored[0].why == "it was skipped"

@@ -81,3 +81,8 @@ def test_answers_that_do_not_pass_name_item_form_and_how_many_faults() -> None:
     with pytest.raises(DataError) as error:
         FilterQuestion().records(ITEM, {**YES, "guides": "perhaps"}, person="ann")
     assert "more faults" not in error.value.what
+
+
+def test_what_is_kept_is_tidied_first() -> None:
+    tidy = FilterQuestion().checked(ITEM, {"comment": " why \n", **YES, "reasons": []})
+    assert tidy == {**YES, "comment": "why"} and list(tidy)[-1] == "comment"

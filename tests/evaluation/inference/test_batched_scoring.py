@@ -7,7 +7,6 @@ from itertools import chain
 
 import pytest
 
-from evaluation.edits.weight_deltas import DenseDelta
 from evaluation.inference.batched_scoring import EditScorer
 from evaluation.inference.batching import TokenBudget
 from evaluation.inference.passes import EditedProbes
@@ -16,7 +15,7 @@ from evaluation.models.language_model import LM
 from schemas.answers import Answer
 from schemas.probes import ScoreProbe
 from tests.support.evaluation.batched_probes import TEXTS, changes, probes, same, slowly
-from tests.support.evaluation.slow_scoring import asking, greedy_probe
+from tests.support.evaluation.slow_scoring import greedy_probe
 from tests.support.tiny import CONFIGS, make
 
 
@@ -51,34 +50,18 @@ def test_equals_one_edit_after_the_other(kind: str, with_prefix: bool) -> None:
     assert not any(m._forward_hooks or m._forward_pre_hooks for m in lm.model.modules())
 
 
-@pytest.mark.parametrize("kind", ["llama", "gpt2"])
-def test_greedy_is_that_of_every_edit(kind: str) -> None:
-    lm = make(kind)
-    probe = [asking(p, greedy=True) for p in (greedy_probe(lm), *probes(TEXTS[:3]))]
-    (dense,) = changes(lm)[3]
-    assert isinstance(dense, DenseDelta)
-    edits = [*changes(lm)[:3], [DenseDelta(dense.weight, 100 * dense.value)]]
-    scores = EditScorer(lm, budget=TokenBudget(300)).score([EditedProbes(deltas, None, probe) for deltas in edits])
-    want = slowly(lm, [EditedProbes(deltas, None, probe) for deltas in edits])
-    greedy_answers = [[[t.greedy for t in a.targets] for a in answers] for answers in scores]
-    assert greedy_answers == [[[t.greedy for t in a.targets] for a in answers] for answers in want]
-    assert greedy_answers[0][0] == [True, True, False] and greedy_answers[3] != greedy_answers[0], (
-        "the edits change what is most probable"
-    )
-
-
 @pytest.mark.parametrize("kind", ["llama", "gpt2", "gemma2"])
 def test_next_tokens_and_matches_are_those_of_every_edit(kind: str) -> None:
     """Tokens, their order and values, of whole vocabularies too, as a pass over one sequence gives them."""
     lm = make(kind)
     more = [{"greedy": True, "matches": True, "top": n} for n in (0, 5, 10**6)]
-    asked = [ScoreProbe.model_validate({**p.model_dump(), **m}) for p in probes() for m in more]
+    asked = [ScoreProbe.model_validate({**p.model_dump(), **m}) for p in (greedy_probe(lm), *probes()) for m in more]
     edited = [EditedProbes(deltas, None, asked) for deltas in changes(lm)]
     scores, want = EditScorer(lm, budget=TokenBudget(300)).score(edited), slowly(lm, edited)
     alone = [score(lm, asked, batch_tokens=n) for n in (64, 4096)]
     for fast, slow in [*zip(scores, want, strict=True), *((one, want[0]) for one in alone)]:
         for a, b, probe in zip(fast, slow, asked, strict=True):
-            assert [t.matched for t in a.targets] == [t.matched for t in b.targets]
+            assert [(t.greedy, t.matched) for t in a.targets] == [(t.greedy, t.matched) for t in b.targets]
             assert (a.next_tokens is None) == (probe.top == 0)
             if a.next_tokens is not None and b.next_tokens is not None:
                 assert len(a.next_tokens.ids) == len(b.next_tokens.ids) > 4
@@ -87,6 +70,7 @@ def test_next_tokens_and_matches_are_those_of_every_edit(kind: str) -> None:
                 lowest = min(known.values()) + 2e-5
                 for token, value in zip(a.next_tokens.ids, a.next_tokens.logprobs, strict=True):
                     assert value == pytest.approx(known.get(token, lowest), abs=4e-5)
+    assert [t.greedy for t in alone[0][0].targets] == [True, True, False]
     firsts = [[a.next_tokens.ids for a in answers if a.next_tokens] for answers in scores]
     assert firsts[0] != firsts[3], "the edits change what is most probable"
 

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 import torch
 
-from curation.case_sources.opening import SplitChoice, open_named_split, open_split
+from curation.case_sources.opening import open_named_split
 from curation.case_sources.support import Support
 from curation.splits.split_file import make_split, write_split
 from curation.store.store import Store
@@ -74,6 +74,10 @@ def test_a_split_that_a_command_line_names(tmp_path: Path, monkeypatch: pytest.M
     with Store.open(tmp_path / "s.duckdb", create=True) as store:
         store.put_split(want)
     assert open_named_split("tiny", tmp_path / "s.duckdb").digest == want.digest
+    with Store.open(tmp_path / "s.duckdb", write=True):
+        pass  # it was closed again
+    with pytest.raises(UserError, match="none.duckdb"):
+        open_named_split("tiny", tmp_path / "none.duckdb")
     with pytest.raises(UserError, match="mini"):
         open_named_split("mini", tmp_path / "s.duckdb")  # of the store, which has none
     with pytest.raises(
@@ -84,22 +88,6 @@ def test_a_split_that_a_command_line_names(tmp_path: Path, monkeypatch: pytest.M
         open_named_split("none.jsonl")
     with pytest.raises(UserError, match="allowed: that"):
         open_named_split(str(tmp_path), allowed="that")
-
-
-def test_a_split_comes_from_file_store_or_program(tmp_path: Path) -> None:
-    want = make_cases(3, 1)
-    assert open_split(SplitChoice(file=split_file(tmp_path))).digest == want.digest
-    with Store.open(tmp_path / "s.duckdb", create=True) as store:
-        store.put_split(want)
-    split = open_split(SplitChoice(store=tmp_path / "s.duckdb", name="tiny"))
-    assert split.digest == want.digest
-    with Store.open(tmp_path / "s.duckdb", write=True):
-        pass  # it was closed again
-    assert open_split(SplitChoice(name="mini")).name == "mini"
-    with pytest.raises(UserError, match="other"):
-        open_split(SplitChoice(store=tmp_path / "s.duckdb", name="other"))
-    with pytest.raises(UserError, match="none.duckdb"):
-        open_split(SplitChoice(store=tmp_path / "none.duckdb", name="tiny"))
 
 
 # --- the whole run ----------------------------------------------------------------------------------------------------
