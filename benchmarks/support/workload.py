@@ -91,7 +91,7 @@ def search_of(params: Any) -> SearchSettings:
 
 
 def script_cases(lm: LM, count: int, *, scripts: int = 4, near: int = 8) -> list[list[ScoreProbe]]:
-    """Script prompts of 100 to 150 tokens: a script of ``mini`` after another whole one, as in a worked example."""
+    """Script prompts of 100 to 150 tokens: a script of ``mini`` after other whole ones, as in worked examples."""
     texts, targets = [], []
     for case in mini_split().cases:
         for prompt in [*case.prompts, *[p for n in case.neighbours for p in n.prompts]]:
@@ -100,12 +100,12 @@ def script_cases(lm: LM, count: int, *, scripts: int = 4, near: int = 8) -> list
     sizes = [len(lm.tokenizer(t)["input_ids"]) for t in texts]
     script_probes: list[ScoreProbe] = []
     for i, (text, pair) in enumerate(zip(texts, targets, strict=True)):
-        for step in range(1, len(texts)):
-            j = (i * 7 + step * 13) % len(texts)
-            if j != i and 98 <= sizes[i] + sizes[j] <= 148:
-                joint = f"{texts[j]} {targets[j][1]}\n\n{text}"
-                script_probes.append(ScoreProbe(purpose="script", item=f"{i}", prompt=joint, targets=pair))
-                break
+        joint, size, j = text, sizes[i], i
+        while size < 98:
+            j = (j + 13) % len(texts)
+            joint, size = f"{texts[j]} {targets[j][1]}\n\n{joint}", size + sizes[j]
+        if size <= 148:
+            script_probes.append(ScoreProbe(purpose="script", item=f"{i}", prompt=joint, targets=pair))
     need = count * (scripts + near)
     if len(script_probes) < need:
         script_probes = [script_probes[i % len(script_probes)] for i in range(need)]
