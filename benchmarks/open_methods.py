@@ -2,9 +2,8 @@
 
 ``python -m benchmarks.open_methods RUN --pack benchmarks/results/open_runs`` writes the folder of each finished method
 of the run to an archive; ``--unpack`` puts such archives back into RUN, so that ``scedit run configs/open.toml`` goes
-on with the methods that are left, on any machine, and asks nothing again; ``--unfinished`` keeps the answers of a
-method that was stopped, too. ``--page results/open-split.md`` writes the table, paired tests and the item analysis of
-the finished methods between the page's markers; ``--of METHOD`` over the cases that it has answered.
+on with the methods that are left, on any machine, and asks nothing again. ``--page results/open-split.md`` writes the
+table, paired tests and the item analysis of the finished methods between the page's markers.
 """
 
 from __future__ import annotations
@@ -40,19 +39,11 @@ def finished(run: Run) -> Run:
     return run._replace(editors=whole)
 
 
-def answered_by(run: Run, label: str) -> Run:
-    """The run with the cases alone that one of its methods has answered."""
-    (method,) = (e for e in run.editors if e.label == label)
-    cases = tuple(key for key in run.cases if key in method.results)
-    editors = [e._replace(results={k: e.results[k] for k in cases if k in e.results}) for e in run.editors]
-    return run._replace(cases=cases, editors=tuple(editors))
-
-
-def pack(run: Run, folder: Path, *, unfinished: bool = False) -> list[Path]:
-    """Each finished method's folder as an archive (xz), the same bytes for the same answers; or each one's so far."""
+def pack(run: Run, folder: Path) -> list[Path]:
+    """Each finished method's folder as an archive (xz), the same bytes for the same answers."""
     folder.mkdir(parents=True, exist_ok=True)
     archives = []
-    for editor in (run if unfinished else finished(run)).editors:
+    for editor in finished(run).editors:
         assert editor.folder is not None
         archive = folder / f"{editor.folder.path.name}.tar.xz"
         with tarfile.open(archive, "w:xz", preset=9) as file:
@@ -139,10 +130,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser = argparse.ArgumentParser(prog="benchmarks.open_methods", description=__doc__)
     parser.add_argument("run", type=Path, help="folder of the run (its out)")
     parser.add_argument("--pack", type=Path, help="folder for the archives of finished methods")
-    parser.add_argument("--unfinished", action="store_true", help="archive the others' answers so far, too")
     parser.add_argument("--unpack", type=Path, help="folder whose archives go into the run")
     parser.add_argument("--page", type=Path, help="the page that gets the figures")
-    parser.add_argument("--of", metavar="METHOD", help="figures over the cases that this method has answered")
     options = parser.parse_args(arguments)
     if options.unpack is not None:
         options.run.mkdir(parents=True, exist_ok=True)
@@ -152,10 +141,10 @@ def main(arguments: Sequence[str] | None = None) -> int:
         return 0
     run = load_run(options.run)
     if options.pack is not None:
-        for archive in pack(run, options.pack, unfinished=options.unfinished):
+        for archive in pack(run, options.pack):
             sys.stdout.write(f"{archive}\n")
     if options.page is not None:
-        text = "\n\n".join(_parts(finished(run if options.of is None else answered_by(run, options.of))))
+        text = "\n\n".join(_parts(finished(run)))
         options.page.write_text(
             put_between(options.page.read_text(encoding="utf-8"), text, marks=MARKS), encoding="utf-8"
         )

@@ -46,7 +46,7 @@ def test_an_archive_names_no_folder_of_the_machine(folder: Path, tmp_path: Path)
                 assert data is not None and str(tmp_path.parent).encode() not in data.read(), entry.name
 
 
-def test_answers_of_a_stopped_method_are_kept_where_that_is_asked_for(folder: Path, tmp_path: Path) -> None:
+def test_a_stopped_method_is_not_archived(folder: Path, tmp_path: Path) -> None:
     run = load_run(folder)
     first = run.editors[1]
     half = first._replace(results=dict(list(first.results.items())[:3]))
@@ -54,7 +54,6 @@ def test_answers_of_a_stopped_method_are_kept_where_that_is_asked_for(folder: Pa
     assert [p.name for p in benchmark.pack(stopped, tmp_path / "a")] == [
         f"{stopped.editors[0].folder.path.name}.tar.xz"
     ]  # type: ignore[union-attr]
-    assert len(benchmark.pack(stopped, tmp_path / "b", unfinished=True)) == 2
 
 
 def test_the_page_shows_finished_methods_alone(folder: Path, tmp_path: Path) -> None:
@@ -64,8 +63,6 @@ def test_the_page_shows_finished_methods_alone(folder: Path, tmp_path: Path) -> 
     partial = benchmark.finished(run._replace(editors=(run.editors[0], half, *run.editors[2:])))
     assert [e.label for e in partial.editors] == ["none", "push 2", "push 3"]
     text = "\n\n".join(benchmark._parts(partial))
-    within = benchmark.answered_by(run._replace(editors=(run.editors[0], half, *run.editors[2:])), "push 1")
-    assert within.cases == tuple(half.results) and len(benchmark.finished(within).editors) == 4
     assert "Not finished yet: `push 1`." in text and "| `none` (null) |" in text and "`push 1` -" not in text
 
     page = tmp_path / "page.md"
