@@ -193,6 +193,9 @@ def _answers_and_decisions(
             given, at = r.answers or {}, placed.probability
             out.append(RaterAnswer(placed.item, r.person, given, r.form, r.saved_at, r.seconds, "ratings file", at))
     for d in decisions.values():
+        if d.item not in items:
+            stray.append(RejectedAnswer(d.lead, d.item, "the campaign has no such item"))
+            continue
         item, form = items[d.item].item, task.form.label
         out.append(RaterAnswer(item, d.lead, d.answers, form, d.saved_at, None, "adjudication", lead=True))
     return out, stray

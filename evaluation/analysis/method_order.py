@@ -54,7 +54,8 @@ class OrderCondition(NamedTuple):
 
     Attributes:
         title: As shown.
-        ranks: By method, over the common cases, 1 for the best; equal means share the mean of their places.
+        means: By method, over the common cases.
+        ranks: By method, 1 for the best; equal means share the mean of their places.
         tau: Kendall's tau-b with the first condition; None where one of them does not order at all.
         ends: The middle 95 % of tau over resamples of the cases (percentile bootstrap).
         same_best: Share of resamples in which one method is best here and under the first condition (of equal means,
@@ -62,6 +63,7 @@ class OrderCondition(NamedTuple):
     """
 
     title: str
+    means: dict[str, float]
     ranks: dict[str, float]
     tau: float | None
     ends: tuple[float, float] | None
@@ -138,6 +140,7 @@ def _order(
         conditions.append(
             OrderCondition(
                 column.title,
+                dict(zip(methods, means[n].tolist(), strict=True)),
                 dict(zip(methods, ranks_of(column.sign * means[n]), strict=True)),
                 None if np.isnan(tau) else tau,
                 None if low is None or high is None else (low, high),
