@@ -185,9 +185,15 @@ def cli(verbose: int) -> None:
     logging.basicConfig(level=level, format="%(levelname)s %(name)s: %(message)s", stream=sys.stderr)
 
 
-EXTRAS = {
-    **{"torch": "eval", "transformers": "eval", "jinja2": "eval", "xllamacpp": "local"},
-    **{"streamlit": "annotate", "label_studio_sdk": "label-studio"},
+_EVAL = "torch transformers safetensors accelerate peft bm25s pandas psutil altair vl_convert narwhals tqdm"
+EXTRAS = dict.fromkeys(_EVAL.split(), "eval") | {
+    "spacy": "parse",
+    "ray": "ray",
+    "lm_eval": "harness",
+    "streamlit": "annotate",
+    "label_studio_sdk": "label-studio",
+    "xllamacpp": "local",
+    "gguf": "local",
 }
 """The extra that brings a package, by the name under which it is imported."""
 

@@ -2,14 +2,19 @@
 
 from __future__ import annotations
 
+import re
 import sys
+import tomllib
 import types
 
 import click
 import pytest
 from click.testing import CliRunner
 
+import scedit.commands
 from scedit.command_table import Command, Group, LazyGroup, walk
+from scedit.commands import EXTRAS
+from tests.support import ROOT
 
 IMPORTED: list[str] = []
 
@@ -94,3 +99,25 @@ def test_completion_of_a_mistyped_group_is_silent(tree: LazyGroup) -> None:
     context = click.Context(tree, resilient_parsing=True)
     assert tree.get_command(context, "nonsense") is None
     assert [item.value for item in tree.shell_complete(context, "da")] == ["data"]
+
+
+def test_every_package_of_an_extra_is_known_by_the_name_under_which_it_is_imported() -> None:
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
+    imported = {"vl_convert_python": "vl_convert"}
+    for extra, requirements in project["optional-dependencies"].items():
+        for requirement in requirements if extra != "dev" else ():
+            name = re.split(r"[>=]", requirement)[0].replace("-", "_")
+            assert imported.get(name, name) in EXTRAS, (extra, name)
+            assert EXTRAS[imported.get(name, name)] in (extra, "eval")
+
+
+def test_a_package_that_is_missing_is_named_with_the_extra_that_brings_it(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    def missing(**_: object) -> None:
+        raise ModuleNotFoundError("No module named 'pandas'", name="pandas")
+
+    monkeypatch.setattr(scedit.commands, "cli", missing)
+    with pytest.raises(SystemExit) as ended:
+        scedit.commands.main()
+    assert ended.value.code == 1 and "run: pip install 'scedit[eval]'" in capsys.readouterr().err
