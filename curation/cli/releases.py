@@ -59,8 +59,7 @@ def diff(old: str, new: str, store_path: Path | None, changelog: bool, as_json: 
         if as_json:
             click.echo(json.dumps(change._asdict(), ensure_ascii=False))
         else:
-            details = "; ".join([*change.details, *([change.reason] if change.reason else [])])
-            click.echo(f"{change.what:<8} {change.key}" + (f": {details}" if details else ""))
+            click.echo(f"{change.what:<8} {change.key}" + (f": {change.text}" if change.text else ""))
     counts = ", ".join(f"{len(comparison.of(w))} {w}" for w in ("added", "dropped", "changed"))
     total = {
         "level": comparison.level,

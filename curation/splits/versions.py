@@ -8,6 +8,7 @@ name, a neighbour), makes numbers incomparable and is a major change; adding cas
 from __future__ import annotations
 
 import re
+from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from datetime import datetime
 from heapq import merge
@@ -90,6 +91,13 @@ class CaseChange(NamedTuple):
     details: tuple[str, ...] = ()
     reason: str = ""
 
+    @property
+    def text(self) -> str:
+        """Details and reason in a line; equal details are said once with their number."""
+        numbers = Counter(self.details)
+        details = [text if n == 1 else f"{n} x {text}" for text, n in numbers.items()]
+        return "; ".join([*details, *([self.reason] if self.reason else [])])
+
 
 class Diff(NamedTuple):
     """All changes between two splits, in order of the cases' keys."""
@@ -163,9 +171,13 @@ def _side_by_side(old: Iterable[AnyCase], new: Iterable[AnyCase]) -> Iterator[tu
 def _reasons_inside(before: AnyCase, after: AnyCase, why: Why) -> list[str]:
     """Why records of a changed case were added or dropped; a record in both with other content was corrected."""
     old, new = ({r.key: r.id for r in case_records(case)} for case in (before, after))
-    reasons = [f"{key}: {why(key, 'dropped')}" for key in old if key not in new]
-    reasons += [f"{key}: {why(key, 'added')}" for key in new if key not in old]
-    return reasons + [f"{key}: corrected in the store" for key in old if old[key] != new.get(key, old[key])]
+    reasons = {key: why(key, "dropped") for key in old if key not in new}
+    reasons |= {key: why(key, "added") for key in new if key not in old}
+    reasons |= {key: "corrected in the store" for key in old if old[key] != new.get(key, old[key])}
+    keys: dict[str, list[str]] = {}
+    for key, reason in reasons.items():
+        keys.setdefault(reason, []).append(key)
+    return [f"{', '.join(of)}: {reason}" for reason, of in keys.items()]
 
 
 def _errata_on(case: AnyCase, errata: Errata) -> str:
@@ -236,16 +248,10 @@ def changelog(diff: Diff, *, date: str, limit: int = 50) -> str:
             continue
         lines += ["", f"### {what.capitalize()} ({len(changes)})", ""]
         for change in changes[:limit]:
-            details = "; ".join([*_count_equal(change.details), *([change.reason] if change.reason else [])])
-            lines.append(f"- `{change.key}`" + (f": {details}" if details else ""))
+            lines.append(f"- `{change.key}`" + (f": {change.text}" if change.text else ""))
         if len(changes) > limit:
             lines.append(f"- and {len(changes) - limit} more")
     return "\n".join(lines) + "\n"
-
-
-def _count_equal(details: Sequence[str]) -> list[str]:
-    """Equal details said once with their number."""
-    return [d if (n := details.count(d)) == 1 else f"{n} x {d}" for d in dict.fromkeys(details)]
 
 
 class Erratum(Frozen):

@@ -113,6 +113,13 @@ def test_what_a_change_asks_for(change: Callable[[Case], Case], level: str, vers
     assert [c.key for c in comparison.changes] == ([FIRST.key] if level != "none" else [])
 
 
+def test_equal_details_and_reasons_are_said_once() -> None:
+    shorter = with_first(lambda c: c.model_copy(update={"prompts": c.prompts[2:]}))
+    (change,) = diff(MINI, shorter, why=lambda key, what: f"{what} by a check").changes
+    keys = ", ".join(p.key for p in FIRST.prompts[:2])
+    assert change.text.startswith("2 x script prompt dropped") and change.text.endswith(f"{keys}: dropped by a check")
+
+
 def test_added_and_dropped_cases() -> None:
     bigger = make_split("mini", small_split().cases[:5], version="1.1.0")
     assert [c.what for c in diff(MINI, bigger).changes] == ["added"] and diff(MINI, bigger).level == "minor"
