@@ -21,7 +21,7 @@ from curation.store.store import Store
 from tests.annotation_ui.conftest import scripts
 from tests.docs.pages import DOCS, blocks
 from tests.support.filled_sheets import fill_sheet
-from tests.support.small import small_split
+from tests.support.small import SMALL, small_split
 
 pytestmark = pytest.mark.slow
 
@@ -56,7 +56,7 @@ def run(line: str) -> str:
 
 def generated() -> None:
     """Scripts of four methods, as a run of another machine brings them, and the store with their questions."""
-    run("scedit split add mini --store my.duckdb")
+    run(f"scedit split add {SMALL} --store my.duckdb")
     rows = scripts(len(small_split().cases))
     more = [(r, r.editor.replace("none", "ft").replace("rome", "memit")) for r in rows]
     rows += [r.model_copy(update={"key": f"{r.key}/{name}", "editor": name}) for r, name in more]
