@@ -8,7 +8,7 @@ import sys
 import click
 
 from scedit.command_table import Command, Group, LazyGroup
-from schemas.core.errors import UserError, one_line
+from schemas.core.errors import MissingPackage, UserError, one_line
 from schemas.text.escaping import EscapingStream
 
 COMMANDS: dict[str, Command | Group] = {
@@ -219,7 +219,7 @@ def main() -> None:
         if not extra:
             click.echo(f"Error: {one_line(error)}", err=True)
             sys.exit(1)
-        click.echo(f"Error: the package '{error.name}' is not installed; run: pip install 'scedit[{extra}]'", err=True)
+        click.echo(f"Error: {MissingPackage(str(error.name), extra=extra)}", err=True)
         sys.exit(1)
     except Exception as error:
         if logging.getLogger().isEnabledFor(logging.INFO):

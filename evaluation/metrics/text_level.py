@@ -163,6 +163,10 @@ class WrittenMetric(CaseMean):
         """The text's value, or why it has none; where it takes the case and the text alone, that is ``measure``."""
         return type(self).measure(case, written)
 
+    def read(self, answer: Answer | None) -> GeneratedText | str:
+        """The text that is measured, or why there is none."""
+        return text_of(answer)
+
     def item_of(
         self,
         case: Case,
@@ -172,7 +176,7 @@ class WrittenMetric(CaseMean):
         normalisation: Normalisation,
     ) -> ItemScore:
         """The value of a text; one that was not written has none. The normalisation changes nothing."""
-        written = text_of(after)
+        written = self.read(after)
         if isinstance(written, str):
             return item_without_value(probe, written)
         value = self.value(case, probe, written)
@@ -380,23 +384,14 @@ class ThoughtMetric(WrittenMetric):
 
     of_thought: ClassVar[Callable[[ThoughtReading], float | str]]
 
-    def item_of(
-        self,
-        case: Case,
-        probe: GenerateProbe,
-        after: Answer | None,
-        before: Answer | None,
-        normalisation: Normalisation,
-    ) -> ItemScore:
+    def read(self, answer: Answer | None) -> GeneratedText | str:
+        """The text, finished or not: a thought can be read without the answer that was to follow."""
+        return text_of(answer) if answer is None or answer.written is None else answer.written
+
+    def value(self, case: Case, probe: GenerateProbe, written: GeneratedText) -> float | str:
         """The value of a thought; without one there is none."""
-        written = None if after is None else after.written
-        if written is None:
-            return super().item_of(case, probe, after, before, normalisation)
         reading = read_thought(written, objects(case))
-        value = NO_THOUGHT if reading is None else type(self).of_thought(reading)
-        if isinstance(value, str):
-            return item_without_value(probe, value)
-        return item_with_value(probe, value)
+        return NO_THOUGHT if reading is None else type(self).of_thought(reading)
 
 
 def agreement(reading: ThoughtReading) -> float | str:
