@@ -123,7 +123,7 @@ def evaluate(
     editors: Sequence[Any] | Mapping[str, Any],
     *,
     tokenizer: Any = None,
-    metrics: Sequence[Any] | None = None,
+    metrics: Sequence[Any] | str | None = None,
     out: Path | str | None = None,
     retry_failed: bool = False,
     progress: bool = True,
@@ -137,7 +137,8 @@ def evaluate(
         editors: Methods: names, tables such as ``{"name": "ft", "label": "long", "params": {"steps": 50}}``, classes
             of your own (``evaluation.Editor``); or a dictionary of labels and tables.
         tokenizer: The fast tokenizer of a model in memory.
-        metrics: Names, or classes of your own (``evaluation.Metric``); the paper's six where left out.
+        metrics: Names, classes of your own (``evaluation.Metric``), or a set: ``teacher-forced`` (the paper's six) or
+            ``free-text`` (also scripts that the model writes: the default for a model with a chat template).
         out: The run's folder; ``runs/SPLIT-MODEL`` where left out.
         retry_failed: Do cases again that ended in an error.
         progress: Show a bar a method.
@@ -156,7 +157,7 @@ def evaluate(
     data: dict[str, Any] = {"model": model if lm is None else lm.name, "out": None if out is None else str(out)}
     data |= {} if lm is None else {"dtype": str(lm.dtype).removeprefix("torch.")}
     data["editors"] = dict(editors) if isinstance(editors, Mapping) else [_named(e, EDITORS) for e in editors]
-    data["metrics"] = None if metrics is None else [_named(m, METRICS) for m in metrics]
+    data["metrics"] = metrics if metrics is None or isinstance(metrics, str) else [_named(m, METRICS) for m in metrics]
     data |= _named_split(split) if isinstance(split, str | Path) else _written(split, data["model"], out)
     config = config_of({**data, **options})
     outcomes = execute(config, on_event=RunBars(shown=progress), retry_failed=retry_failed, lm=lm)

@@ -35,7 +35,11 @@ _FILE = click.Path(path_type=Path)
 @store_option("store", required=False, also="The split is read from it and the results are written to it.")
 @click.option("--split", metavar="NAME", help="Shipped split (mini, open:test ...), a split file, or one in --store.")
 @editors_option(also="Only these methods of CONFIG.")
-@shared_option("--metrics", metavar="A,B", also="Or a set: teacher-forced, free-text (scripts, too).")
+@shared_option(
+    "--metrics",
+    metavar="A,B",
+    also="Or a set: teacher-forced, free-text (default of chat models).",
+)
 @click.option("--validity", metavar="A,B", help="Add rows that test the metrics: masked, shuffled, random_object.")
 @click.option("--chat", is_flag=True, help="Add rows in which every probe is asked in the model's chat template.")
 @limit_option(also="cases.")
@@ -159,7 +163,7 @@ def _tell_size(size: Size, config: RunConfig, *, as_json: bool) -> None:
     if size.support:
         left = f", {size.support_left_out} overlapping left out" if size.support_left_out else ""
         click.echo(f"Support {size.support}: {counted(size.support_cases, 'case')}{left}")
-    click.echo(f"Model {config.model} in {config.dtype}; metrics {', '.join(config.metrics)} ({config.normalisation})")
+    click.echo(f"Model {config.model} in {config.dtype}; metrics {', '.join(size.metrics)} ({config.normalisation})")
     click.echo(
         f"For each method: {counted(size.cases, 'edit')}, {counted(size.probes, 'probe')} with "
         f"{counted(size.targets, 'target')}, "
@@ -167,7 +171,8 @@ def _tell_size(size: Size, config: RunConfig, *, as_json: bool) -> None:
     )
     if size.texts:
         click.echo(
-            f"  of them {counted(size.texts, 'text')} to be written, at most {counted(size.text_tokens, 'token')}"
+            f"  of them {counted(size.texts, 'text')} to be written, at most {counted(size.text_tokens, 'token')}; "
+            "--metrics teacher-forced writes none"
         )
     if size.calls is not None:
         from construction.llm.cli_options import calls_in_words

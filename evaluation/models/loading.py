@@ -38,6 +38,8 @@ _SETTINGS = (
 """Further files of a model's folder that say how texts become tokens, and where they end."""
 WORKSPACE = "CUBLAS_WORKSPACE_CONFIG"
 """Environment variable that cuBLAS reads when a process first uses it; without it, it may add in any order."""
+_NOT_HERE = (OSError, ValueError, LookupError, AttributeError, ImportError, StopIteration, UserError)
+"""Errors with which transformers says that it has no files of a model, or cannot read them."""
 Attention = Literal["eager", "sdpa"]
 """How attention is computed: matrix products one after the other, or PyTorch's fused kernels."""
 
@@ -312,16 +314,39 @@ def model_depth(name: str) -> int | None:
 
     try:
         file = model_file(name)
-        path = Path(name).expanduser() if file is None else converted_folder(file, name)
-        if file is not None and not path.is_dir():
+        if file is not None and not converted_folder(file, name).is_dir():
             return gguf_depth(file, file.stat().st_mtime_ns)
-        with quiet_transformers():
-            config = AutoConfig.from_pretrained(str(path) if path.exists() else name, local_files_only=True)
-        depth = config.get_text_config().num_hidden_layers
-    except (OSError, ValueError, LookupError, AttributeError, ImportError, StopIteration, UserError) as error:
+        depth = _read_here(AutoConfig, name).get_text_config().num_hidden_layers
+    except _NOT_HERE as error:
         log.debug("the depth of %s is not known before it is loaded: %s", name, error)
         return None
     return depth if isinstance(depth, int) and depth > 0 else None
+
+
+def may_have_chat(name: str) -> bool:
+    """Whether a model has a chat template; True where its tokenizer is not on this machine, or not converted yet.
+
+    Nothing is downloaded.
+
+    Example:
+        >>> may_have_chat("a-model-that-nobody-has")
+        True
+    """
+    from transformers import AutoTokenizer
+
+    try:
+        return bool(_read_here(AutoTokenizer, name).chat_template)
+    except _NOT_HERE as error:
+        log.debug("whether %s has a chat template is not known before it is loaded: %s", name, error)
+        return True
+
+
+def _read_here(kind: Any, name: str) -> Any:
+    """A configuration or a tokenizer of transformers, from files of this machine alone."""
+    file = model_file(name)
+    path = Path(name).expanduser() if file is None else converted_folder(file, name)
+    with quiet_transformers():
+        return kind.from_pretrained(str(path) if file or path.exists() else name, local_files_only=True)
 
 
 def _converted(gguf: Path, folder: Path) -> Path:

@@ -21,11 +21,9 @@ from schemas.core.config import Options, override, validate
 from schemas.core.errors import UserError
 from schemas.core.ids import slug
 
-DEFAULT_METRICS = ("es", "ps", "ns", "s_es", "s_ns", "s_bo")
-METRIC_SETS = {
-    "teacher-forced": DEFAULT_METRICS,
-    "free-text": (*DEFAULT_METRICS, "s_es_gen_question", "s_ns_gen_question", "script_format"),
-}
+TEACHER_FORCED = ("es", "ps", "ns", "s_es", "s_ns", "s_bo")
+WRITTEN = ("s_es_gen_question", "s_ns_gen_question", "script_format")
+METRIC_SETS = {"teacher-forced": TEACHER_FORCED, "free-text": (*TEACHER_FORCED, *WRITTEN)}
 """Metrics by the name of a set: probabilities alone, or with scripts that the model writes from the question."""
 ENDPOINT = "endpoint:"
 """How the name of a model behind an endpoint begins in a run's configuration."""
@@ -138,8 +136,10 @@ class RunConfig(Options):
         deterministic: Have a CUDA device add in a fixed order, so that the same command repeats its results there, at a
             cost in time; an operation that cannot is named by a warning.
         editors: Methods by label, the name the tables show. In TOML a list of names or of tables also serves.
-        metrics: Names of metrics, or of a set: ``teacher-forced`` (the default) or ``free-text``. A metric may be added
-            to a finished run, only what it asks anew is computed.
+        metrics: Names of metrics, or of a set: ``teacher-forced`` or ``free-text``. Left out or empty, it is
+            ``free-text`` for a model that can write, which is one with a chat template; ``teacher-forced`` for others;
+            and for a model behind an endpoint those of the texts alone. A metric may be added to a finished run, only
+            what it asks anew is computed.
         generation: How texts are written, for metrics that ask for them.
         events: How questions about events are asked and read.
         documents: How probes of documents are asked.
@@ -171,7 +171,7 @@ class RunConfig(Options):
     layout: LayoutChoice | None = None
     deterministic: bool = False
     editors: dict[str, EditorChoice]
-    metrics: tuple[str, ...] = DEFAULT_METRICS
+    metrics: tuple[str, ...] = ()
     generation: GenerationChoice = GenerationChoice()
     events: EventChoice = EventChoice()
     documents: DocumentChoice = DocumentChoice()
@@ -247,6 +247,11 @@ class RunConfig(Options):
         return int(number), int(of)
 
     @property
+    def metric_names(self) -> tuple[str, ...]:
+        """Names of its metrics; where it names none, those of a model that can write."""
+        return self.metrics or (WRITTEN if self.behind_endpoint else METRIC_SETS["free-text"])
+
+    @property
     def behind_endpoint(self) -> bool:
         """Whether the model is one behind an endpoint, without weights here."""
         return self.model.startswith(ENDPOINT)
@@ -269,8 +274,6 @@ class RunConfig(Options):
     @field_validator("metrics")
     @classmethod
     def _known_metrics(cls, metrics: tuple[str, ...]) -> tuple[str, ...]:
-        if not metrics:
-            raise ValueError("name at least one metric")
         for name in metrics:
             try:
                 METRICS.get(name)

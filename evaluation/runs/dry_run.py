@@ -10,10 +10,10 @@ from construction.llm.cost.estimates import CHARACTERS_PER_TOKEN
 from curation.files.json_files import read_json
 from evaluation.editors import EDITORS
 from evaluation.inference.answering import scored_probes, written_probes
-from evaluation.models.loading import check_device_name
+from evaluation.models.loading import check_device_name, may_have_chat
 from evaluation.regimes.config import RegimeChoice
 from evaluation.runs.config import EditorChoice, RunConfig
-from evaluation.runs.plan import BASELINE, COMPONENTS, ask, ask_shared, open_plan
+from evaluation.runs.plan import BASELINE, COMPONENTS, ask, ask_shared, for_model, open_plan
 from evaluation.runs.results import EditorFolder
 from schemas.cases import AnyCase
 from schemas.core.ids import slug
@@ -34,6 +34,7 @@ class Size(NamedTuple):
     targets: int
     tokens: int
     editors: tuple[str, ...]
+    metrics: tuple[str, ...]
     finished: dict[str, int]
     failed: dict[str, int]
     seconds: float | None
@@ -53,7 +54,7 @@ def size(config: RunConfig) -> Size:
     run folder has finished, carried over to the others.
     """
     check_device_name(config.device)
-    plan = open_plan(config)
+    plan = for_model(open_plan(config), has_chat=config.behind_endpoint or may_have_chat(config.model))
     split, support, cases, metrics = plan.split, plan.support, plan.cases, plan.metrics
     probes = [p for c in cases for p in (*ask(c, metrics), *ask_shared(c, metrics))]
     labels = (BASELINE, *(n for k in config.editors if k != BASELINE for n in config.regime.labels(k)))
@@ -72,6 +73,7 @@ def size(config: RunConfig) -> Size:
         targets=sum(len(p.targets) for p in scored_probes(probes)),
         tokens=round(sum(len(p.prompt) for p in probes) / CHARACTERS_PER_TOKEN),
         editors=labels,
+        metrics=tuple(metric.name for metric in metrics),
         finished=finished,
         failed=failed,
         seconds=seconds,

@@ -11,7 +11,7 @@ from evaluation.inference.scoring import score
 from evaluation.metrics.base import Normalisation
 from evaluation.metrics.generation import load_metrics
 from evaluation.models.language_model import LM
-from evaluation.runs.config import DEFAULT_METRICS
+from evaluation.runs.config import TEACHER_FORCED
 from evaluation.runs.plan import ask
 from schemas.answers import Answer, CaseScores
 from schemas.cases import Case
@@ -51,7 +51,7 @@ def score_case(
     case: Case,
     edit: Edit | None = None,
     *,
-    metrics: Sequence[str] = DEFAULT_METRICS,
+    metrics: Sequence[str] = TEACHER_FORCED,
     normalisation: Normalisation = "mean",
 ) -> dict[str, CaseScores]:
     """A case's scores by metric; ``.mean`` of each is a fraction from 0 to 1, or None where nothing was asked.

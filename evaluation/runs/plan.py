@@ -46,7 +46,7 @@ class Plan(NamedTuple):
         split: The frozen split.
         support: Cases that methods may learn from.
         cases: Those of the run, in order.
-        metrics: Those of the run; they name the probes.
+        metrics: Those of the run; they name the probes. ``for_model`` takes out what its model cannot do.
         questions: Specificity questions, where the run has some.
         earlier: A run on another version of the split, whose answers are taken over.
         layers_checked: False if options name layers and the model's depth is not known yet.
@@ -119,14 +119,26 @@ def plan_of(config: RunConfig, split: Split, support: Support = Support()) -> Pl
     if choice := config.specificity:
         known = open_specificity(choice.file)
         questions = SharedQuestions.chosen(known, choice, config.documents)
-    elif needy := [name for name in config.metrics if METRICS.get(name).shared]:
+    elif needy := [name for name in config.metric_names if METRICS.get(name).shared]:
         raise UserError(
             f"the metric '{needy[0]}' asks what the unedited model answers, and no set of such questions is named",
             where="metrics",
             fix='add specificity = { file = "known.json" } to the run, or leave the metric out',
         )
     generation = Generation(config.generation, split.digest, config.events, config.documents, questions)
-    return Plan(config, split, support, cases, load_metrics(config.metrics, generation), questions, earlier)
+    return Plan(config, split, support, cases, load_metrics(config.metric_names, generation), questions, earlier)
+
+
+def for_model(plan: Plan, *, has_chat: bool) -> Plan:
+    """The plan for its model: where the run names no metrics, nothing is written by a model without a chat template.
+
+    Args:
+        plan: The run.
+        has_chat: Whether its model has one.
+    """
+    if plan.config.metrics or has_chat or plan.config.behind_endpoint:
+        return plan
+    return plan._replace(metrics=tuple(m for m in plan.metrics if not m.asks_for_texts))
 
 
 def check_model(plan: Plan, *, name: str, revision: str) -> None:

@@ -42,7 +42,7 @@ def check_run(
     Raises:
         UserError: one sentence that names the setting.
     """
-    for name in config.metrics:
+    for name in config.metric_names:
         _check_takes(f"the metric '{name}'", METRICS.get(name).takes, split, where="metrics", others=_metrics_for)
     check_sequence(config.regime, cases)
     check_editors(config.editors, options, split=split, support=support, engine=config.engine.name)

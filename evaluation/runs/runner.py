@@ -17,6 +17,7 @@ from curation.files.journal import Journal
 from evaluation.editors.base import Editor
 from evaluation.engines.base import REWRITTEN, JobResult, with_earlier
 from evaluation.engines.environment import environment
+from evaluation.inference.answering import written_probes
 from evaluation.models.loading import fixed_order
 from evaluation.regimes.base import Regime, RegimeContext, WorkUnit
 from evaluation.regimes.config import RegimeChoice
@@ -30,6 +31,7 @@ from evaluation.runs.plan import (
     ask,
     ask_shared,
     check_model,
+    for_model,
     make_manifest,
     open_plan,
     order_in_words,
@@ -100,6 +102,13 @@ def execute(
     """
     plan = open_plan(config, lm)
     with fixed_order() if config.deterministic else nullcontext(), open_model(plan, lm) as model:
+        plan = for_model(plan, has_chat=model.scorer.has_chat)
+        if not config.metrics and (texts := written_probes([p for c in plan.cases for p in ask(c, plan.metrics)])):
+            log.warning(
+                "each method writes %d texts of at most %d tokens in all; metrics = 'teacher-forced' writes none",
+                len(texts),
+                sum(probe.longest for probe in texts),
+            )
         outcomes = Runner(plan, model, on_event=on_event, retry_failed=retry_failed).run()
     if target := config.feed or config.split.store:
         write_back(target, plan.split, [(outcome.manifest, outcome.folder) for outcome in outcomes])
@@ -398,7 +407,7 @@ class Runner:
             "split_cases": len(self.split.all_cases),
             "cases": [c.key for c in self.cases],
             "order": order_in_words(self.config),
-            "metrics": list(self.config.metrics),
+            "metrics": [metric.name for metric in self.plan.metrics],
             "normalisation": self.config.normalisation,
             "regime": self.config.regime.text,
             "started": started,

@@ -25,7 +25,7 @@ from evaluation.models.language_model import LM
 from evaluation.models.loading import quiet_transformers
 from evaluation.regimes.base import edits_digest
 from evaluation.report.formatting import mean_with_interval
-from evaluation.runs.config import DEFAULT_METRICS
+from evaluation.runs.config import TEACHER_FORCED
 from evaluation.runs.plan import ask
 from evaluation.saved_edits.formats import (
     adapter_factors,
@@ -239,7 +239,7 @@ def save_edit(
     folder: Path | str,
     *,
     saved_as: SavedAs = "model",
-    metrics: Sequence[str] = DEFAULT_METRICS,
+    metrics: Sequence[str] = TEACHER_FORCED,
     normalisation: Normalisation = "mean",
 ) -> SavedEdit:
     """Make one edit of all cases' facts, score it as it is saved, and save it.

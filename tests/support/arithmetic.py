@@ -193,7 +193,7 @@ class ArithmeticEditor(Editor):
 
 
 def make_config(out: Path, **changes: Any) -> RunConfig:
-    data: dict[str, Any] = {"split": "mini", "editors": ["none", "push"], "out": str(out)}
+    data: dict[str, Any] = {"split": "mini", "editors": ["none", "push"], "out": str(out), "metrics": "teacher-forced"}
     return RunConfig.model_validate({**data, **changes})
 
 

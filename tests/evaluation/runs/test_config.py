@@ -3,7 +3,7 @@ from pathlib import Path
 import pytest
 
 from evaluation.editors import EDITORS
-from evaluation.runs.config import RunConfig, load_config, parse_config
+from evaluation.runs.config import TEACHER_FORCED, WRITTEN, RunConfig, load_config, parse_config
 from schemas.core.errors import UserError
 from tests.support import ROOT
 
@@ -30,7 +30,6 @@ def test_a_shipped_configuration_is_read_in_any_folder(tmp_path, monkeypatch):
     [
         pytest.param({"editor": ["rome"]}, "did you mean 'editors'", id="unknown key with the nearest"),
         pytest.param({"metrics": ["s_ess"]}, "did you mean 's_es'", id="unknown metric"),
-        pytest.param({"metrics": []}, "at least one metric", id="no metric"),
         pytest.param({"editors": []}, "at least one method", id="no editor"),
         pytest.param({"editors": ["ft", "ft"]}, "two editors are called 'ft'", id="twice the same label"),
         pytest.param({"editors": [3]}, "an editor is a name or a table", id="editor of a wrong kind"),
@@ -142,11 +141,15 @@ def test_a_bad_engine_is_one_sentence(tmp_path, engine, settings, message):
 
 def test_metrics_by_the_name_of_a_set(tmp_path: Path) -> None:
     base = {"split": "mini", "editors": ["none"], "out": str(tmp_path)}
-    assert (
-        RunConfig.model_validate({**base, "metrics": "teacher-forced"}).metrics
-        == RunConfig.model_validate(base).metrics
-    )
+    assert RunConfig.model_validate({**base, "metrics": "teacher-forced"}).metrics == TEACHER_FORCED
     texts = RunConfig.model_validate({**base, "metrics": "free-text, es_gen"}).metrics
     assert texts[-4:] == ("s_es_gen_question", "s_ns_gen_question", "script_format", "es_gen")
     with pytest.raises(ValueError, match="unknown metric 'free-texts'"):
         RunConfig.model_validate({**base, "metrics": "free-texts"})
+
+
+def test_a_run_that_names_no_metrics_has_those_of_a_model_that_writes(tmp_path: Path) -> None:
+    base = {"split": "mini", "editors": ["none"], "out": str(tmp_path)}
+    assert RunConfig.model_validate(base).metric_names == (*TEACHER_FORCED, *WRITTEN)
+    assert RunConfig.model_validate({**base, "model": "endpoint:gpt"}).metric_names == WRITTEN
+    assert RunConfig.model_validate({**base, "metrics": ["es"]}).metric_names == ("es",)

@@ -10,7 +10,7 @@ from curation.files.artifact_cache import Cache
 from evaluation.editors.presets import make_editor
 from evaluation.edits.edit import PromptEdit
 from evaluation.models.language_model import LM
-from evaluation.runs.config import DEFAULT_METRICS
+from evaluation.runs.config import TEACHER_FORCED
 from evaluation.runs.one_case import log_probs, score_case
 from schemas.core.errors import UserError
 from tests.support.evaluation.slow_scoring import probe, slow_answer
@@ -44,7 +44,7 @@ def test_an_edit_in_the_prompt_is_written_before_it(tiny: LM) -> None:
 
 def test_a_case_has_the_scores_of_each_metric(tiny: LM) -> None:
     scores = score_case(tiny, CASE)
-    assert tuple(scores) == DEFAULT_METRICS
+    assert tuple(scores) == TEACHER_FORCED
     assert {i.value for i in scores["s_es"].items} <= {0.0, 1.0}
     assert len(scores["s_es"].items) == len(CASE.prompts)
     assert scores["s_bo"].mean is None  # no near subjects in a counterfactual case

@@ -13,7 +13,7 @@ from curation.case_sources.support import Support
 from curation.splits.split_file import make_split, write_split
 from curation.store.store import Store
 from evaluation.editors.in_context.prompt import PromptEditor
-from evaluation.runs.config import RunConfig, parse_config, select_editors
+from evaluation.runs.config import TEACHER_FORCED, WRITTEN, RunConfig, parse_config, select_editors
 from evaluation.runs.dry_run import size
 from evaluation.runs.open_model import make_engine
 from evaluation.runs.plan import BASELINE
@@ -22,7 +22,7 @@ from evaluation.runs.results import load_run, write_back
 from evaluation.runs.runner import execute
 from schemas.core.errors import UserError
 from tests.support.arithmetic import ArithmeticLM, go, make_cases, make_config
-from tests.support.tiny import make
+from tests.support.tiny import CHAT, chatting, make
 
 GOOD = {"split": "mini", "editors": ["none", "ft"], "out": "runs/x"}
 
@@ -113,6 +113,38 @@ def test_from_the_split_to_the_store(tmp_path: Path) -> None:
     first, second = load_run(tmp_path / "run"), load_run(tmp_path / "second")
     for key, result in first.baseline.results.items():
         assert second.baseline.results[key].answers == result.answers
+
+
+def test_a_model_with_a_chat_template_writes_where_no_metrics_are_named(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    """A model without one is only scored; what a dry run counts is what the run asks."""
+    plain = config(tmp_path, metrics=[], out=tmp_path / "plain")
+    execute(plain, lm=make("llama"))
+    assert load_run(plain.out).about["metrics"] == list(TEACHER_FORCED) and not caplog.messages
+    cheap = config(tmp_path, metrics="teacher-forced", out=tmp_path / "cheap")
+    writing = config(tmp_path, metrics=[], out=tmp_path / "writing", limit=1, generation={"max_tokens": 4})
+    with chatting() as lm:
+        execute(writing, lm=lm)
+        assert "each method writes" in caplog.text and "metrics = 'teacher-forced' writes none" in caplog.text
+        caplog.clear()
+        execute(cheap, lm=lm)
+        assert not caplog.messages
+    run = load_run(writing.out)
+    assert run.about["metrics"] == [*TEACHER_FORCED, *WRITTEN]
+    texts = sum(a.written is not None for a in next(iter(run.baseline.results.values())).answers)
+    assert texts == size(writing).texts > 0 and size(cheap).texts == 0
+
+
+def test_a_dry_run_reads_from_the_tokenizer_whether_the_model_writes(tmp_path: Path) -> None:
+    folder = tmp_path / "model"
+    lm = make("llama")
+    lm.model.save_pretrained(folder)
+    lm.tokenizer.save_pretrained(folder)
+    asked = config(tmp_path, metrics=[], model=str(folder))
+    assert size(asked).metrics == TEACHER_FORCED
+    (folder / "chat_template.jinja").write_text(CHAT)
+    assert size(asked).metrics == (*TEACHER_FORCED, *WRITTEN)
 
 
 def test_what_can_be_mended_is_said_before_a_model_is_loaded(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

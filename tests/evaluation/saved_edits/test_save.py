@@ -18,7 +18,7 @@ from evaluation.edits.edit import WeightEdit
 from evaluation.edits.weight_deltas import DenseDelta
 from evaluation.metrics.generation import load_metrics
 from evaluation.models.language_model import LM
-from evaluation.runs.config import DEFAULT_METRICS
+from evaluation.runs.config import TEACHER_FORCED
 from evaluation.runs.one_case import score_case
 from evaluation.saved_edits import save
 from evaluation.saved_edits.formats import load_deltas
@@ -190,7 +190,7 @@ def _cut(split: Path, folder: Path) -> str:
 
 def test_scores_are_those_of_one_case_at_a_time(tiny: LM, tmp_path: Path) -> None:
     choice = [*cases(2), small_split().cases[0]]
-    metrics = load_metrics(DEFAULT_METRICS)
+    metrics = load_metrics(TEACHER_FORCED)
     edit = editor("rome", tiny, tmp_path).edit([c.fact for c in choice])
     before = ask_cases(tiny, choice, metrics)
     with edit.on(tiny):
