@@ -65,7 +65,6 @@ def test_unknown_and_wrong_options_of_every_method(config: Path, method: str, mo
         ("editors.rome.params.layer=x", "layer: Input should be a number, not a text"),
         ("editors.rome.name=rmoe", "did you mean 'rome'"),
         ('metrics=["es","sx"]', "unknown metric 'sx'"),
-        ("metrics=[]", "name at least one metric"),
         ("normalisation=median", "normalisation: Input should be 'mean' or 'sum'"),
         ("regime=bach", "regime.name: Input should be"),
         ('regime={ name = "batch" }', "'batch' takes one size"),
