@@ -8,13 +8,14 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from curation.files.local_models import LOCAL, LOCAL_LABEL
 from curation.files.model_packages import EMBEDDED, EMBEDDED_LABEL
+from curation.stats.intervals import Interval
 from evaluation.analysis.breakdown import asks_what_follows
 from evaluation.analysis.comparison import Comparison
 from evaluation.analysis.written_texts import AnsweredQuestion, text_ends
 from evaluation.judge.model_families import family_conflicts
-from evaluation.metrics.base import NORMALISATIONS, Metric, Role, metric_of
+from evaluation.metrics.base import NORMALISATIONS, Metric, Role, case_mean_difference, metric_of
 from evaluation.regimes.config import ALONE, regime_title
-from evaluation.report.formatting import count_range, mean_with_interval, percent, with_unit
+from evaluation.report.formatting import count_range, mean_text, mean_with_interval, percent, with_unit
 from evaluation.runs.results import Run, edits_made
 from schemas.cases import FACT
 from schemas.documents.document import Document
@@ -41,7 +42,9 @@ _TOPICS: tuple[tuple[str, tuple[Role, ...]], ...] = (
     ("What else moved?", ("event_locality",)),
 )
 _LOCALITY: tuple[Role, ...] = ("locality", "script_locality", "bleed_over")
-_MEANS: Mapping[Role, str] = {
+_WRITTEN, _SCORED = "s_es_gen_question", "s_es"
+_MEANS: Mapping[str, str] = {
+    _WRITTEN: "a script written for the question alone names the new object, and before the old one",
     "script_efficacy": "where a script was about to name the old object, the new one is more probable",
     "script_locality": "in scripts about other subjects, the object that was there stays more probable",
     "efficacy": "after the fact's own prompt, the new object is more probable",
@@ -173,15 +176,18 @@ def _by_method(table: Comparison, metric: Metric) -> str:
         text = f"{with_unit(values[highest])} under every method"
     base = next((r for r in table.rows if r.baseline and values[r.label].mean is not None), None)
     unedited = "" if base is None else f"; without an edit {with_unit(values[base.label])}"
-    return f"{metric.title} ({_MEANS.get(metric.role, metric.about)}): {text}{unedited}."
+    return f"{metric.title} ({_MEANS.get(metric.name) or _MEANS.get(metric.role, metric.about)}): {text}{unedited}."
 
 
 def _text_finding(part: ReportSection, answers: Sequence[AnsweredQuestion]) -> str:
     """The text level: what raters say, else which object is written; and how the texts ended."""
     text = _rating_finding(part.text) if part.text is not None else ""
-    metric = metric_of(part.metrics, "text_efficacy")
-    if not text and metric is not None:
-        text = _by_method(part.tables[0], metric)
+    by_name = {metric.name: metric for metric in part.metrics}
+    metric = by_name.get(_WRITTEN) or metric_of(part.metrics, "text_efficacy")
+    if metric is not None:
+        text = f"{text} {_by_method(part.tables[0], metric)}".strip()
+    if _WRITTEN in by_name and _SCORED in by_name:
+        text += _below_scored(part, by_name[_SCORED])
     nulls = [r.label for r in part.tables[0].rows if r.null and not r.baseline]
     ends = text_ends(answers, without=nulls)
     if ends.texts:
@@ -191,6 +197,21 @@ def _text_finding(part: ReportSection, answers: Sequence[AnsweredQuestion]) -> s
         text += f", {ends.loops:,} of them in a loop" if ends.cut_off else ""
         text += f"; {ends.stopped:,} ended at a stop text." if ends.stopped else "."
     return text.strip()
+
+
+def _below_scored(part: ReportSection, scored: Metric) -> str:
+    """How far written scripts are from what the probabilities of script prompts say: the methods at both ends."""
+    by_editor = part.scores.by_editor
+    labels = [row.label for row in part.tables[0].rows if not row.null]
+    gaps = {k: case_mean_difference(scored, by_editor[k][_WRITTEN], by_editor[k][_SCORED]) for k in labels}
+    ends = sorted((gap.mean, label) for label, gap in gaps.items() if gap.mean is not None)
+    both = dict.fromkeys(label for _, label in [*ends[:1], *ends[-1:]])
+    shown = [f"{_points(gaps[label])} ({label})" for label in both]
+    return f" Against {scored.title} over the same cases: {' to '.join(shown)}." if shown else ""
+
+
+def _points(gap: Interval) -> str:
+    return f"{(mean_text if gap.ends is None else mean_with_interval)(gap, signed=True)} points"
 
 
 def _rating_finding(text: TextSection) -> str:

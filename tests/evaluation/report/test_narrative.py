@@ -51,6 +51,20 @@ def test_what_was_edited_and_three_findings(tmp_path: Path) -> None:
     assert f"{count} of {count} scripts (100 %) were cut off at 256 tokens" in found.findings[2].text
 
 
+def test_written_scripts_stand_beside_what_the_probabilities_say(tmp_path: Path) -> None:
+    """The gap between the two is one sentence, over the same cases; without written scripts there is none."""
+    split = make_cases(12, 0)
+    part = make_section(load_run(finished(tmp_path / "a", editors=TWO, split=split, metrics="free-text")), None, None)
+    scored, written = (part.scores.means("push", name) for name in ("s_es", "s_es_gen_question"))
+    gap = 100 * sum(written[case] - scored[case] for case in scored) / len(scored)
+    text = opening(part, []).findings[-1].text
+    assert "S-ES-gen (question) (a script written for the question alone names the new object" in text
+    assert f"{gap:+.1f} [".replace("-", "\N{MINUS SIGN}") in text and " points (push)" in text
+    assert "Against S-ES over the same cases: " in text
+    bare = make_section(load_run(finished(tmp_path / "b", editors=TWO, split=split)), None, None)
+    assert "Against S-ES" not in "".join(finding.text for finding in opening(bare, []).findings)
+
+
 class _Loop(ArithmeticLM):
     """Writes the same step until the limit cuts it off, or a stop text ends it."""
 
