@@ -45,6 +45,7 @@ _LOCALITY: tuple[Role, ...] = ("locality", "script_locality", "bleed_over")
 _WRITTEN, _SCORED = "s_es_gen_question", "s_es"
 _MEANS: Mapping[str, str] = {
     _WRITTEN: "a script written for the question alone names the new object, and before the old one",
+    "text_efficacy": "continued from the script prompt, the cut step names the new object first",
     "script_efficacy": "where a script was about to name the old object, the new one is more probable",
     "script_locality": "in scripts about other subjects, the object that was there stays more probable",
     "efficacy": "after the fact's own prompt, the new object is more probable",
