@@ -52,7 +52,7 @@ def order_table(order: MethodOrder) -> str:
     for one in order.conditions:
         tau = "–" if one.tau is None else f"{one.tau:.2f}"
         ends = "" if one.ends is None else f" [{one.ends[0]:.2f}, {one.ends[1]:.2f}]"
-        same = "–" if one.tau is None else f"{100 * one.same_best:.0f}"
+        same = "–" if one.same_best is None else f"{100 * one.same_best:.0f}"
         cells = [f"{100 * one.means[m]:.1f} ({one.ranks[m]:g})" for m in order.methods]
         rows.append([one.title, *cells, tau + ends, same])
     return table([order.subject, *(f"`{m}`" for m in order.methods), "tau-b", "same best, %"], rows)

@@ -14,6 +14,7 @@ Z95 = 1.96  # as the published intervals; for few units it is too narrow (the t 
 PUBLISHED = "1.96·sd/√n"
 BY_CASE = "beta, by case"
 TWO_WAY = "beta, by case and neighbour"
+POOLED = "beta, questions pooled, bootstrap by case"
 STUDENT = "Student's t moved out by the skewness, by case"
 NO_SPREAD = "undefined, because all agree"
 LEAST_CASES = 5  # independent units below which no interval is given: so few say next to nothing
@@ -29,8 +30,8 @@ class Interval(NamedTuple):
         n: Units.
         ends: Lower and upper end of the default interval (``bounded``); None where only the published one is there,
             for fewer than five units, and where all units agree on values without a scale.
-        kind: What ``low`` and ``high`` are: one of ``PUBLISHED``, ``BY_CASE``, ``TWO_WAY``, ``STUDENT``, ``NO_SPREAD``;
-            empty where a figure is shown without an interval.
+        kind: What ``low`` and ``high`` are: one of ``PUBLISHED``, ``BY_CASE``, ``TWO_WAY``, ``POOLED``, ``STUDENT``,
+            ``NO_SPREAD``; empty where a figure is shown without an interval.
         unit: What the values are: ``fraction`` is shown in percent, ``ratio`` as a factor, any other as it is.
     """
 

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Mapping, Sequence
+from functools import partial
 from types import MappingProxyType
 from typing import Any, NamedTuple
 
@@ -119,14 +120,14 @@ def compare(
 def _tested(
     table: Comparison, keys: Sequence[str], scores: Scores, metrics: Sequence[Metric], against: str | None
 ) -> Comparison:
-    families = {m.name: _families(m, table.rows, set(keys), scores, against) for m in metrics}
+    families = {m.name: _families(m, table.rows, keys, scores, against) for m in metrics}
     leads = {m.name: _lead(m, table.rows, keys, scores, families[m.name]) for m in metrics}
     known = {name: lead for name, lead in leads.items() if lead is not None}
     return table._replace(leads=known, contests=tuple(f for some in families.values() for f in some))
 
 
 def _families(
-    metric: Metric, rows: Sequence[MethodRow], keys: Collection[str], scores: Scores, against: str | None
+    metric: Metric, rows: Sequence[MethodRow], keys: Sequence[str], scores: Scores, against: str | None
 ) -> list[ComparisonFamily]:
     """All paired comparisons of one metric; with no edit only where its value is measured."""
     labels = [r.label for r in rows if not r.baseline or metric.unedited is None]
@@ -140,6 +141,7 @@ def _families(
         higher=metric.better == "higher",
         scale=None if metric.pooled else scale_of(metric),
         items=lambda first, second: scores.paired_items(first, second, metric.name),
+        interval_of=partial(scores.pooled_difference, metric, keys) if metric.pooled else None,
         null_methods=[r.label for r in rows if r.null],
         against=against,
     )

@@ -56,10 +56,10 @@ class OrderCondition(NamedTuple):
         title: As shown.
         means: By method, over the common cases.
         ranks: By method, 1 for the best; equal means share the mean of their places.
-        tau: Kendall's tau-b with the first condition; None where one of them does not order at all.
+        tau: Kendall's tau-b with the first condition; None for the first, and where one does not order at all.
         ends: The middle 95 % of tau over resamples of the cases (percentile bootstrap).
         same_best: Share of resamples in which one method is best here and under the first condition (of equal means,
-            all are best).
+            all are best); None for the first.
     """
 
     title: str
@@ -67,7 +67,7 @@ class OrderCondition(NamedTuple):
     ranks: dict[str, float]
     tau: float | None
     ends: tuple[float, float] | None
-    same_best: float
+    same_best: float | None
 
 
 class MethodOrder(NamedTuple):
@@ -134,7 +134,6 @@ def _order(
     for n, column in enumerate(columns):
         taus = kendall_taus(drawn[:, 0], drawn[:, n])
         taus = taus[~np.isnan(taus)]
-        tau = float(kendall_taus((means * signs)[None, 0], (means * signs)[None, n])[0])
         low, high, _ = ends(taus, Resampling(len(taus)), cases=cases)
         same = (bests[:, 0] & bests[:, n]).any(axis=1)
         conditions.append(
@@ -142,9 +141,9 @@ def _order(
                 column.title,
                 dict(zip(methods, means[n].tolist(), strict=True)),
                 dict(zip(methods, ranks_of(column.sign * means[n]), strict=True)),
-                None if np.isnan(tau) else tau,
+                _tau((means * signs)[0], (means * signs)[n]) if n else None,
                 None if low is None or high is None else (low, high),
-                float(same.mean()),
+                float(same.mean()) if n else None,
             )
         )
     first = conditions[0].ranks
@@ -159,19 +158,21 @@ def order_parts(run: Run, scores: Scores, metrics: Sequence[Metric]) -> list[Fig
         rows: list[tuple[Cell, ...]] = []
         for one in order.conditions:
             tau = Estimate("tau", one.tau, *(one.ends or (None, None)))
-            same = Interval(None if one.tau is None else one.same_best, None, order.cases).alone
+            same = Interval(one.same_best, None, order.cases).alone
             rows.append((one.title, tau, same, *(f"{one.ranks[m]:g}" for m in order.methods)))
         points = tuple(
             PlotPoint(m, c.title, Interval(c.ranks[m], None, order.cases, unit="rank").alone)
             for m in order.methods
             for c in order.conditions
         )
+        about = f"Ranks over {order.cases} cases in common."
         caption = (
-            f"Ranks over {order.cases} cases in common. Tau: Kendall's tau-b with the first order, and the middle 95 % "
-            "over resamples of the cases."
+            "Tau: Kendall's tau-b with the first order, and the middle 95 % over resamples of the cases. Same best: "
+            "share of resamples in which both orders have the same best method."
         )
-        out.append(Plot("lines", title, points, "condition", "rank", caption, ranked=True))
-        out.append(FigureTable(title, ("Condition", "Tau", "Same best", *order.methods), tuple(rows), folded=True))
+        head = ("Condition", "Tau", "Same best", *order.methods)
+        out.append(Plot("lines", title, points, "condition", "rank", about, ranked=True))
+        out.append(FigureTable(title, head, tuple(rows), caption, folded=True))
     return out
 
 
@@ -214,7 +215,7 @@ class SplitHalf(NamedTuple):
         tau: Mean Kendall's tau-b between the orders of the two halves.
         same_first: Share of divisions in which both halves have the same best method.
         reliability: Spearman-Brown of the mean correlation between the halves' means: of the whole, not of a half.
-            None where the means of the halves do not vary over methods.
+            None where the means of the halves do not vary over methods, or the halves do not agree at all.
         draws: Divisions of the cases.
     """
 
@@ -341,7 +342,8 @@ def split_half(values: Floats, *, draws: int = HALVES, seed: int = 0) -> SplitHa
         if np.ptp(a) > 0 and np.ptp(b) > 0:
             correlations.append(float(np.corrcoef(a, b)[0, 1]))
     known = [tau for tau in taus if tau is not None]
-    reliability = spearman_brown(float(np.mean(correlations)), 2) if correlations else None
+    mean = float(np.mean(correlations)) if correlations else 0.0
+    reliability = spearman_brown(mean, 2) if mean > 0 else None
     return SplitHalf(float(np.mean(known)) if known else None, first / draws, reliability, draws)
 
 

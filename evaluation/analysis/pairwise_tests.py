@@ -28,19 +28,20 @@ from curation.stats.bounded import (
     recurs,
 )
 from curation.stats.estimates import Floats
-from curation.stats.intervals import LEAST_CASES, Interval, varies
+from curation.stats.intervals import LEAST_CASES, POOLED, Interval, varies
 from curation.stats.paired import holm, sign_flips, smallest_detectable, smallest_p
 
 LEVEL = 0.05
 POWER = 0.8
 _DRAWS_A_TEST = 400  # so that p = 0.05 / family is reached with some 20 hits to spare
 _SAME = 1e-12  # smaller differences are ties: they come from the order of additions
-NO_SCALE = "no scale: decided too often where rare large differences were not drawn"
+NO_SCALE = "No upper limit ({}): a decision may be wrong where these cases miss a rare large difference."
 """What a report says of decisions about values without a lowest and a highest possible one."""
 Verdict = Literal["first", "second", "undecided", "equal", "undefined"]
 Test = Literal["sign-flip", "sign-flip and interval", "two-way t", "two-way t and interval"]
 FamilyKind = Literal["among", "against", "null"]
 ItemPairs = Callable[[str, str], Sequence[PairedItem]]
+IntervalOf = Callable[[str, str], Interval]
 
 
 class PairwiseTest(NamedTuple):
@@ -62,7 +63,7 @@ class PairwiseTest(NamedTuple):
         test: Which tests decide: ``interval`` asks at which level the interval begins to hold 0.
         never: Even if all these cases agreed, the corrected p would not be below 0.05.
         kind: How the interval was had.
-        on_scale: Whether the values have a lowest and a highest possible one.
+        on_scale: Whether the interval, which a decision needs too, knows a lowest and a highest possible value.
     """
 
     metric: str
@@ -165,6 +166,7 @@ def comparison_families(
     seed: int = 0,
     scale: Scale | None = None,
     items: ItemPairs | None = None,
+    interval_of: IntervalOf | None = None,
     null_methods: Collection[str] = (),
     against: str | None = None,
 ) -> tuple[ComparisonFamily, ...]:
@@ -178,6 +180,7 @@ def comparison_families(
         seed: Of the bootstrap and of the drawn sign patterns.
         scale: Lowest and highest possible value of a case; None where there is none.
         items: Prompts of two methods with their neighbour facts; None where no prompt has one.
+        interval_of: The difference of two methods, where it is no mean over cases (pooled over questions).
         null_methods: Labels of controls: compared with no edit only, in a family of their own.
         against: The question is about this method alone: it is compared with every other and with no edit, and no
             other pair is; a label that is not among them changes nothing.
@@ -196,7 +199,8 @@ def comparison_families(
             resampling = Resampling(max(2000, _DRAWS_A_TEST * len(wanted)), seed=seed)
             signs = sign_flips(np.array([_gaps_of_all(values, pair) for pair in wanted]), resampling)
             differences = {
-                pair: _differences(values, pair, scale, items, p) for pair, p in zip(wanted, signs, strict=True)
+                pair: _differences(values, pair, scale, items, interval_of, p)
+                for pair, p in zip(wanted, signs, strict=True)
             }
             contests = _family(metric, differences, higher=higher, scale=scale)
             out.append(ComparisonFamily(metric, kind, contests, resampling.resamples, scale == SHARE))
@@ -230,6 +234,7 @@ def _differences(
     pair: tuple[str, str],
     scale: Scale | None,
     items: ItemPairs | None,
+    interval_of: IntervalOf | None,
     signs: float | None,
 ) -> _Differences:
     first, second = values[pair[0]], values[pair[1]]
@@ -237,7 +242,7 @@ def _differences(
     gaps = np.array([first[k] - second[k] for k in keys], dtype=np.float64)
     gaps[np.abs(gaps) < _SAME] = 0.0
     rows = [i for i in (items(*pair) if items is not None else ()) if i.case in first and i.case in second]
-    interval = difference_interval(first, second, scale=scale, items=rows)
+    interval = interval_of(*pair) if interval_of else difference_interval(first, second, scale=scale, items=rows)
     only_one = len(first.keys() ^ second.keys())
     if not keys:
         return _Differences(gaps, interval, only_one, None, "sign-flip", 0.0, 0, _no_reach)
@@ -304,7 +309,7 @@ def _family(
                 test=one.test,
                 never=never,
                 kind=one.interval.kind,
-                on_scale=scale is not None,
+                on_scale=scale is not None or one.interval.kind == POOLED,
             )
         )
     return tuple(out)

@@ -37,7 +37,7 @@ class CasesNeeded(NamedTuple):
 def sample_sizes(
     run: Run, scores: Scores, metrics: Sequence[Metric], *, differences: Sequence[float], power: float, family: int
 ) -> list[CasesNeeded]:
-    """For every metric whose values vary: the cases that a paired test needs (t, two-sided, 5 %).
+    """For every metric whose values vary over five cases or more: the cases that a paired test needs (t, 5 %).
 
     Args:
         run: A run with two methods at least, control methods aside.
@@ -56,7 +56,7 @@ def sample_sizes(
         found = []
         for first, second in combinations(labels, 2):
             common = values[first].keys() & values[second].keys()
-            if len(common) > 1:
+            if len(common) >= LEAST_CASES:
                 gaps = [values[first][case] - values[second][case] for case in sorted(common)]
                 found.append((float(np.std(gaps, ddof=1)), len(common)))
         spreads = sorted(sd for sd, _ in found if sd > 0)

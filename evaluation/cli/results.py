@@ -11,7 +11,7 @@ import click
 
 from curation.cli.hub import hub_options, show_files
 from curation.cli.options import json_options, shared_option, store_option, writes
-from curation.stats.intervals import Interval
+from curation.stats.intervals import LEAST_CASES, Interval
 from schemas.core.errors import UserError
 from schemas.text.counting import counted
 
@@ -288,9 +288,9 @@ def cases(
     found = sample_sizes(run, scores, wanted, differences=gaps, power=power, family=comparisons)
     if not found:
         raise UserError(
-            "no two methods of this run differ in any case",
+            f"no two methods of this run differ on {LEAST_CASES} common cases or more",
             where=str(folder),
-            fix="give a run with two methods at least; control methods do not count",
+            fix="give a run with two methods at least (control methods do not count) and more cases",
         )
     if as_json:
         for one in found:
@@ -386,7 +386,7 @@ def analysis_text(figures: ItemAnalysis, title: str) -> str:
         )
     for relation in figures.relations[:MOST_RELATIONS]:
         lines.append(
-            f"  without {relation.relation} ({relation.cases} cases): {relation.method} "
+            f"  without {relation.relation} ({counted(relation.cases, 'case')}): {relation.method} "
             f"{_points(relation.shift, signed=True)}, order {_coefficient(relation.tau)}"
         )
     return "\n".join(lines)

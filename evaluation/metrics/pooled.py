@@ -17,11 +17,10 @@ import numpy as np
 from curation.stats.bootstrap import DEFAULT, Resampling, bootstrap_sums
 from curation.stats.bounded import PairedSpreads, Scale, Spread, beta_ends, ends_of_difference, student_ends
 from curation.stats.estimates import Floats
-from curation.stats.intervals import LEAST_CASES, NO_SPREAD, Z95, Interval
+from curation.stats.intervals import LEAST_CASES, NO_SPREAD, POOLED, Z95, Interval
 from evaluation.metrics.base import NEVER_NEGATIVE, Bounds, CaseMean, Summary, scale_of, within_bounds
 from schemas.answers import CaseScores
 
-POOLED = "beta, questions pooled, bootstrap by case"
 POOLED_STUDENT = "Student's t moved out by the skewness, questions pooled, bootstrap by case"
 PERPLEXITY = "perplexity"
 RATIO = "ratio"

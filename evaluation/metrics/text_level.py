@@ -326,8 +326,8 @@ NGramEntropy = row(
     name="n_gram_entropy",
     title="GE",
     about=(
-        "Generation entropy times 100: mean of 2/3 bigram and 4/3 trigram entropy (bits) of a script's first "
-        f"{ENTROPY_WORDS} words and signs"
+        f"Generation entropy: mean of 2/3 bigram and 4/3 trigram entropy of a script's first {ENTROPY_WORDS} words and "
+        "signs"
     ),
     unit="bits",
     bounds=NEVER_NEGATIVE,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import textwrap
 from collections.abc import Iterable, Mapping, Sequence
 from itertools import pairwise
 from pathlib import Path
@@ -13,7 +14,7 @@ from evaluation.analysis.comparison import Comparison
 from evaluation.analysis.correlations import Correlations
 from evaluation.analysis.tables import Plot, PlotPoint
 from evaluation.metrics.base import Metric
-from evaluation.report.formatting import ARROWS, column_size, visible
+from evaluation.report.formatting import column_size, metric_head, visible
 from schemas.core.errors import UserError
 from schemas.core.ids import slug
 from schemas.text.escaping import escape_line
@@ -33,6 +34,8 @@ STYLE: dict[str, Any] = {
 }
 _HALF = 0.5  # shares above it are shown on an axis that ends at 100 %
 _DIVERGING = ["#0b5a94", "#f2f2f2", "#b35806"]
+_LINE = 29  # letters of a method's name in a line
+_SPLIT = "split(datum.label, '\\n')"
 _FEW_VALUES = 10  # on an axis of numbers each has its own tick up to so many
 
 
@@ -76,7 +79,7 @@ def metric_plot(table: Comparison, metric: Metric) -> Plot | None:
         return None
     base = next((r.summaries[metric.name].mean for r in table.rows if r.baseline), None)
     size = column_size(table, metric)
-    return Plot("dots", f"{metric.title} {ARROWS[metric.better]}", known, upwards=size, reference=base)
+    return Plot("dots", metric_head(metric), known, upwards=size, reference=base)
 
 
 def draw(plot: Plot, labels: Sequence[str]) -> Figure:
@@ -94,7 +97,7 @@ def _encodings(order: Sequence[str], shown: Iterable[str], *, legend: bool) -> d
     there = [label for label in order if label in set(shown)]
     styles = [mark_style(order.index(label)) for label in there]
     names = [_name(label) for label in there]
-    key = alt.Legend(title=None, labelLimit=180, symbolLimit=40) if legend else None
+    key = alt.Legend(title=None, labelExpr=_SPLIT, labelLimit=190, symbolLimit=40) if legend else None
     return {
         "color": alt.Color("method:N", scale=alt.Scale(domain=names, range=[s.colour for s in styles]), legend=key),
         "shape": alt.Shape("method:N", scale=alt.Scale(domain=names, range=[s.shape for s in styles]), legend=key),
@@ -109,7 +112,9 @@ def _data(rows: Sequence[Mapping[str, Any]]) -> Any:
 
 
 def _name(label: str) -> str:
-    return escape_line(visible(label))
+    """A method's name, a long one in lines."""
+    words = escape_line(visible(label)).replace("_", "_ ")
+    return "\n".join(line.replace("_ ", "_") for line in textwrap.wrap(words, _LINE)) or label
 
 
 def _scaled(value: Interval) -> dict[str, float | None]:
@@ -124,22 +129,22 @@ def _domain(points: Iterable[PlotPoint]) -> list[float] | None:
     values = [v for p in points for v in (p.value.mean, p.value.low, p.value.high) if v is not None]
     if any(p.value.unit != "fraction" for p in points) or not values:
         return None
-    return [min(0.0, 100 * min(values)), 100.0 if max(values) > _HALF else max(100 * max(values), 1.0)]
+    return [min(0.0, 100 * min(values)), 100.0 if max(values) > _HALF else 100 * max(values) or 1.0]
 
 
 def _dots(plot: Plot, order: Sequence[str]) -> Any:
     import altair as alt
 
     points = plot.points
-    rows = [{"method": _name(p.label), **_scaled(p.value)} for p in points]
+    heads = [_name(p.label) for p in points]
+    rows = [{"method": name, **_scaled(p.value)} for name, p in zip(heads, points, strict=True)]
     unit = "%" if points[0].value.unit == "fraction" else points[0].value.unit
     domain = _domain(points)
     scale = alt.Scale(domain=domain, nice=False) if domain else alt.Scale(zero=True)
     style = _encodings(order, [p.label for p in points], legend=False)
-    names = alt.Axis(labelLimit=170, ticks=False, domain=False)
-    base = alt.Chart(_data(rows)).encode(
-        y=alt.Y("method:N", sort=[_name(p.label) for p in points], title=None, axis=names), color=style["color"]
-    )
+    names = alt.Axis(labelLimit=190, labelExpr=_SPLIT, labelBaseline="middle", ticks=False, domain=False)
+    lines = max(name.count("\n") for name in heads)
+    base = alt.Chart(_data(rows)).encode(y=alt.Y("method:N", sort=heads, title=None, axis=names), color=style["color"])
     across = alt.X("low:Q", scale=scale, title=None, axis=alt.Axis(tickCount=5))
     bars = base.mark_rule().encode(x=across, x2="high:Q")
     dots = base.mark_point(filled=True, size=70, opacity=1).encode(x="mean:Q", shape=style["shape"])
@@ -148,8 +153,8 @@ def _dots(plot: Plot, order: Sequence[str]) -> Any:
         at = 100 * plot.reference if unit == "%" else plot.reference
         line = alt.Chart(_data([{"at": at}])).mark_rule(strokeDash=[4, 4], color="#8a9099")
         layers.insert(0, line.encode(x="at:Q"))
-    title: Any = {"text": f"{plot.title}, {unit}", "subtitle": plot.upwards}
-    return alt.layer(*layers).properties(width=250, height={"step": 22}, title=title)
+    title: Any = {"text": f"{plot.title}, %" if unit == "%" else plot.title, "subtitle": plot.upwards}
+    return alt.layer(*layers).properties(width=250, height={"step": 22 + 12 * lines}, title=title)
 
 
 def _lines(plot: Plot, order: Sequence[str]) -> Any:
@@ -175,7 +180,7 @@ def _lines(plot: Plot, order: Sequence[str]) -> Any:
         return alt.Chart(_data(rows)).encode(x=x, color=style["color"])
 
     now = layer(plot.points)
-    y = alt.Y("mean:Q", scale=scale, title=title)
+    y = alt.Y("mean:Q", scale=scale, title=title, axis=alt.Axis(tickMinStep=1) if plot.ranked else alt.Axis())
     layers: list[Any] = [
         now.mark_line().encode(y=y),
         now.mark_rule().encode(y=alt.Y("low:Q", scale=scale), y2="high:Q"),

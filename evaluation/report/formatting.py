@@ -13,6 +13,7 @@ from curation.stats.intervals import LEAST_CASES, PUBLISHED, Interval
 from evaluation.analysis.comparison import Comparison, MethodRow
 from evaluation.analysis.tables import DELTA, Cell, FigureTable
 from evaluation.metrics.base import Metric, Summary
+from evaluation.metrics.pooled import PERPLEXITY
 from schemas.text.table_lines import aligned
 
 _INVISIBLE = re.compile("[\u00ad\u200b\u2060-\u2064\ufeff]")
@@ -81,7 +82,8 @@ def cell_text(value: Cell, head: str = "") -> tuple[str, str]:
         return mean_text(value, signed=signed), "" if few else interval_text(value, signed=signed)
     if isinstance(value, Estimate):
         ends = "" if value.low is None or value.high is None else f"[{value.low:.2f}, {value.high:.2f}]"
-        return ("–" if value.value is None else f"{value.value:.2f}"), ends
+        ends = ends.replace("-", "\N{MINUS SIGN}")
+        return ("–" if value.value is None else f"{value.value:.2f}").replace("-", "\N{MINUS SIGN}"), ends
     if value is None:
         return "–", ""
     if isinstance(value, int):
@@ -169,10 +171,25 @@ def with_unit(interval: Interval) -> str:
     """The same with a percent sign where it is in percent.
 
     Example:
-        >>> with_unit(Interval(0.5, 0.1, 9)), with_unit(Interval(3.5, None, 9, (3.0, 4.0), unit="perplexity"))
-        ('50.0 ± 10.0 %', '3.50 [3.00, 4.00]')
+        >>> with_unit(Interval(0.5, None, 9, (0.4, 0.6))), with_unit(Interval(0.5, None, 3))
+        ('50.0 % [40.0, 60.0]', '50.0 % [n = 3: too few]')
+        >>> with_unit(Interval(3.5, None, 9, (3.0, 4.0), unit="perplexity"))
+        '3.50 [3.00, 4.00]'
     """
-    return f"{one_cell(interval)} %" if interval.unit == "fraction" else one_cell(interval)
+    mark = " %" if interval.unit == "fraction" and interval.mean is not None else ""
+    return f"{mean_text(interval)}{mark} {interval_text(interval)}".strip()
+
+
+def metric_head(metric: Metric) -> str:
+    """The head of a metric's column: title, unit where it is not percent, and which values are better.
+
+    Example:
+        >>> from types import SimpleNamespace
+        >>> metric_head(SimpleNamespace(title="ES-KL", unit="nats", better="lower"))
+        'ES-KL (nats) ↓'
+    """
+    unit = "" if metric.unit in ("fraction", PERPLEXITY) else f" ({metric.unit})"
+    return f"{metric.title}{unit} {ARROWS[metric.better]}"
 
 
 def column_size(table: Comparison, metric: Metric) -> str:
@@ -196,7 +213,7 @@ def column_size(table: Comparison, metric: Metric) -> str:
 
 def console_table(table: Comparison, metrics: Sequence[Metric]) -> list[str]:
     """The table of a run as lines for a terminal: at least two spaces between columns, n under the titles."""
-    head = ["", *(f"{m.title} {ARROWS[m.better]}" for m in metrics), "s/edit", ""]
+    head = ["", *map(metric_head, metrics), "s/edit", ""]
     sizes = ["", *(column_size(table, m) for m in metrics), "", ""]
     rows = [
         [

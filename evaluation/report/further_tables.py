@@ -23,6 +23,7 @@ _HARMONIC: Mapping[str, tuple[Role, ...]] = {
     "script S (S-ES, S-NS)": ("script_efficacy", "script_locality"),
 }
 _MISSED = 0.05  # chance that an interval of 95 % misses the truth
+_OPEN = 30  # rows of a table that is shown without a click
 _DECIDED = ("Metric", "Better", "Worse", f"{DELTA} better less worse", "p, Holm", "Cases")
 _COMPARED = (
     "Metric",
@@ -38,23 +39,27 @@ _COMPARED = (
 
 def comparison_section(families: Sequence[ComparisonFamily], against: str | None) -> Section:
     """What the paired tests decide, and (folded) every comparison, a table a family."""
-    decided = [(f, _better_first(f, c)) for f in families if f.kind != "null" for c in f.contests if c.winner]
-    rows = [(f.metric, c.first, c.second, _difference(f, c), c.p_holm, c.cases) for f, c in decided]
-    count = sum(len(f.contests) for f in families if f.kind != "null")
-    tables = [FigureTable(f"Decided: {len(decided)} of {count}", _DECIDED, tuple(rows))] if rows else []
+    decided = decided_table(families)
+    tables = [decided] if decided.rows else []
     if families:
         lines = tuple(_comparison_row(family, test) for family in families for test in family.contests)
         about = "" if against is None else f" of {against}"
-        tables.append(FigureTable(f"All comparisons{about}", _COMPARED, lines, folded=True))
-    caption = (
-        "By case, over the cases that both methods have; p is corrected within a metric and question (Holm). "
-        "Detectable: the smallest true difference found with 80 % power."
-    )
-    if unscaled := dict.fromkeys(f.metric for f, c in decided if not c.on_scale):
-        caption += f" {', '.join(unscaled)}: {NO_SCALE}."
-    if families and not rows:
+        seen = "Detectable: the smallest true difference that is found with 80 % power."
+        tables.append(FigureTable(f"All comparisons{about}", _COMPARED, lines, seen, folded=True))
+    caption = "Paired by case, over the cases that both have; p is corrected within a metric and question (Holm)."
+    if families and not decided.rows:
         caption = f"No comparison of methods is decided at p < 0.05. {caption}"
     return Section("paired", "Pairwise comparisons of methods", tuple(tables), caption)
+
+
+def decided_table(families: Sequence[ComparisonFamily]) -> FigureTable:
+    """The comparisons that the paired tests decide, the better method first; no rows where there is none."""
+    decided = [(f, _better_first(f, c)) for f in families if f.kind != "null" for c in f.contests if c.winner]
+    rows = tuple((f.metric, c.first, c.second, _difference(f, c), c.p_holm, c.cases) for f, c in decided)
+    count = sum(len(f.contests) for f in families if f.kind != "null")
+    unscaled = dict.fromkeys(f.metric for f, c in decided if not c.on_scale)
+    caption = NO_SCALE.format(", ".join(unscaled)) if unscaled else ""
+    return FigureTable(f"Decided: {len(rows)} of {count}", _DECIDED, rows, caption, folded=len(rows) > _OPEN)
 
 
 def _better_first(family: ComparisonFamily, test: PairwiseTest) -> PairwiseTest:
@@ -131,8 +136,7 @@ def harmonic_table(table: Comparison, metrics: Sequence[Metric], scores: Scores)
         return None
     head = ("Method", *(list(whole)[n] for n in kept))
     caption = (
-        "Harmonic means of success rates, as ROME's S; the interval holds the truth in at least 95 % (Bonferroni). "
-        "There is none where one of the rates has fewer than five cases."
+        "Harmonic means of success rates, as ROME's S. The interval holds the truth in at least 95 % (Bonferroni)."
     )
     return FigureTable("One number a method", head, tuple((r[0], *(r[n + 1] for n in kept)) for r in rows), caption)
 
@@ -152,7 +156,7 @@ def harmonic_interval(means: Sequence[float | None], rates: Sequence[tuple[Metri
         return Interval(None, None, 0)
     tail = _MISSED / 2 / max(len(rates), 1)
     boxes = [case_mean_interval(metric, scores, tail=tail) for metric, scores in rates]
-    found = Interval(harmonic_mean(known), None, min((box.n for box in boxes), default=0)).alone
+    found = Interval(harmonic_mean(known), None, min((box.n for box in boxes), default=0))
     ends = [box.ends for box in boxes if box.ends is not None]
     if len(ends) < len(boxes):
         return found

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from curation.checks.store_checks import VerdictCounts
 from curation.files.templates import templates_in
-from curation.stats.intervals import TWO_WAY
+from curation.stats.intervals import LEAST_CASES, TWO_WAY
 from evaluation.analysis.breakdown import asks_what_follows
 from evaluation.analysis.comparison import Comparison
 from evaluation.analysis.example_cases import PURPOSES, pick_examples, probability
@@ -23,14 +23,13 @@ from evaluation.regimes.config import regime_title
 from evaluation.report import narrative
 from evaluation.report.charts import Figure, draw, heat_map, metric_plot
 from evaluation.report.formatting import (
-    ARROWS,
     cell_text,
     column_size,
     column_sizes,
     edits_in_force,
     group_title,
     holds_many_edits,
-    mean_with_interval,
+    metric_head,
     p_value,
     percent,
     visible,
@@ -40,6 +39,7 @@ from evaluation.report.sections import ReportSection, TextSection, why_not_compa
 from evaluation.runs.results import Run
 from schemas.cases import FACT
 from schemas.core.clock import now
+from schemas.text.counting import counted
 from schemas.text.escaping import escape
 
 if TYPE_CHECKING:
@@ -96,8 +96,8 @@ def page(
         calibrated=calibrated if calibrated is not None and calibrated.parts else None,
         apart=why_not_comparable(parts),
         built=built,
-        arrows=ARROWS,
         columns=_COLUMNS,
+        least_cases=LEAST_CASES,
         purposes=PURPOSES,
         normalisations=NORMALISATIONS,
         written=now(zone="Z"),
@@ -147,10 +147,11 @@ def _environment() -> Environment:
     """Where the template is, and the filters that it uses."""
     filters = {
         "percent": percent,
-        "spread": mean_with_interval,
         "probability": probability,
         "group_title": group_title,
         "column_size": column_size,
+        "counted": counted,
+        "metric_head": metric_head,
         "column_sizes": column_sizes,
         "cell": _cell,
         "is_table": lambda part: isinstance(part, FigureTable),
@@ -208,8 +209,8 @@ def _template_values(part: ReportSection, against: str | None) -> dict[str, Any]
         "sections": [_drawn(s, labels) for s in sections if s.parts],
         "costs": [_drawn(section, labels) for section in cost_sections(run, table, part.metrics)],
         "text": part.text,
-        "by_text": [m for m in part.metrics if facts and m.asks_for_texts],
-        "by_token": [m for m in part.metrics if not facts or not m.asks_for_texts],
+        "by_text": _with_values([m for m in part.metrics if facts and m.asks_for_texts], table),
+        "by_token": _with_values([m for m in part.metrics if not facts or not m.asks_for_texts], table),
         "correlations": correlations,
         "two_way": _recurring_titles(table, part.metrics),
     }

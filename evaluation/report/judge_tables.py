@@ -137,7 +137,7 @@ def _more_needed(n: LabelBudget) -> str:
 
 
 def _reliability_table(title: str, reliability: Sequence[JudgeReliability]) -> FigureTable:
-    rows = tuple((r.aspect, r.retest.same, r.retest.n, r.length, r.scored) for r in reliability)
+    rows = tuple((r.aspect, r.retest.same if r.retest.n else None, r.retest.n, r.length, r.scored) for r in reliability)
     heads = ("Aspect", "Same when asked twice", "of", "Correlation with length", "Scored")
     return FigureTable(title, heads, rows)
 

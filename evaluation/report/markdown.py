@@ -11,18 +11,18 @@ from evaluation.analysis.tables import DELTA, Cell, FigureTable
 from evaluation.analysis.text_ratings import rating_tables
 from evaluation.metrics.base import Metric
 from evaluation.report.formatting import (
-    ARROWS,
     column_size,
     column_sizes,
     edits_in_force,
     group_title,
     holds_many_edits,
     memory,
+    metric_head,
     one_cell,
     seconds,
     visible,
 )
-from evaluation.report.further_tables import chat_table, comparison_section
+from evaluation.report.further_tables import chat_table, comparison_section, decided_table
 from evaluation.report.sections import ReportSection, TextSection
 from schemas.text.counting import counted
 from schemas.text.escaping import escape_line
@@ -59,10 +59,10 @@ def results_markdown(parts: Sequence[ReportSection], others: Sequence[TextSectio
 
 def _further(contests: Sequence[ComparisonFamily], texts: Sequence[TextSection]) -> list[str]:
     compared = comparison_section(contests, None)
-    decided = [t for t in compared.parts if isinstance(t, FigureTable) and not t.folded]
     caption = [f"## {compared.title}", compared.caption] if contests else []
     rated = [(text.model, table) for text in texts for source in text.sources for table in rating_tables(source)]
-    return [*caption, *_titled(*decided, *(t._replace(title=f"{model}: {t.title}") for model, t in rated))]
+    tables = [t._replace(title=f"{model}: {t.title}") for model, t in rated]
+    return [*caption, *_titled(decided_table(contests), *tables)]
 
 
 def _titled(*tables: FigureTable) -> list[str]:
@@ -74,7 +74,7 @@ def _titled(*tables: FigureTable) -> list[str]:
 def results_table(table: Comparison, metrics: Sequence[Metric]) -> FigureTable:
     """Every method's figures and costs; the head of a metric says how many cases its figures are over."""
     many = holds_many_edits(table)
-    titles = [f"{m.title} {ARROWS[m.better]} ({column_size(table, m) or 'no value'})" for m in metrics]
+    titles = [f"{metric_head(m)} ({column_size(table, m) or 'no value'})" for m in metrics]
     rows: list[tuple[Cell, ...]] = [
         (
             row.label,

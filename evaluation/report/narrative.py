@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from curation.files.local_models import LOCAL, LOCAL_LABEL
 from curation.files.model_packages import EMBEDDED, EMBEDDED_LABEL
-from curation.stats.intervals import Interval
+from curation.stats.intervals import LEAST_CASES, Interval
 from evaluation.analysis.breakdown import asks_what_follows
 from evaluation.analysis.comparison import Comparison
 from evaluation.analysis.written_texts import AnsweredQuestion, text_ends
@@ -27,6 +27,7 @@ if TYPE_CHECKING:
 
 FEW = 100  # cases below which the number is a caveat of its own
 _MOST_NAMED = 4  # metrics that one sentence names
+_WORSE = "no method is better than no edit"
 _REGIMES = {
     "single": "each edit alone, then undone",
     "sequential": "one after the other, all staying in the model",
@@ -40,6 +41,8 @@ _TOPICS: tuple[tuple[str, tuple[Role, ...]], ...] = (
     ("Do facts follow the event?", ("event_efficacy",)),
     ("Do tendencies?", ("event_tendency",)),
     ("What else moved?", ("event_locality",)),
+    ("Did the edit take?", ("document_efficacy",)),
+    ("What else moved?", ("document_locality",)),
 )
 _LOCALITY: tuple[Role, ...] = ("locality", "script_locality", "bleed_over")
 _WRITTEN, _SCORED = "s_es_gen_question", "s_es"
@@ -105,12 +108,15 @@ def best_methods(table: Comparison, metrics: Sequence[Metric]) -> str:
         return ""
     won: dict[str, list[str]] = {}
     for title, lead in leads:
-        won.setdefault(lead.best or "", []).append(title)
-    undecided = won.pop("", [])
-    if not won:
+        won.setdefault(lead.best or (_WORSE if lead.decided else ""), []).append(title)
+    undecided, worse = won.pop("", []), won.pop(_WORSE, [])
+    parts = [f"{label} is best on {_some(titles)}" for label, titles in won.items()]
+    parts += [f"{_WORSE} on {_some(worse)}"] if worse else []
+    if not parts:
         return f"Which method is best is not decided ({_some(undecided)}; {counted(table.cases, 'case')})."
-    best = "; ".join(f"{label} is best on {_some(titles)}" for label, titles in won.items())
-    return f"{best}" + (f"; not decided: {_some(undecided)}." if undecided else ".")
+    parts += [f"not decided: {_some(undecided)}"] if undecided else []
+    text = "; ".join(parts)
+    return (text if won else text[0].upper() + text[1:]) + "."
 
 
 def _some(titles: Sequence[str]) -> str:
@@ -280,6 +286,8 @@ def not_measured(part: ReportSection) -> str:
 
 
 def _small_sample(table: Comparison, metrics: Sequence[Metric]) -> list[str]:
+    if table.cases < LEAST_CASES:
+        return [f"{counted(table.cases, 'case')} are too few for intervals and tests: these figures decide nothing."]
     intervals = [r.summaries[m.name].interval for r in table.rows for m in metrics if m.better == "higher"]
     widths = [i.high - i.low for i in intervals if i.high is not None and i.low is not None]
     if table.cases >= FEW or not widths:
@@ -316,13 +324,14 @@ def _of_ratings(text: TextSection) -> list[str]:
 def _of_run(run: Run, table: Comparison) -> list[str]:
     out = []
     cases, made = counted(table.cases, "case"), edits_made(run)
-    for row in table.rows:
-        if row.failed:
-            out.append(f"{row.label}: {row.failed:,} of {cases} ended in an error and are left out of its means.")
-        if row.pending:
-            out.append(f"{row.label}: {row.pending:,} of {cases} are not yet run, so it is not ranked.")
-        if row.blow_ups:
-            out.append(f"{row.label}: {counted(len(row.blow_ups), 'edit')} diverged; they are included in the means.")
+    happened = {
+        "Cases that ended in an error, in no mean": [(row.label, row.failed) for row in table.rows],
+        "Cases not yet run, so that a method is not ranked": [(row.label, row.pending) for row in table.rows],
+        "Edits that diverged, included in the means": [(row.label, len(row.blow_ups)) for row in table.rows],
+    }
+    for what, counts in happened.items():
+        if named := [f"{label} {n:,}" for label, n in counts if n]:
+            out.append(f"{what} (of {table.cases:,}): {_some(named)}.")
     if not run.about.get("finished"):
         out.append("The run is not finished: these are the figures so far.")
     if after := max(row.unedited for row in table.rows):

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Collection, Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -54,10 +54,10 @@ class Scores(NamedTuple):
         """Case means of one editor on one metric, where there is one."""
         return {k: s.mean for k, s in self.by_editor[label][metric].items() if s.mean is not None}
 
-    def tested(self, metric: Metric, labels: Sequence[str], keys: Collection[str]) -> dict[str, dict[str, float]]:
+    def tested(self, metric: Metric, labels: Sequence[str], keys: Iterable[str]) -> dict[str, dict[str, float]]:
         """Label -> case -> value, whose means over cases are the metric's values: what tests by case compare."""
-        by_label = {k: self.by_editor[k][metric.name] for k in labels}
-        some = {label: {k: s for k, s in scores.items() if k in keys} for label, scores in by_label.items()}
+        by_label, wanted = {k: self.by_editor[k][metric.name] for k in labels}, set(keys)
+        some = {label: {k: s for k, s in scores.items() if k in wanted} for label, scores in by_label.items()}
         if metric.pooled:
             values = contributions(some)
             return {label: values.get(label, {}) for label in labels}
@@ -72,13 +72,17 @@ class Scores(NamedTuple):
 
         Of a pooled metric: over the questions that both have a value for. Of perplexities: their ratio.
         """
-        mine = self.by_editor[first][metric.name]
-        common_values = {k: mine[k] for k in keys if k in mine}
-        theirs = self.by_editor[second][metric.name]
         if metric.pooled:
-            gap = pooled_difference(common_values, theirs, scale_of(metric))
+            gap = self.pooled_difference(metric, keys, first, second)
             return exponential(gap, RATIO) if metric.unit == PERPLEXITY else gap._replace(unit=metric.unit)
-        return case_mean_difference(metric, common_values, theirs)._replace(unit=metric.unit)
+        mine, theirs = (self.by_editor[label][metric.name] for label in (first, second))
+        some = {k: mine[k] for k in keys if k in mine}
+        return case_mean_difference(metric, some, theirs)._replace(unit=metric.unit)
+
+    def pooled_difference(self, metric: Metric, keys: Iterable[str], first: str, second: str) -> Interval:
+        """Mean of ``first - second`` over the questions that both have a value for; of perplexities in logarithms."""
+        mine, theirs = (self.by_editor[label][metric.name] for label in (first, second))
+        return pooled_difference({k: mine[k] for k in keys if k in mine}, theirs, scale_of(metric))
 
     def gain(self, label: str, baseline: str, metric: Metric, keys: Iterable[str], summary: Summary) -> Interval:
         """Difference to no edit; none of the unedited model itself, whose gain is 0 by definition."""

@@ -2,9 +2,10 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import numpy as np
 import pytest
 
-from evaluation.analysis.comparison import Comparison, MethodRow, _lead, compare
+from evaluation.analysis.comparison import Comparison, MethodRow, _families, _lead, compare
 from evaluation.metrics.generation import load_metrics
 from evaluation.report.narrative import common_cases_note
 from evaluation.report.write import write_report
@@ -56,6 +57,25 @@ def _method_row(label, scores, metric):
     value = list(scores.by_editor[label][metric.name].values())
     summary = {metric.name: metric.summarise(value)}
     return MethodRow(label, "ft", {}, False, summary, {}, len(value), 0, 0, None, None, None, ())
+
+
+@pytest.mark.parametrize("name", ["em", "ppl"])
+def test_a_difference_of_pooled_questions_has_one_interval(name: str) -> None:
+    """A ratio of perplexities was [0.62, 1.11] in one table and [0.73, 1.11] in the next."""
+    (metric,) = load_metrics([name])
+    random, keys = np.random.default_rng(5), [f"c{n}" for n in range(9)]
+
+    def drawn(key: str) -> CaseScores:
+        values = random.integers(0, 2, size=1 + int(key[1:]) % 3).astype(float)
+        items = tuple(ItemScore(probe=f"{key}/{n}", item=key, value=v, weight=n + 1) for n, v in enumerate(values))
+        return CaseScores(case=key, metric=name, items=items)
+
+    scores = Scores({label: {name: {key: drawn(key) for key in keys}} for label in "ab"})
+    rows = [_method_row(label, scores, metric) for label in "ab"]
+    ((test,),) = (family.contests for family in _families(metric, rows, keys, scores, None))
+    gap = scores.difference("a", "b", metric, keys)
+    assert (test.difference, test.low, test.high) == pytest.approx((gap.mean, gap.low, gap.high))
+    assert test.on_scale == (name == "em")
 
 
 def test_normalisation_is_chosen_without_a_new_run(tmp_path):

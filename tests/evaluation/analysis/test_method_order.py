@@ -43,15 +43,17 @@ def test_the_order_by_hand(tmp_path: Path) -> None:
     assert (efficacy.subject, efficacy.cases) == ("efficacy", 10) and locality.subject == "locality"
     assert [c.title for c in efficacy.conditions] == ["ES", "S-ES"], "in the order of the list, not of the run"
     assert set(efficacy.methods) == {"push1", "push3", "push9"}, "null methods are no competitors"
-    first = efficacy.conditions[0]
-    assert first.tau == 1.0 and first.same_best == 1.0 and first.ranks["push9"] < first.ranks["push1"]
+    first, second = efficacy.conditions
+    assert first.tau is None and first.same_best is None, "with itself it agrees by definition"
+    assert second.tau is not None and second.same_best is not None
+    assert first.ranks["push9"] < first.ranks["push1"]
     assert locality.conditions[0].ranks["push1"] <= locality.conditions[0].ranks["push9"]
 
 
 def test_a_condition_that_does_not_order_has_no_tau(tmp_path: Path) -> None:
     twins = [{"name": "push", "label": f"twin{n}", "params": {}} for n in range(3)]
     (order,) = orders(finished(tmp_path, ["es", "ps"], editors=["none", *twins]), ["es", "ps"])
-    assert {c.tau for c in order.conditions} == {None} == {c.ends for c in order.conditions}
+    assert all(c.tau is None and c.ends is None for c in order.conditions)
     assert set(order.conditions[0].ranks.values()) == {2.0}
 
 
@@ -150,7 +152,7 @@ def test_relations_are_ordered_by_what_they_move(run: Run) -> None:
 
 def test_the_plain_way_gives_the_same_halves() -> None:
     generator = np.random.default_rng(4)
-    values = generator.random((4, 9))
+    values = generator.random((4, 9)) + np.arange(4)[:, None] / 4
     figures = split_half(values, draws=30, seed=7)
     repeat, first, r = np.random.default_rng(7), 0, []
     for _ in range(30):
@@ -160,6 +162,12 @@ def test_the_plain_way_gives_the_same_halves() -> None:
         r.append(np.corrcoef(*halves)[0, 1])
     mean = sum(r) / len(r)
     assert figures.same_first == first / 30 and figures.reliability == pytest.approx(2 * mean / (1 + mean))
+
+
+def test_halves_that_disagree_have_no_reliability() -> None:
+    """Three methods on twelve cases had a reliability of -6.01."""
+    cycle = np.array([[1.0, 0.0, 0.5], [0.5, 1.0, 0.0], [0.0, 0.5, 1.0]])
+    assert split_half(cycle, draws=20).reliability is None
 
 
 def test_too_few_methods_or_cases_are_refused(run: Run) -> None:

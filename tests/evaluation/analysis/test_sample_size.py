@@ -11,7 +11,7 @@ from click.testing import CliRunner, Result
 from scipy import stats
 
 from curation.stats.paired import cases_needed, power_of, smallest_detectable
-from evaluation.analysis.sample_size import sample_sizes
+from evaluation.analysis.sample_size import CasesNeeded, sample_sizes
 from evaluation.cli.results import cases
 from evaluation.metrics.generation import load_metrics
 from evaluation.runs.frame import Scores
@@ -50,11 +50,16 @@ def scores_of(values: dict[str, list[float]]) -> Scores:
 def test_the_median_pair_and_the_widest(tmp_path: Path) -> None:
     go(tmp_path, editors=["push", {"name": "push", "label": "b"}, {"name": "push", "label": "c"}], metrics=["s_es"])
     run = load_run(tmp_path)
-    scores = scores_of({"none": [0, 0, 0, 0], "push": [0, 1, 0, 1], "b": [0, 1, 0, 1], "c": [1, 0, 1, 1]})
-    (found,) = sample_sizes(run, scores, load_metrics(["s_es"]), differences=[0.1], power=0.8, family=1)
-    sd = float(np.std([-1, 1, -1, 0], ddof=1))
-    assert (found.cases, found.pairs, found.sd) == (4, 2, (sd, sd)), "push and b agree everywhere, none is a control"
+    values = {"none": [0, 0, 0, 0, 0], "push": [0, 1, 0, 1, 1], "b": [0, 1, 0, 1, 1], "c": [1, 0, 1, 1, 1]}
+
+    def sizes(some: dict[str, list[float]]) -> list[CasesNeeded]:
+        return sample_sizes(run, scores_of(some), load_metrics(["s_es"]), differences=[0.1], power=0.8, family=1)
+
+    (found,) = sizes(values)
+    sd = float(np.std([-1, 1, -1, 0, 0], ddof=1))
+    assert (found.cases, found.pairs, found.sd) == (5, 2, (sd, sd)), "push and b agree everywhere, none is a control"
     assert found.needed[0.1] == (cases_needed(0.1, sd=sd),) * 2
+    assert sizes({label: column[:4] for label, column in values.items()}) == [], "four cases say next to nothing"
 
 
 def test_the_command(tmp_path: Path) -> None:
@@ -70,5 +75,5 @@ def test_the_command(tmp_path: Path) -> None:
 
 def test_a_run_of_one_method_has_no_answer(tmp_path: Path) -> None:
     go(tmp_path, metrics=["es"])
-    with pytest.raises(UserError, match="no two methods of this run differ in any case"):
+    with pytest.raises(UserError, match="no two methods of this run differ on 5 common cases"):
         call(tmp_path)

@@ -258,10 +258,10 @@ def test_raters_and_writers_have_tables_of_their_own() -> None:
 @pytest.mark.parametrize(
     ("detail", "words"),
     [
-        pytest.param([{}], "0 0 – 1", id="no retest"),
+        pytest.param([{}], "– 0 – 1", id="no retest"),
         pytest.param([{"retest": 5}, {"retest": 4}], "1 2 – 2", id="some"),
         pytest.param([{"retest": 5}, {"retest": None}], "1 1 – 2", id="one lost"),
-        pytest.param([{"retest": None}], "0 0 – 1", id="all lost"),
+        pytest.param([{"retest": None}], "– 0 – 1", id="all lost"),
     ],
 )
 def test_how_reliable_a_judge_is(detail: list[dict[str, Any]], words: str) -> None:

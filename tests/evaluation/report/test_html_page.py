@@ -7,10 +7,13 @@ from pathlib import Path
 import pytest
 
 from curation.splits.split_file import make_split
+from curation.stats.intervals import Interval
 from curation.store.store import Store
 from evaluation.analysis.comparison import compare
+from evaluation.analysis.tables import Plot, PlotPoint
 from evaluation.metrics.generation import load_metrics
 from evaluation.report import write
+from evaluation.report.charts import draw
 from evaluation.report.formatting import cell_text
 from evaluation.report.html_page import _glue, answer_list
 from evaluation.report.sections import make_section
@@ -91,7 +94,7 @@ def test_failures_blow_ups_and_ties_are_shown(tmp_path):
     _, reader = read(write_report([finished(tmp_path, editors=editors, lm=Flat())]).files[0])
     text = " ".join("".join(reader.text).split())
     assert "RuntimeError: cannot edit Land01" in text
-    assert "push: 1 of 11 cases ended in an error" in text
+    assert "Cases that ended in an error, in no mean (of 11): push 1." in text
     assert "Diverged edits" in text and "0.5470" in text.replace(" ", "")
     assert re.search(r"Ties ?11 ?10 ?Truncated ?0 ?0 ?Unscored ?0 ?0 ?Failed cases ?0 ?1", text)
 
@@ -128,6 +131,9 @@ def test_a_metric_without_a_value_has_no_column(tmp_path: Path) -> None:
     html, _ = read(write_report([out]).files[0])
     heads = " ".join(re.sub("<[^>]+>", " ", head) for head in re.findall(r"<thead>.*?</thead>", html, re.S))
     assert "ES" in heads and "S-BO" not in heads
+    short = finished(tmp_path / "short", split=make_cases(1, 0), metrics=["es", "n_gram_entropy"])
+    html, _ = read(write_report([short]).files[0])
+    assert "Generated texts" not in html, "no text has fifty words"
 
 
 def test_what_a_run_has_not_is_left_out_and_named_once(tmp_path: Path) -> None:
@@ -142,6 +148,15 @@ def test_every_picture_as_a_file(tmp_path: Path) -> None:
     assert {"es.svg", "es.png", "es.pdf", "s-bo.pdf", "correlations-pooled.svg"} <= set(names)
     assert all(path.stat().st_size > 500 for path in written.pictures)
     assert (tmp_path / "pictures" / "es.pdf").read_bytes().startswith(b"%PDF")
+
+
+def test_long_names_are_told_apart_in_a_picture() -> None:
+    """Nine methods were all called "fine_tuning_of_one_layer_wit..."."""
+    name = "fine_tuning_of_one_layer_with_learning_rate_{}e-3_and_early_stopping"
+    points = tuple(PlotPoint(name.format(n), "", Interval(0.001 * n, None, 9, (0.0, 0.02))) for n in (1, 2))
+    texts = re.findall(r">([^<>]+)<", draw(Plot("dots", "S-BO", points), [p.label for p in points]).svg)
+    assert [name.format(n) in "".join(texts) for n in (1, 2)] == [True, True]
+    assert "2.0" in texts and "20" not in texts, "the axis ends with the values"
 
 
 def test_a_null_method_beats_nobody_and_what_could_never_be_decided_is_counted(tmp_path: Path) -> None:

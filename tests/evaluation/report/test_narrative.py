@@ -32,9 +32,11 @@ from tests.support.report.two_runs import METRICS, TWO
 
 def test_the_result_is_one_sentence_of_what_the_paired_tests_decide(tmp_path: Path) -> None:
     decided = make_section(load_run(finished(tmp_path / "a", editors=TWO, split=make_cases(40, 0))), None, None)
-    assert opening(decided, []).result == "push is best on ES, PS, S-ES; not decided: NS, S-NS."
+    assert opening(decided, []).result == "push is best on ES, PS, S-ES; no method is better than no edit on NS, S-NS."
     few = make_section(load_run(finished(tmp_path / "b", editors=TWO, split=make_cases(4, 0))), None, None)
     assert opening(few, []).result == "Which method is best is not decided (ES, PS, NS, S-ES and 1 more; 4 cases)."
+    assert caveats(few)[0] == "4 cases are too few for intervals and tests: these figures decide nothing."
+    assert all("[n = 4: too few]" in f.text for f in opening(few, []).findings)
     alone = make_section(load_run(finished(tmp_path / "c", editors=["none"])), None, None)
     assert opening(alone, []).result == "" and "no method" in opening(alone, []).edited
 

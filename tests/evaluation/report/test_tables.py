@@ -28,7 +28,7 @@ from evaluation.report.formatting import (
     percent,
     seconds,
 )
-from evaluation.report.further_tables import comparison_section
+from evaluation.report.further_tables import decided_table
 from evaluation.report.latex import HEAD, TALLEST, WIDEST, escape, figure, token_table
 from evaluation.report.markdown import correlation_table, gains_table, markdown_table, results_table
 from evaluation.report.write import write_report
@@ -83,11 +83,9 @@ def test_figures(text: str, want: str) -> None:
 
 def test_a_decision_without_a_scale_says_so() -> None:
     values = {m: {f"c{n}": v + n / 100 for n in range(12)} for m, v in (("a", 0.9), ("b", 0.1))}
-    told = {
-        s: comparison_section(comparison_families("GE", values, baseline=None, scale=s), None) for s in (None, (0, 2))
-    }
-    assert [f"GE: {NO_SCALE}" in section.caption for section in told.values()] == [True, False]
-    assert all(section.parts[0].title == "Decided: 1 of 1" for section in told.values())
+    told = [decided_table(comparison_families("GE", values, baseline=None, scale=s)) for s in (None, (0, 2))]
+    assert [table.caption for table in told] == [NO_SCALE.format("GE"), ""]
+    assert all(table.title == "Decided: 1 of 1" for table in told)
 
 
 def csv_of(tables: list[Comparison]) -> str:
