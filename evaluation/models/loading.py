@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-import io
 import logging
 import os
 import shutil
 import struct
 import tempfile
-import warnings
 from collections.abc import Collection, Iterator
-from contextlib import contextmanager, redirect_stderr
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, Literal, NamedTuple
 
@@ -18,7 +16,7 @@ import torch
 
 from curation.files.artifact_cache import remembered_sha256
 from curation.files.local_models import converted_folder, gguf_depth, model_file
-from curation.files.model_packages import EMBEDDED, cache_dir
+from curation.files.model_packages import EMBEDDED, cache_dir, quiet_transformers
 from evaluation.models.devices import out_of_memory
 from schemas.core.errors import ModelError, UserError
 from schemas.core.ids import digest
@@ -281,24 +279,6 @@ def _explain(name: str, error: Exception) -> ModelError:
         where=name,
         fix=f"name a folder, a model on the hub, or '{EMBEDDED}'",
     )
-
-
-@contextmanager
-def quiet_transformers() -> Iterator[None]:
-    """Inside the block, transformers shows no progress bars, warnings or deprecations; errors are still raised."""
-    from transformers.utils import logging as hf
-
-    verbosity, bars = hf.get_verbosity(), hf.is_progress_bar_enabled()
-    hf.set_verbosity_error()  # type: ignore[no-untyped-call]
-    hf.disable_progress_bar()  # type: ignore[no-untyped-call]
-    try:
-        # Some of its bars do not ask for that setting; they write to what sys.stderr is when they are made.
-        with warnings.catch_warnings(action="ignore"), redirect_stderr(io.StringIO()):
-            yield
-    finally:
-        hf.set_verbosity(verbosity)
-        if bars:
-            hf.enable_progress_bar()  # type: ignore[no-untyped-call]
 
 
 def model_depth(name: str) -> int | None:

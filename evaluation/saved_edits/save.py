@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 from curation.case_sources.support import cases_from_facts
 from curation.files.artifact_cache import sha256
 from curation.files.atomic import atomic_folder, write_json, write_text
+from curation.files.model_packages import quiet_transformers
 from curation.files.templates import templates_in
 from curation.splits.partition import shared_values
 from curation.splits.split_file import load_split
@@ -22,7 +23,6 @@ from evaluation.engines.fast import FastEngine
 from evaluation.metrics.base import Answers, Metric, Normalisation, Summary
 from evaluation.metrics.generation import load_metrics
 from evaluation.models.language_model import LM
-from evaluation.models.loading import quiet_transformers
 from evaluation.regimes.base import edits_digest
 from evaluation.report.formatting import mean_with_interval
 from evaluation.runs.config import TEACHER_FORCED

@@ -161,7 +161,7 @@ class QuestionWriter:
         from safetensors import SafetensorError
         from transformers import AutoModelForSeq2SeqLM, AutoTokenizer
 
-        from evaluation.models.loading import quiet_transformers
+        from curation.files.model_packages import quiet_transformers
 
         assert self.identity
         try:

@@ -162,6 +162,11 @@ TEXTS = ["How can I travel to Paris?", "What is the way to get to Paris?", "Bake
 
 
 @pytest.mark.model
+def test_nothing_of_a_library_is_shown_while_it_loads(embedder: Embedder, capfd: pytest.CaptureFixture[str]) -> None:
+    Embedder()
+    assert capfd.readouterr() == ("", "")
+
+
 def test_meaning_is_nearer_than_words(embedder: Embedder) -> None:
     v = embedder.embed(TEXTS)
     assert v.shape == (3, 384) and np.allclose(np.linalg.norm(v, axis=1), 1, atol=1e-5)
