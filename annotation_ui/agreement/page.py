@@ -49,7 +49,6 @@ _CONFIG: dict[str, Any] = {
         "tickColor": "#808080", "domainColor": "#808080", "gridColor": "#80808050", "labelLimit": 200,
     },
 }  # fmt: skip
-_LOWEST = -0.2  # where the axis of alpha begins
 
 
 def write_page(
@@ -106,7 +105,7 @@ def _picture(chart: alt.TopLevelMixin, words: str) -> str:
 
 
 def _alpha_picture(aspects: Sequence[AspectReport]) -> str:
-    """Alpha of each aspect with its interval, on an axis from -0.2 to 1; what is lower is drawn at -0.2."""
+    """Alpha of each aspect with its interval, on an axis that holds all of them."""
     points = [
         {"aspect": a.aspect, "value": e.value, "low": e.low, "high": e.high, "paper": a.published}
         for a in aspects
@@ -114,7 +113,7 @@ def _alpha_picture(aspects: Sequence[AspectReport]) -> str:
     ]
     if not points:
         return ""
-    scale = alt.Scale(domain=[_LOWEST, 1], clamp=True)
+    scale = alt.Scale(domainMax=1, zero=True)
     data = alt.Data(values=points)  # type: ignore[no-untyped-call]
     base = alt.Chart(data).encode(y=alt.Y("aspect:N", title=None, sort=None))
     value = alt.X("value:Q", title="alpha", scale=scale)

@@ -26,7 +26,7 @@ from curation.stats.agreement import (
 from curation.stats.bootstrap import DEFAULT, Resampling, cluster_bootstrap
 from curation.stats.correlation import ceiling, kendall, spearman
 from curation.stats.correlation import severity as difference
-from curation.stats.estimates import Estimate, undefined
+from curation.stats.estimates import Estimate, Floats, undefined
 from curation.stats.rating_table import Category, RatingTable, rating_table
 from schemas.raters import Rater
 from schemas.text.counting import counted
@@ -262,7 +262,7 @@ def _aspect(
     return AspectReport(
         aspect=aspect,
         agreement=agreement(table, level=level, resampling=resampling),
-        pairs=_pairs(table, resampling),
+        pairs=_pairs(table, level, resampling),
         without=leave_one_out(table, its_alpha) if len(table.raters) > 2 else {},
         severity=severity(table) if numeric else {},
         drift=_drift(table, people, aspect, resampling) if numeric else {},
@@ -272,15 +272,29 @@ def _aspect(
     )
 
 
-def _pairs(ratings: RatingTable, resampling: Resampling) -> tuple[RaterPair, ...]:
+def _pairs(ratings: RatingTable, level: Level, resampling: Resampling) -> tuple[RaterPair, ...]:
     exact = pairwise(ratings, exact_agreement)
     out = []
     for (a, b), same in exact.items():
         two = ratings.of_raters((a, b)).values
         both = np.flatnonzero(~np.isnan(two).any(axis=1))
+        if not ratings.numeric and (why := _no_order(ratings, level, (a, b), two[both])):
+            none = undefined("correlation", why, n=len(both))
+            out.append(RaterPair(a, b, none, none, same))
+            continue
         cases = [ratings.cases[int(u)] for u in both]
         out.append(_correlate(a, b, two[both, 0].tolist(), two[both, 1].tolist(), cases, same, resampling))
     return tuple(out)
+
+
+def _no_order(ratings: RatingTable, level: Level, people: tuple[str, str], codes: Floats) -> str:
+    """Why answers in words have no rank correlation; empty if they have one."""
+    if level == "nominal" and len(ratings.scale) > 2:
+        return "the answers have no order"
+    for person, given in zip(people, codes.T, strict=True):
+        if len(given) > 2 and len(set(given)) == 1:
+            return f"{person} answered {ratings.scale[int(given[0])]} to all {len(given)} items in common"
+    return ""
 
 
 def _correlate(

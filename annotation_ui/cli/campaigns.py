@@ -218,7 +218,8 @@ def status(db_path: Path, name: str | None, as_json: bool) -> None:
                 continue
             click.echo(f"{campaign.name} ({campaign.form}), {counted(len(db.items(campaign.name)), 'item')}")
             for s in rows:
-                pace = f"{s.seconds:.0f} s an item" if s.seconds is not None else "not started"
+                pace = f"{s.seconds:.0f} s an item" if s.seconds is not None else "time not known"
+                pace = pace if s.done or s.training[0] or s.seconds is not None else "not started"
                 watch = f", attention {s.attention[0]} of {s.attention[1]} right" if s.attention[1] else ""
                 odd = f", {s.odd_times} times not usable" if s.odd_times else ""
                 odd += f", {s.skipped} skipped" if s.skipped else ""

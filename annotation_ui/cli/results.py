@@ -90,8 +90,8 @@ def _print_import(got: ImportResult, of_sheets: list[dict[str, Any]]) -> None:
     if got.superseded:
         click.echo(f"  {counted(got.superseded, 'earlier or withdrawn answer')} left out.")
     if got.outdated:
-        about = counted(got.outdated, "answer is", "answers are")
-        click.echo(f"  {about} about an earlier version of the text: they do not count for the new one.")
+        about = counted(got.outdated, "answer to an earlier text", "answers to earlier texts")
+        click.echo(f"  {about}: not counted for the text as it is now.")
     for r in got.rejected[:20]:
         click.echo(f"  rejected: {r.person}, item {r.item}: {r.why}")
 

@@ -17,6 +17,7 @@ from curation.store.backup import merge as merge_stores
 from curation.store.backup import query as ask
 from curation.store.backup import rebuild as make
 from curation.store.backup import restore as restore_backup
+from curation.store.origins import JUDGEMENTS
 from curation.store.store import Store
 from schemas.lineage import quality_name
 from schemas.scripts import Script
@@ -237,8 +238,11 @@ def confirm(keys: tuple[str, ...], store_path: Path) -> None:
     """
     with Store.open(store_path, write=True) as store:
         confirmed = store.confirm(keys)
-    for item in confirmed:
+    made = [item for item in confirmed if item.kind not in JUDGEMENTS]
+    for item in made:
         click.echo(f"confirmed: {item.kind} {item.key}")
+    judgements = counted(len(confirmed) - len(made), "verdict or rating", "verdicts and ratings")
+    click.echo(f"{counted(len(made), 'record')} and {judgements} confirmed.")
 
 
 @click.command()

@@ -161,6 +161,8 @@ def text(report: QualityReport) -> str:
         lines.append(f"  {counted(report.unanswered, 'item')} without an answer, and nobody was asked about {them}")
     if report.decided:
         lines.append(f"  {counted(report.decided, 'item')} decided by a lead: the decision counts for the item")
+    if not report.acceptance["all"].defined:
+        return "\n".join([*lines, "Nobody has answered yet."])
     lines.append("Acceptance (weighted to the split, 95 %)")
     lines += [f"  {name}: {e.text()}" for name, e in report.acceptance.items()]
     lines.append(f"  accepted by everybody: {report.unanimous.text()}")

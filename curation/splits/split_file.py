@@ -368,9 +368,8 @@ def check_name(name: str, what: str = "split", *, where: str | None = None) -> s
         'scedit-cf_1.2'
     """
     if not _NAME.fullmatch(name) or ".." in name or _DEVICE.fullmatch(name):
-        raise UserError(
-            f"'{name}' cannot be the name of a {what}", where=where, allowed="letters, digits, '.', '-', '_'"
-        )
+        allowed = "letters, digits, '.', '-', '_', a letter or digit first, and no device of Windows such as CON"
+        raise UserError(f"'{name}' cannot be the name of a {what}", where=where, allowed=allowed)
     return name
 
 

@@ -295,7 +295,7 @@ def _conflicts(db: Connection, other: Path, prefer: Preference | None) -> tuple[
     lines = (*(f"two versions: {kind} {key}" for kind, key in rows[:SHOWN]), *more)
     if prefer is None and (made := [row for row in rows if row[0] not in JUDGEMENTS]):
         error = StoreError(
-            f"{counted(len(made), 'key')} have other content there, changed in both stores "
+            f"the two stores have other content for {counted(len(made), 'key')} "
             f"(first: {made[0][0]} {made[0][1]}); nothing was merged",
             where=str(other),
             fix="say --keep theirs or --keep ours",

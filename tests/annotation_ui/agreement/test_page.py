@@ -83,13 +83,18 @@ def test_every_answer_of_people_is_counted_and_judges_are_left_out() -> None:
 
 
 @pytest.mark.parametrize(
-    ("values", "words"),
-    [({"ann": [1, 7, 1, 7, 1, 7], "bob": [7, 1, 7, 1, 7, 1]}, "-0."), ({"ann": [1, 7, 3], "bob": [1, 7, 3]}, "1.000")],
+    ("values", "words", "left"),
+    [
+        ({"ann": [1, 7, 1, 7, 1, 7], "bob": [7, 1, 7, 1, 7, 1]}, "-0.", "\u22121.0"),
+        ({"ann": [1, 7, 3], "bob": [1, 7, 3]}, "1.000", "0.0"),
+    ],
 )
-def test_alpha_is_drawn_as_a_point_and_written_beside_it(values: dict[str, list[int]], words: str) -> None:
+def test_alpha_is_drawn_as_a_point_and_written_beside_it(values: dict[str, list[int]], words: str, left: str) -> None:
     html = body(said(values))
     (picture,) = pictures(html, "Alpha by aspect")
     assert 'aria-roledescription="point"' in picture and f"<td>{words}" in html
+    axis = re.findall(r">(\u2212?\d\.\d)</text>", picture)
+    assert (axis[0], axis[-1]) == (left, "1.0"), "the axis holds every value and interval"
 
 
 def test_the_paper_s_figure_stands_beside_ratings_and_nowhere_else() -> None:

@@ -15,7 +15,7 @@ from annotation_ui.agreement.report import (
     judgement_table,
     set_of,
 )
-from annotation_ui.tasks.generated_scripts import RateScript
+from annotation_ui.tasks.generated_scripts import CompareScripts, RateScript
 from annotation_ui.tasks.script_questions import FilterQuestion
 from curation.stats.agreement import alpha
 from curation.stats.bootstrap import Resampling
@@ -100,6 +100,20 @@ def test_yes_and_no_are_nominal() -> None:
     assert report.aspects[0].agreement.level == "nominal"
     assert report.aspects[0].agreement.exact.value == pytest.approx(20 / 30)
     assert report.aspects[0].severity == {}
+    (pair,) = report.aspects[0].pairs
+    assert pair.spearman.text() == "undefined, because b answered yes to all 30 items in common" == pair.kendall.text()
+
+
+def test_answers_without_an_order_have_no_rank_correlation() -> None:
+    choices = ("first", "second", "tie", "cannot_judge")
+    marks = [
+        Judgement(f"i{n}", f"c{n}", by(p), "coherence", choices[(n * k) % 4])
+        for n in range(30)
+        for k, p in enumerate("ab", 1)
+    ]
+    (pair,) = agreement_report(marks, CompareScripts(), resampling=FEW).aspects[0].pairs
+    assert pair.spearman.reason == pair.kendall.reason == "the answers have no order"
+    assert pair.exact.defined
 
 
 def test_disagreements_come_widest_first_and_unanimous_ones_not_at_all() -> None:
@@ -131,7 +145,7 @@ def test_equal_answers_are_said_of_the_items_that_they_are_of() -> None:
     judgements = [Judgement(f"i{n}", f"c{n}", by(who), "guides", value) for who, n, value in rows]
     (aspect,) = agreement_report(judgements, FilterQuestion(), resampling=FEW).aspects
     assert "items with two raters" in aspect.agreement.alpha.text()
-    assert "all answers of ann to the 7 items in common are equal" in aspect.pairs[0].spearman.text()
+    assert "ann answered yes to all 7 items in common" in aspect.pairs[0].spearman.text()
 
 
 def tagged(item: str, person: str, tags: str, case: str = "") -> Judgement:

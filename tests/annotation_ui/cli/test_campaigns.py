@@ -22,6 +22,7 @@ def test_a_round_at_the_keyboard(files: tuple[Path, Path], tmp_path: Path) -> No
     rows = [json.loads(x) for x in call("invite", "ann", "bob", "-r", db, "--jsonl").output.splitlines()]
     assert [r["person"] for r in rows] == ["ann", "bob"] and all(len(r["secret"]) == 24 for r in rows)
     assert "24 assignments added, 0 taken back" in call("assign", "pilot", "-r", db).output
+    assert "ann                      0 of    12  not started" in call("status", "-r", db).output
     with RatingsDB(db) as ratings:
         for person in ("ann", "bob"):
             while (a := next_item(ratings, "pilot", person)) is not None:

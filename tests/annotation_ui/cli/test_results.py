@@ -208,4 +208,5 @@ def test_sheets_out_and_in(files: tuple[Path, Path], tmp_path: Path) -> None:
     assert "3 answers by ann, 3 of them new" in output and "3 answers, 3 records new in the store" in output
     again = json_value(call("import", "p", path, "-r", db, "-s", store, "--json").output)["sheets"][0]
     assert again == {"sheet": str(path), "person": "ann", "answers": 3, "new": 0, "repeated": 0, "missing": 0}
+    assert "3 of     3  time not known" in call("status", "-r", db).output
     assert "Nobody has items left in 'p'." in call(*sheets).output

@@ -8,7 +8,9 @@ from pathlib import Path
 
 import duckdb
 import pytest
+from click.testing import CliRunner
 
+from curation.cli.items import confirm
 from curation.rules.explain import explain
 from curation.rules.release import freeze, release
 from curation.rules.rule import SplitRule
@@ -117,6 +119,13 @@ def test_confirming(derived: Path) -> None:
         assert store.stale() == []
         with pytest.raises(UserError, match="nothing is stale because of q/1"):
             store.confirm(["q/1"])
+
+
+def test_the_command_lists_what_is_confirmed_and_counts_judgements(derived: Path) -> None:
+    with Store.open(derived, write=True) as store:
+        store.put([QUESTION.model_copy(update={"text": "How else?"})])
+    output = CliRunner().invoke(confirm, ["q/1", "--store", str(derived)]).output
+    assert output == "confirmed: prompt p/1\nconfirmed: script s/1\n2 records and 2 verdicts and ratings confirmed.\n"
 
 
 def test_what_is_made_anew_takes_the_place_of_what_was_made_here_only(derived: Path) -> None:
@@ -391,7 +400,7 @@ def test_what_we_changed_stays(stores: tuple[Path, Path]) -> None:
 def test_what_both_changed_needs_a_word(stores: tuple[Path, Path], prefer: Preference, text: str) -> None:
     put(stores[0], CORRECTED)
     put(stores[1], OTHERWISE)
-    with pytest.raises(StoreError, match="1 key have other content there.*--keep theirs") as error:
+    with pytest.raises(StoreError, match="the two stores have other content for 1 key .*--keep theirs") as error:
         merged(stores)
     assert error.value.lines == ("two versions: fact f/peru",) and current(stores[0]) == {"f/peru": "Cusco"}
     result = merged(stores, prefer)
