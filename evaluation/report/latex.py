@@ -10,11 +10,18 @@ from curation.stats.intervals import Interval
 from evaluation.analysis.comparison import Comparison
 from evaluation.analysis.text_ratings import ASPECTS, SHORT, RatingSource
 from evaluation.metrics.base import Metric
-from evaluation.report.formatting import SMALL, column_size, edits_in_force, group_title, holds_many_edits, visible
+from evaluation.report.formatting import (
+    cell_text,
+    column_size,
+    edits_in_force,
+    group_title,
+    holds_many_edits,
+    metric_head,
+    visible,
+)
 from schemas.text.escaping import escape_line
 
 _T = TypeVar("_T")
-_ARROWS = {"higher": r"$\uparrow$", "lower": r"$\downarrow$"}
 _SPECIAL = {
     "\\": r"\textbackslash{}",
     **{c: "\\" + c for c in "&%$#_{}"},
@@ -24,11 +31,18 @@ _SPECIAL = {
     ">": r"\textgreater{}",
     "|": r"\textbar{}",
     '"': r"\textquotedbl{}",
+    "↑": r"$\uparrow$",
+    "↓": r"$\downarrow$",
+    "±": r"$\pm$",
+    "×": r"$\times$",
+    "–": "--",
+    "\N{MINUS SIGN}": "$-$",
 }
-WIDEST = 5  # metrics of one table: with their intervals as subscripts a page holds no more
+WIDEST = 4  # metrics of one table: with their intervals as subscripts a page holds no more
 TALLEST = 48  # rows of one table
-_LETTERS = 110  # of a row, and of a figure with its interval
+_LETTERS = 80  # of a row, of a figure with its interval, and of a line of a method's name
 _CELL = 16
+_NAME = 28
 HEAD = "% \\usepackage{booktabs}; \\textquotedbl needs \\usepackage[T1]{fontenc}\n"
 
 
@@ -42,30 +56,18 @@ def escape(text: str) -> str:
     return "".join(_SPECIAL.get(c, c) for c in escape_line(visible(text)))
 
 
-def figure(interval: Interval, *, scale: float = 100.0, best: bool = False) -> str:
+def figure(interval: Interval, *, best: bool = False) -> str:
     r"""A mean with its interval as a subscript, bold where it is the best.
-
-    Fractions are shown in percent, other units as they are.
 
     Example:
         >>> figure(Interval(0.5, 0.125, 9, (0.25, 0.75), "beta, by case"))
-        '50.00$_{[25.0,\\,75.0]}$'
+        '50.0\\textsubscript{[25.0, 75.0]}'
         >>> figure(Interval(0.5, 0.125, 9), best=True), figure(Interval(None, None, 0))
-        ('\\textbf{50.00}$_{\\pm12.50}$', '--')
+        ('\\textbf{50.0}\\textsubscript{$\\pm$ 12.5}', '--')
     """
-    if interval.mean is None:
-        return "--"
-    scale = scale if interval.unit == "fraction" else 1.0
-    digits = 1 if interval.ends is not None and scale == 100 and abs(interval.mean) >= SMALL else 2
-    text = f"{scale * interval.mean:.2f}"
-    text = text if not text.startswith("-") else f"$-${text[1:]}"
-    text = rf"\textbf{{{text}}}" if best else text
-    if interval.ends is not None:
-        low, high = (f"{scale * end:.{digits}f}" for end in interval.ends)
-        return rf"{text}$_{{[{low},\,{high}]}}$"
-    if interval.low is None or interval.half is None:
-        return text
-    return rf"{text}$_{{\pm{scale * interval.half:.2f}}}$"
+    mean, ends = map(escape, cell_text(interval))
+    mean = rf"\textbf{{{mean}}}" if best else mean
+    return rf"{mean}\textsubscript{{{ends}}}" if ends else mean
 
 
 def token_table(
@@ -73,8 +75,9 @@ def token_table(
 ) -> str:
     """The token level: a block a group of cases (all, counterfactual, temporal); more than fits: more tables."""
     shown = [m for m in metrics if any(r.summaries[m.name].mean is not None for t in tables for r in t.rows)]
-    each = max(1, TALLEST // max(1, *(len(t.rows) + 1 for t in tables)))
-    first = max(len(text) for t in tables for text in (group_title(t), *(row.label for row in t.rows)))
+    names = [[row.label for row in t.rows] for t in tables]
+    each = max(1, TALLEST // max(2 + sum(-(-len(name) // _NAME) for name in some) for some in names))
+    first = min(_NAME, max(len(name) for some in names for name in some))
     wide = max([_CELL, *(len(m.title) + 2 for m in shown)])
     most = min(WIDEST, max(1, (_LETTERS - first) // wide))
     pages = list(product(_even(shown, most), _even(tables, each)))
@@ -97,17 +100,27 @@ def _even(things: Sequence[_T], most: int) -> list[Sequence[_T]]:
 
 
 def _token_table(tables: Sequence[Comparison], shown: Sequence[Metric], *, caption: str, label: str) -> str:
-    head = [f"{escape(m.title)} {_ARROWS[m.better]}" for m in shown]
+    head = [escape(metric_head(m)) for m in shown]
     body, many = [], any(holds_many_edits(table) for table in tables)
     for n, table in enumerate(tables):
         body += [r"\midrule"] * (n > 0)
         sizes = [escape(column_size(table, m).replace(": too few", "")).replace("n = ", "$n$=") for m in shown]
-        body.append(" & ".join([escape(group_title(table)), *[""] * many, *sizes]) + r" \\")
+        body.append(rf"\multicolumn{{{1 + many + len(sizes)}}}{{l}}{{{escape(group_title(table))}}} \\")
+        body.append(" & ".join(["", *[""] * many, *sizes]) + r" \\")
         for row in table.rows:
             cells = [_token_cell(row.summaries[m.name].interval, row.label, m, table) for m in shown]
             held = [edits_in_force(row)] if many else []
-            body.append(" & ".join([escape(row.label), *held, *cells]) + r" \\")
+            body.append(" & ".join([_name(row.label), *held, *cells]) + r" \\")
     return _table(["Method", *(["Edits"] if many else []), *head], body, caption=caption, label=label)
+
+
+def _name(label: str) -> str:
+    """A method's name, a long one in lines."""
+    name = escape(label)
+    if len(label) <= _NAME:
+        return name
+    name = name.replace("_", r"_\allowbreak ")
+    return rf"\parbox[t]{{13em}}{{\raggedright {name}}}"
 
 
 def _token_cell(interval: Interval, label: str, metric: Metric, table: Comparison) -> str:
@@ -120,7 +133,7 @@ def text_table(source: RatingSource, *, model: str, best: Mapping[str, str], lab
     aspects = [a for a in ASPECTS if any(a in row for row in source.cells.values())]
     body = []
     for method, row in source.cells.items():
-        cells = [figure(row[a].by_case, scale=1.0, best=best.get(a) == method) if a in row else "--" for a in aspects]
+        cells = [figure(row[a].by_case, best=best.get(a) == method) if a in row else "--" for a in aspects]
         body.append(" & ".join([escape(method), *cells]) + r" \\")
     caption = (
         f"Text level of {model}, rated by {escape(source.title)}: means of case means with 95\\,\\% intervals by case, "
