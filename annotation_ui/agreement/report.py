@@ -23,7 +23,8 @@ from curation.stats.agreement import (
     pairwise,
     severity,
 )
-from curation.stats.bootstrap import DEFAULT, Resampling, cluster_bootstrap
+from curation.stats.bootstrap import DEFAULT, Resampling
+from curation.stats.bounded import SHARE, case_mean_estimate
 from curation.stats.correlation import ceiling, kendall, spearman
 from curation.stats.correlation import severity as difference
 from curation.stats.estimates import Estimate, Floats, undefined
@@ -235,10 +236,7 @@ def agreement_report(
         pooled=_pooled_estimate(human_judgements, task, resampling) if len(aspects) > 1 else None,
         seconds={n: _median([m for m in human_judgements if m.name == n]) for n in names},
         parts={part: agreement_report(some, task, resampling=resampling) for part, some in by_part.items()},
-        sets={
-            name: jaccard([m for m in human_judgements if m.aspect == name], resampling=resampling)
-            for name in task.sets
-        },
+        sets={name: jaccard([m for m in human_judgements if m.aspect == name]) for name in task.sets},
     )
 
 
@@ -418,14 +416,13 @@ def set_of(value: object) -> frozenset[str]:
     return frozenset(name for name in str(value).split(", ") if name)
 
 
-def jaccard(judgements: Sequence[Judgement], *, resampling: Resampling = DEFAULT) -> Estimate:
+def jaccard(judgements: Sequence[Judgement]) -> Estimate:
     """What two people's sets share over what they hold together: mean over pairs, then items, then cases.
 
     Items where everybody chose nothing are left out: their index is 0 / 0.
 
     Args:
         judgements: Of one aspect, whose values are sets.
-        resampling: For the interval; cases are resampled.
     """
     sets: dict[str, dict[str, frozenset[str]]] = defaultdict(dict)
     cases = {}
@@ -440,4 +437,4 @@ def jaccard(judgements: Sequence[Judgement], *, resampling: Resampling = DEFAULT
             clusters.append(cases[item])
     if not values:
         return undefined(_JACCARD, "no item has the choices of two people")
-    return cluster_bootstrap(values, clusters, resampling)._replace(name=_JACCARD)
+    return case_mean_estimate(_JACCARD, values, clusters, SHARE)

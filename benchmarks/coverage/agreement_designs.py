@@ -7,12 +7,15 @@ from functools import cache
 
 import numpy as np
 
-from benchmarks.coverage.rows import LIKERT, Outcome, Rng, Row, covers
+from benchmarks.coverage.rows import LIKERT, Array, Outcome, Rng, Row, covers
 from curation.stats.agreement import alpha, alpha_of_coincidences, coincidences, exact_agreement, gwet
 from curation.stats.bootstrap import Resampling, bootstrap_sums, ends
+from curation.stats.bradley_terry import PairedComparison, bradley_terry
 from curation.stats.correlation import ceiling, kendall, spearman
 from curation.stats.estimates import Estimate, sums_by
 from curation.stats.rating_table import RatingTable
+from curation.stats.severity_means import ScaleRating, severity_report
+from schemas.core.errors import UserError
 
 _PLAN, _NONE = Resampling(300), Resampling(0)
 _RATERS, _EACH = 3, 2
@@ -99,8 +102,74 @@ def _row(statistic: str, usage: str, promise: float | None, why: str = "") -> Ro
     return Row("agreement", f"three raters, two scripts a case, {usage}", statistic, once, promise, why=why)
 
 
+METHODS = {"a": 0.0, "b": 0.5, "c": -0.3}
+PERSONS = {"p": 0.4, "q": 0.0, "r": -0.4}
+
+
+def _cuts(usage: str) -> Array:
+    """Where a latent quality becomes the next rating."""
+    from scipy import stats
+
+    chance = np.cumsum(LIKERT[usage])[:-1] / sum(LIKERT[usage])
+    return np.asarray(1.36**0.5 * stats.norm.ppf(chance))
+
+
+def severe_ratings(rng: Rng, cases: int, usage: str) -> list[ScaleRating]:
+    """Ratings from 1 to 7 of three methods, each script by two of three persons of unlike severity."""
+    cuts, rows = _cuts(usage), []
+    for case, level in enumerate(0.6 * rng.normal(size=cases)):
+        for method, effect in METHODS.items():
+            quality = level + effect + 0.5 * rng.normal()
+            for person in rng.choice(list(PERSONS), 2, replace=False).tolist():
+                heard = quality - PERSONS[person] + 0.5 * rng.normal()
+                value = 1 + int(np.digitize(heard, cuts))
+                rows.append(ScaleRating(f"{case}{method}", f"c{case}", method, person, "a", value))
+    return rows
+
+
+@cache
+def true_mean(method: str, usage: str) -> float:
+    """The mean rating of a method had every person rated very many scripts."""
+    rng = np.random.default_rng(2)
+    quality = 0.6 * rng.normal(size=_MANY) + METHODS[method] + 0.5 * rng.normal(size=_MANY)
+    heard = [quality - severity + 0.5 * rng.normal(size=_MANY) for severity in PERSONS.values()]
+    return float(1 + np.digitize(np.concatenate(heard), _cuts(usage)).mean())
+
+
+def _severe(usage: str, *, difference: bool) -> Row:
+    def once(rng: Rng, n: int) -> Outcome:
+        try:
+            report = severity_report(severe_ratings(rng, n, usage), {"a": (1.0, 7.0)})
+        except UserError:
+            return None
+        estimate = report.differences[0].difference if difference else report.means["a", "a"]
+        truth = true_mean("a", usage) - (true_mean("b", usage) if difference else 0.0)
+        return covers((estimate.low, estimate.high), truth)
+
+    what = "difference" if difference else "mean"
+    return Row("agreement", f"two of three persons an item, {usage}", f"{what}, corrected for severity", once, PROMISE)
+
+
+def _strength(rng: Rng, n: int) -> Outcome:
+    """Three comparisons of methods a case, a fifth of them ties."""
+    rows = []
+    for case in range(n):
+        for first, second in (("a", "b"), ("a", "c"), ("b", "c")):
+            gap = METHODS[first] - METHODS[second]
+            odds = np.exp([gap / 2, -gap / 2, -0.7])
+            outcome = (1.0, 0.0, 0.5)[int(rng.choice(3, p=odds / odds.sum()))]
+            rows.append(PairedComparison(first, second, outcome, f"c{case}"))
+    try:
+        found = bradley_terry(rows).methods["a"]
+    except UserError:
+        return None
+    return covers((found.low, found.high), METHODS["a"] - sum(METHODS.values()) / len(METHODS))
+
+
 def agreement_rows() -> list[Row]:
     """Every statistic at every use of the scale; the percentile interval as a warning."""
     *present, former = STATISTICS
     rows = [_row(name, usage, PROMISE) for name in present for usage in LIKERT]
+    rows += [_severe(usage, difference=difference) for difference in (False, True) for usage in LIKERT]
+    rows.append(Row("agreement", "three methods compared in pairs", "Bradley-Terry strength", _strength, PROMISE))
     return [*rows, *(_row(former, usage, None, _PERCENTILES) for usage in ("middling", "80 % sevens"))]

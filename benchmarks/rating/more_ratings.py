@@ -15,13 +15,19 @@ from pathlib import Path
 from typing import NamedTuple
 
 import numpy as np
-from scipy.stats import t as student
 
 from benchmarks.rating.panels import Scripts, panel
-from curation.stats.severity_means import ScaleRating, severity_report
+from curation.stats.bounded import difference_interval
+from curation.stats.severity_means import ScaleRating, SeverityReport, severity_report
 from schemas.core.errors import UserError
 
+SCALE = (1.0, 7.0)
 PAGE = Path(__file__).resolve().parents[2] / "docs" / "more-ratings.md"
+
+
+def corrected(ratings: Sequence[ScaleRating]) -> SeverityReport:
+    """Means corrected for severity, on the scale of the ratings."""
+    return severity_report(ratings, {r.aspect: SCALE for r in ratings})
 
 
 class Coverage(NamedTuple):
@@ -40,7 +46,7 @@ def coverage(
     for _ in range(studies):
         world = panel(rng, persons=persons, methods=methods, aspects=aspects)
         scripts, truth = Scripts(world, rng, cases=cases), world.true_means
-        report = severity_report(scripts.rated(scripts.shared(rng, overlap=overlap)))
+        report = corrected(scripts.rated(scripts.shared(rng, overlap=overlap)))
         for (aspect, method), e in report.means.items():
             true = truth[int(aspect[1:]), int(method[1:])]
             assert e.value is not None and e.low is not None and e.high is not None
@@ -55,7 +61,7 @@ def coverage(
 
 
 def plain_width(ratings: Sequence[ScaleRating]) -> float:
-    """Width of the widest t interval of a paired difference between plain means, by case."""
+    """Width of the widest interval of a paired difference between plain means, by case."""
     values: dict[tuple[str, str], list[int]] = {}
     for r in ratings:
         values.setdefault((r.case, r.method), []).append(r.value)
@@ -64,10 +70,9 @@ def plain_width(ratings: Sequence[ScaleRating]) -> float:
     out = []
     for n, first in enumerate(methods):
         for second in methods[n + 1 :]:
-            gaps = [means[c, first] - means[c, second] for c in cases if (c, first) in means and (c, second) in means]
-            if len(gaps) < 5:
-                return float("inf")
-            out.append(2 * float(student.ppf(0.975, len(gaps) - 1)) * float(np.std(gaps, ddof=1)) / len(gaps) ** 0.5)
+            sides = ({c: means[c, m] for c in cases if (c, m) in means} for m in (first, second))
+            low, high = difference_interval(*sides, scale=SCALE).ends or (0.0, float("inf"))
+            out.append(high - low)
     return max(out)
 
 
@@ -112,7 +117,7 @@ def study(way: str, seed: int, *, cases: int, persons: int, overlap: int, width:
                 return StopSignal(len(pairs), True, ())
             continue
         try:
-            report = severity_report(rows)
+            report = corrected(rows)
         except UserError:
             continue
         if report.reached(width):

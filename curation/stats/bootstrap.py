@@ -14,7 +14,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from curation.stats.estimates import Estimate, Floats, Groups, number_groups, sums_by, undefined
+from curation.stats.estimates import Floats, Groups, number_groups, sums_by
 from curation.stats.intervals import LEAST_CASES, NO_SPREAD, varies
 
 _CHUNK = 4_000_000  # numbers held at once: 32 MB
@@ -167,29 +167,6 @@ def case_means(values: Sequence[float], cases: Sequence[str]) -> dict[str, float
         return {}
     totals = sums_by(groups.of, np.column_stack([data, np.ones_like(data)]), len(groups.names))
     return dict(zip(groups.names, (totals[:, 0] / totals[:, 1]).tolist(), strict=True))
-
-
-def cluster_bootstrap(values: Sequence[float], cases: Sequence[str], resampling: Resampling = DEFAULT) -> Estimate:
-    """Mean of case means with a percentile interval from resampling whole cases.
-
-    Args:
-        values: One value per prompt (or unit).
-        cases: The case of each value.
-        resampling: Resamples, seed, confidence.
-
-    Example:
-        >>> found = cluster_bootstrap([1, 0, 1, 1], ["a", "a", "b", "c"], Resampling(200, seed=1))
-        >>> round(found.value, 3), found.n, found.cases
-        (0.833, 4, 3)
-    """
-    name = "mean of case means"
-    means = np.array(list(case_means(values, cases).values()))
-    if not means.size:
-        return undefined(name, "there is no value")
-    draws = bootstrap_sums(means[:, None], lambda s: s[:, 0] / means.size, resampling)
-    low, high, note = ends(draws, resampling, cases=means.size)
-    method = resampling.describe("case bootstrap") if low is not None else ""
-    return Estimate(name, float(means.mean()), low, high, len(values), means.size, method, note=note)
 
 
 def _check_values(values: Sequence[float], cases: Sequence[str]) -> tuple[Groups, Floats]:

@@ -246,8 +246,10 @@ def clustered_interval(
     return published._replace(ends=ends, kind=_kind(spread, scale, ends))
 
 
-def case_mean_estimate(name: str, values: Sequence[float], cases: Sequence[str]) -> Estimate:
-    """Mean of case means of values without a scale, with Student's interval over cases; none where all cases agree.
+def case_mean_estimate(
+    name: str, values: Sequence[float], cases: Sequence[str], scale: Scale | None = None
+) -> Estimate:
+    """Mean of case means with its default interval; without a scale none where all cases agree.
 
     Example:
         >>> case_mean_estimate("gap", [1.0, 3.0, 2.0, 2.5, 1.5, 2.0], list("aabcde")).text(2)
@@ -256,7 +258,7 @@ def case_mean_estimate(name: str, values: Sequence[float], cases: Sequence[str])
     if not values:
         return undefined(name, "there is no value")
     means = list(case_means(values, cases).values())
-    interval = bounded_interval(means, None)
+    interval = bounded_interval(means, scale)
     known = interval.ends is not None
     note = interval.missing
     method = f"95 %: {interval.kind}" if known else ""

@@ -17,6 +17,7 @@ from scipy.optimize import linprog, minimize  # type: ignore[import-untyped, unu
 from scipy.stats import t as student  # type: ignore[import-untyped, unused-ignore]
 
 from curation.stats.estimates import Estimate, Floats, connected_groups
+from curation.stats.intervals import LEAST_CASES
 from schemas.core.errors import UserError
 from schemas.text.counting import counted
 
@@ -132,9 +133,9 @@ def _loss(
 def _sandwich(
     parameters: Floats, utilities: Floats, won: np.ndarray[tuple[int], np.dtype[np.intp]], cases: Sequence[str]
 ) -> Floats | None:
-    """Covariance of the parameters over cases; None for a single case."""
+    """Covariance of the parameters over cases; None for fewer than five."""
     order = {c: n for n, c in enumerate(dict.fromkeys(cases))}
-    if len(order) < 2:
+    if len(order) < LEAST_CASES:
         return None
     chances = _chances(parameters, utilities)
     mean = np.einsum("nk,nkp->np", chances, utilities)
@@ -153,11 +154,11 @@ def _as_estimates(
     cases = len({c.case for c in comparisons})
     values = basis @ parameters[:free]
     covariance = None if spread is None else basis @ spread[:free, :free] @ basis.T
-    wide = float(student.ppf(0.975, cases - 1)) if cases > 1 else 0.0
+    wide = float(student.ppf(0.975, max(cases - 1, 1)))
 
     def estimate(name: str, value: float, variance: float | None, n: int) -> Estimate:
         if variance is None or not variance > 0:
-            why = "there is one case" if variance is None else "no case pulls another way"
+            why = f"n = {cases}: too few" if variance is None else "no case pulls another way"
             return Estimate(name, value, n=n, cases=cases, note=why)
         half = wide * float(np.sqrt(variance))
         return Estimate(name, value, value - half, value + half, n=n, cases=cases, method=METHOD)

@@ -210,7 +210,7 @@ _ROUNDING = 1e-12
 def binomial_interval(hits: int, n: int, *, confidence: float = 0.95) -> Estimate:
     """Share ``hits / n`` with the exact (Clopper-Pearson) interval, which covers at least as often as it says.
 
-    For outcomes that are independent: one a case. Several prompts of a case are not (``bootstrap.cluster_bootstrap``).
+    For outcomes that are independent: one a case. Several prompts of a case are not (``bounded.clustered_interval``).
 
     Example:
         >>> binomial_interval(9, 10).text()

@@ -6,7 +6,6 @@ import pytest
 from curation.stats.bootstrap import (
     Resampling,
     case_means,
-    cluster_bootstrap,
     draw_counts,
     ends,
 )
@@ -115,38 +114,10 @@ def test_case_means_weigh_cases_alike():
     assert case_means([], []) == {}
 
 
-def test_cluster_bootstrap_equals_a_loop():
-    values, cases = [1, 0, 1, 1, 0, 0.5, 0.25], ["a", "a", "b", "c", "c", "d", "e"]
-    plan = Resampling(200, seed=5)
-    estimate = cluster_bootstrap(values, cases, plan)
-    means = list(case_means(values, cases).values())
-    loop = [sum(m * k for m, k in zip(means, times, strict=True)) / 5 for times in counts(5, plan)]
-    assert estimate.value == pytest.approx(np.mean(means))
-    assert (estimate.low, estimate.high) == pytest.approx(tuple(np.percentile(loop, [2.5, 97.5])))
-    assert (estimate.n, estimate.cases) == (7, 5)
-    assert estimate == cluster_bootstrap(values, cases, plan)
-
-
-@pytest.mark.parametrize(
-    ("values", "cases", "value", "note"),
-    [
-        pytest.param([], [], None, "", id="nothing"),
-        pytest.param([1, 0], ["a", "a"], 0.5, "n = 1: too few", id="one case"),
-        pytest.param([1, 0, 1, 0], list("abcd"), 0.5, "n = 4: too few", id="four cases"),
-        pytest.param([1] * 5, list("abcde"), 1.0, "all agree", id="all equal"),
-    ],
-)
-def test_cluster_bootstrap_says_what_it_does_not_know(values, cases, value, note):
-    estimate = cluster_bootstrap(values, cases)
-    assert estimate.value == value
-    assert note in estimate.note and estimate.low is estimate.high is None
-    assert estimate.defined is (value is not None)
-
-
 @pytest.mark.parametrize(("values", "cases"), [([1.0], ["a", "b"]), ([float("nan")], ["a"])])
 def test_faulty_values_are_refused(values, cases):
     with pytest.raises(ValueError):
-        cluster_bootstrap(values, cases)
+        case_means(values, cases)
 
 
 def test_ends_give_no_interval_where_many_draws_are_undefined():

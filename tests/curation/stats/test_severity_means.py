@@ -42,10 +42,17 @@ def test_severities_and_means_are_those_of_least_squares_with_a_column_for_every
     assert difference.width == pytest.approx(2 * student.ppf(0.975, len(left) - 1) * error)
 
 
-def test_no_interval_of_a_mean_leaves_the_scale() -> None:
+def test_intervals_on_a_scale_allow_for_a_rare_low_rating() -> None:
+    """Near the ceiling Student's interval held the truth in 68 to 87 % of studies."""
     rows = [r._replace(value=7) if r.method == "x" and r.case != "c1" else r for r in CROSSED]
-    free, bound = severity_report(rows).means["a", "x"], severity_report(rows, {"a": (1.0, 7.0)}).means["a", "x"]
-    assert free.high is not None and free.high > 7 and bound.high == 7.0 and bound.low == free.low
+    free, bound = severity_report(rows), severity_report(rows, {"a": (1.0, 7.0)})
+    left, right = free.means["a", "x"], bound.means["a", "x"]
+    assert left.high is not None and left.high > 7 and right.value == left.value
+    assert right.high is not None and right.high < 7
+    assert left.low is not None and right.low is not None and right.low < left.low
+    agreed = [r._replace(value=7 if r.method == "x" else 3 + (r.case == "c1")) for r in CROSSED]
+    found = severity_report(agreed, {"a": (1.0, 7.0)}).means["a", "x"]
+    assert found.value == pytest.approx(7) and found.low is not None and found.low < 6
 
 
 def rating(item: str, person: str, value: int, *, aspect: str = "a", method: str | None = None) -> ScaleRating:
@@ -53,7 +60,7 @@ def rating(item: str, person: str, value: int, *, aspect: str = "a", method: str
 
 
 CROSSED = [rating(f"{c}{m}", p, n % 5 + 1) for n, (c, m, p) in enumerate(
-    (c, m, p) for c in "1234" for m in "xy" for p in ("ann", "bob"))]  # fmt: skip
+    (c, m, p) for c in "12345" for m in "xy" for p in ("ann", "bob"))]  # fmt: skip
 
 
 @pytest.mark.parametrize(
@@ -62,12 +69,12 @@ CROSSED = [rating(f"{c}{m}", p, n % 5 + 1) for n, (c, m, p) in enumerate(
         ([], "nobody has rated yet"),
         ([r for r in CROSSED if r.person == "ann"], "ann alone rated"),
         ([r for r in CROSSED if (r.person == "ann") == (r.method == "x")], "share no items with one another: ann; bob"),
-        ([r._replace(value=7) for r in CROSSED], "'a' has no variance: all 16 ratings are 7"),
+        ([r._replace(value=7) for r in CROSSED], "'a' has no variance: all 20 ratings are 7"),
         (
             [*CROSSED, *(r._replace(aspect="b") for r in CROSSED if r.method == "x")],
             "'b' has ratings of y in fewer than two cases",
         ),
-        ([r for r in CROSSED if r.case in ("c1", "c2")], "three cases or more"),
+        ([r for r in CROSSED if r.case in ("c1", "c2")], "n = 2: too few"),
     ],
 )
 def test_what_cannot_be_estimated_is_refused(ratings: list[ScaleRating], message: str) -> None:
