@@ -18,7 +18,7 @@ _RESULTS = (
     *("group", "editor", "label", "metric", "mean", "half_width_95", "cases", "items", "unscored", "ties", "truncated"),
     *("gain", "gain_half_width_95", "gain_cases", "cases_finished", "cases_failed", "cases_pending"),
     *("seconds_edit", "seconds_score", "peak_bytes", "blow_ups", "interval_level"),
-    *("low_95", "high_95", "interval", "gain_low_95", "gain_high_95", "gain_interval"),
+    *("low_95", "high_95", "interval", "gain_low_95", "gain_high_95", "gain_interval", "share_of_possible"),
 )
 _RATED = (
     *("part", "model", "source", "label", "aspect", "mean_by_case", "half_width_95_by_case", "cases"),
@@ -113,7 +113,7 @@ def flat(comparisons: Iterable[Comparison], metrics: Sequence[Metric]) -> list[d
                     *(s.unscored, s.ties, s.truncated, gain.mean, gain.half, gain.n),
                     *(row.finished, row.failed, row.pending + row.unedited),
                     *(row.seconds_edit, row.seconds_score, row.peak_bytes, len(row.blow_ups), s.level),
-                    *(s.interval.low, s.interval.high, s.interval.told, gain.low, gain.high, gain.told),
+                    *(s.interval.low, s.interval.high, s.interval.told, gain.low, gain.high, gain.told, s.share),
                 )
                 out.append(dict(zip(_RESULTS, values, strict=True)))
     return out

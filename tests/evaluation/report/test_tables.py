@@ -187,6 +187,8 @@ def test_csv_json_and_markdown_agree(tmp_path):
         if one["mean"] is not None:
             assert float(row["mean"]) == one["mean"]
             assert percent(one["mean"]) in markdown
+        lost = row["metric"] == "s_bo" and one["mean"] is not None
+        assert (row["share_of_possible"] != "") == lost, "of S-BO the share of the probability before that was lost"
     assert data["parts"][0]["interval"].startswith("mean of case means")
     assert {c["label"] for c in data["parts"][0]["cases"]} == {"none", "push"}
 
