@@ -153,8 +153,8 @@ def evaluate(
     from evaluation.runs.config import config_of
     from evaluation.runs.runner import execute, refuse_stopped
 
-    lm = None if isinstance(model, str) else language_model(model, tokenizer)
-    data: dict[str, Any] = {"model": model if lm is None else lm.name, "out": None if out is None else str(out)}
+    lm = None if isinstance(model, str | Path) else language_model(model, tokenizer)
+    data: dict[str, Any] = {"model": str(model) if lm is None else lm.name, "out": None if out is None else str(out)}
     data |= {} if lm is None else {"dtype": str(lm.dtype).removeprefix("torch.")}
     data["editors"] = dict(editors) if isinstance(editors, Mapping) else [_named(e, EDITORS) for e in editors]
     data["metrics"] = metrics if metrics is None or isinstance(metrics, str) else [_named(m, METRICS) for m in metrics]

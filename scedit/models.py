@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from schemas.core.errors import UserError
@@ -25,7 +26,7 @@ def language_model(model: Any, tokenizer: Any = None, **options: Any) -> LM:
 
     if isinstance(model, LM):
         return model
-    if isinstance(model, str):
+    if isinstance(model, str | Path):
         return LM.load(model, **options)
     if tokenizer is None:
         fix = "give both, or the name alone"

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Annotated, Any
 
-from schemas.core.records import Frozen
+from schemas.core.records import UNLESS_NONE, Frozen
 
 SMOKE_TEST = "plumbing"
 """How lineage and journals spell the quality of a text that only shows that the pipeline runs."""
@@ -28,7 +28,9 @@ class Lineage(Frozen):
         stage: ``load``, ``questions``, ``scripts``, ``truncate``, ``neighbours``, ``check``, ``import`` ...
         parents: Content ids of what it was made from.
         made_at: UTC time, ISO format.
-        model: Model that wrote it; ``endpoint`` is where it was asked (never with a key).
+        model: Model that was asked; ``endpoint`` is where (never with a key).
+        answered_by: Model that answered, as the endpoint names it, with its fingerprint; None where it is the one that
+            was asked.
         prompt: ``name@version`` of the prompt.
         request: Journal key of the model call, under which the raw reply stands.
         tokens_in, tokens_out: Counted by the endpoint. ``cost`` in US dollars, None where unknown.
@@ -47,3 +49,9 @@ class Lineage(Frozen):
     cost: float | None = None
     program: str | None = None
     detail: dict[str, Any] = {}
+    answered_by: Annotated[str | None, UNLESS_NONE] = None
+
+    @property
+    def author(self) -> str | None:
+        """The model that was asked, and the one that answered where that is another."""
+        return f"{self.model} (answered by {self.answered_by})" if self.answered_by else self.model

@@ -131,6 +131,8 @@ def construct(*, dry_run: bool, as_json: bool, **options: Any) -> None:
     update = _import_facts(prepared)
     click.echo(f"{counted(update.put.seen, 'fact')}, {update_text(update)}; source '{update.source}'", err=True)
     echo_keys(update)
+    if alone := prepared.work.alone():
+        click.echo(f"Warning: {alone}", err=True)
     result = _run(prepared, origin=job.facts)
     funnel = store_yield(job.store)
     if as_json:

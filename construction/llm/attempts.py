@@ -50,6 +50,7 @@ class Reply(NamedTuple):
         request: Journal key of the last call.
         asked: Calls that went over the network now; 0 when all was cached.
         cost: US dollars of all rounds and attempts together; None where no price is known.
+        answered_by: Model that gave the last reply, where it is not the one that was asked.
     """
 
     status: Literal["ok", "refused", "unparseable", "permanent", "unanswered"]
@@ -62,6 +63,7 @@ class Reply(NamedTuple):
     at: str
     asked: int
     cost: float | None = None
+    answered_by: str | None = None
 
 
 def merge_attempts(earlier: Reply | None, reply: Reply) -> Reply:

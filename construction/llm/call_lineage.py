@@ -45,4 +45,5 @@ def lineage_of_call(
         tokens_out=reply.tokens_out,
         cost=reply.cost,
         detail=dict(detail or {}),
+        answered_by=reply.answered_by,
     )

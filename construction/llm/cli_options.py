@@ -26,6 +26,7 @@ _JOURNAL = "File of recorded replies (default: STORE.llm.jsonl)."
 _ATTEMPTS = "Times to ask where a reply is empty, cut off, refused or malformed (construct: 2; else 1)."
 _FAILED = "Cached calls that were refused, could not be read, or failed for good."
 _REPLAY = "Ask nobody: every reply comes from the journal, and one that it does not hold is an error."
+_STRICT = "Stop, instead of warning, where the endpoint answers with a second model or configuration."
 _OPTIONS = (
     click.option("--model", default="embedded", show_default=True, help=_MODEL),
     click.option("--base-url", help=_ADDRESS),
@@ -62,6 +63,7 @@ _OPTIONS = (
     click.option("--attempts", type=click.IntRange(1, 10), help=_ATTEMPTS),
     shared_option("--retry-failed", is_flag=True, also=_FAILED),
     click.option("--replay", is_flag=True, help=_REPLAY),
+    click.option("--strict", is_flag=True, help=_STRICT),
 )
 
 

@@ -17,9 +17,10 @@ from typing import Any, TypeVar
 
 import openai
 
+from construction.llm.answering_models import AnsweringModels
 from construction.llm.attempts import ASKED_AGAIN, Reply, another_attempt, known_sum, merge_attempts
 from construction.llm.calls.call_errors import CallError, fatal_error, pause, unreachable
-from construction.llm.cost.budget import Amount, Budget, cost_of, upper_bound, used_by
+from construction.llm.cost.budget import Amount, Budget, cost_of, plausible_usage, upper_bound, used_by
 from construction.llm.cost.prices import Price
 from construction.llm.endpoint import Access, bare_address, key_of
 from construction.llm.replies import read, repair
@@ -93,14 +94,23 @@ class Client:
         cache: Cached replies.
         budget: Counts and limits, shared by all clients of a run; one without limits where left out.
         price: Of the model, where known.
+        served_here: The model is a file on this machine; its server names it in its own way.
 
     Raises:
         ModelError: no key where one is needed; when asking, a wrong key, an unknown model, or an endpoint that is away.
         BudgetReached: the next call does not fit the budget.
     """
 
+    _models: AnsweringModels | None = None
+
     def __init__(
-        self, endpoint: Access, cache: ReplyCache, *, budget: Budget | None = None, price: Price | None = None
+        self,
+        endpoint: Access,
+        cache: ReplyCache,
+        *,
+        budget: Budget | None = None,
+        price: Price | None = None,
+        served_here: bool = False,
     ) -> None:
         self.endpoint, self._cache, self._price = endpoint, cache, price
         self.budget = budget or Budget(cache)
@@ -115,6 +125,9 @@ class Client:
         self._jitter = random.Random()
         self._silent = 0
         self._answered = False
+        self._told_of_usage = False
+        if not served_here:
+            self._models = AnsweringModels(endpoint.model, where=self.address, strict=endpoint.strict)
         self._unsure: dict[str, StoredOutcome] = {}  # failed for good before the endpoint was known to work at all
         self._stack = ExitStack()
 
@@ -219,13 +232,14 @@ class Client:
             if isinstance(outcome, CallError):
                 return Reply("unanswered", None, "", outcome.message, key, None, None, "", calls)
             rounds.append(outcome)
+            answered_by = self._models.who_answered(outcome) if self._models else None
             status, value, message = read(outcome, request.reply)
             if status != "unparseable" or attempt == self.endpoint.repairs:
                 break
             request = repair(request, outcome.raw, message)
         tokens_in, tokens_out = known_sum(s.tokens_in for s in rounds), known_sum(s.tokens_out for s in rounds)
         last, cost = rounds[-1], known_sum(s.cost for s in rounds)
-        return Reply(status, value, last.raw, message, key, tokens_in, tokens_out, last.at, calls, cost)
+        return Reply(status, value, last.raw, message, key, tokens_in, tokens_out, last.at, calls, cost, answered_by)
 
     async def samples(self, request: Request, n: int) -> list[Reply]:
         """``n`` replies to one request, sample numbers from the request's own on; each is cached by itself."""
@@ -333,6 +347,10 @@ class Client:
         if isinstance(outcome, CallError):
             self.budget.settle(key, Amount(), lost=outcome.lost)
             return outcome
+        outcome = plausible_usage(outcome, body)
+        if outcome.estimated and not self._told_of_usage:
+            self._told_of_usage = True
+            logger.warning("%s counts tokens that cannot be; estimates by length take their place", self.address)
         if outcome.cost is None:
             outcome = cost_of(outcome, upper_limit, self._price)
         if self._cache.get(key) is None:

@@ -56,7 +56,8 @@ async def open_client(access: Access, journal: Journal, *, budget: Budget | None
             base_url = stack.enter_context(server)
         resolved = {"model": access.label, "base_url": base_url, "key_name": key_name, "concurrency": concurrency}
         endpoint = access.model_copy(update={**resolved, "timeout": access.time_limit})
-        async with Client(endpoint, cache, budget=budget, price=access.price()) as client:
+        here = access.on_this_machine
+        async with Client(endpoint, cache, budget=budget, price=access.price(), served_here=here) as client:
             yield client
 
 

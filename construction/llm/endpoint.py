@@ -41,6 +41,7 @@ class Access(Options):
         context: Tokens of prompt and reply together that a model on this machine has room for; None for the default.
         threads: Processor threads of a model on this machine at most; None for 2.
         replay: Ask nobody: the journal has to hold every reply.
+        strict: Stop where a second model answers for the one that is asked.
         tries: Attempts of one call, the first included, while the endpoint is known to work.
         backoff: Seconds before the second attempt; doubles from then on.
         repairs: Rounds in which a reply that does not fit its type is shown its error.
@@ -64,6 +65,7 @@ class Access(Options):
     threads: int | None = None
     attempts: int | None = None
     replay: bool = False
+    strict: bool = False
     tries: int = 6
     backoff: float = 1.0
     repairs: int = 1

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import logging
 import re
 from typing import Any, Literal
 
@@ -14,6 +15,9 @@ from construction.llm.step import Message, PlainText, Request
 from schemas.core.clock import now
 from schemas.core.config import explain
 
+logger = logging.getLogger(__name__)
+
+LONGEST_REPLY = 2_000_000  # characters of a reply that are read and stored
 _QUOTED = 4000  # characters of a bad reply that the repair round shows to the model
 _STARTS = 50  # places in a reply where an object is looked for
 _THOUGHT = re.compile(r"\A\s*<think>.*?</think>", re.DOTALL)
@@ -41,14 +45,18 @@ def outcome_of_data(data: Any) -> StoredOutcome | CallError:
     if error := choice.get("error") or (not text and data.get("error")):
         return error_in_reply(error)._replace(lost=True)
     usage = data.get("usage") if isinstance(data.get("usage"), dict) else {}
-    finish = choice.get("finish_reason") if isinstance(choice.get("finish_reason"), str) else None
+    finish = _text_or_none(choice.get("finish_reason"))
+    if len(text) > LONGEST_REPLY:
+        logger.warning("a reply of %s characters is cut after %s", f"{len(text):,}", f"{LONGEST_REPLY:,}")
+        text, finish = text[:LONGEST_REPLY], "length"
     refused = refusal or (finish == "content_filter" and "the endpoint's content filter stopped the reply")
     return StoredOutcome(
         kind="refused" if refused else "reply",
         raw=text,
         message=" ".join(str(refused)[:2000].split())[:300] if refused else "",
         finish=finish,
-        served=data.get("model") if isinstance(data.get("model"), str) else None,
+        served=_text_or_none(data.get("model")),
+        fingerprint=_text_or_none(data.get("system_fingerprint")),
         tokens_in=_count(usage.get("prompt_tokens")),
         tokens_out=_count(usage.get("completion_tokens")),
         at=now(),
@@ -87,7 +95,11 @@ def _without_surrogates(value: Any) -> Any:
 
 
 def _count(value: object) -> int | None:
-    return value if isinstance(value, int) and not isinstance(value, bool) and value >= 0 else None
+    return value if isinstance(value, int) and not isinstance(value, bool) else None
+
+
+def _text_or_none(value: object) -> str | None:
+    return value if isinstance(value, str) and value else None
 
 
 def read(

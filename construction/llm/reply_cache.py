@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from functools import lru_cache
-from typing import Any, Literal
+from typing import Annotated, Any, Literal
 
 from pydantic import BaseModel
 
@@ -12,8 +12,10 @@ from construction.llm.step import Request
 from curation.files.journal import Journal
 from schemas.core.config import validate
 from schemas.core.ids import content_id
-from schemas.core.records import Frozen
+from schemas.core.records import UNLESS_EMPTY, Frozen
+from schemas.text.escaping import escape_line
 
+_LONGEST_NAME = 120  # characters
 REPLIES = "llm/"  # keys of replies begin so; notes (forms, batches, reservations) have other beginnings
 
 
@@ -26,10 +28,12 @@ class StoredOutcome(Frozen):
         message: What the endpoint said where no reply came.
         finish: Why the model stopped (``stop``, ``length`` ...).
         served: Name of the model as the endpoint gives it.
+        fingerprint: Of that model's configuration, where the endpoint gives one.
         at: UTC time of the reply, ISO format.
         cost: US dollars by the price table of that day; None where the price is unknown.
         batch: Id of the batch that brought it.
         thought: What a model that thinks first thought, where the endpoint sends it beside the answer.
+        estimated: The endpoint's token counts could not be true; these are estimates.
     """
 
     kind: Literal["reply", "refused", "permanent"]
@@ -37,12 +41,20 @@ class StoredOutcome(Frozen):
     message: str = ""
     finish: str | None = None
     served: str | None = None
+    fingerprint: str | None = None
     tokens_in: int | None = None
     tokens_out: int | None = None
     at: str
     cost: float | None = None
     batch: str | None = None
     thought: str | None = None
+    estimated: Annotated[bool, UNLESS_EMPTY] = False
+
+    @property
+    def answering_model(self) -> str | None:
+        """The model that answered, with its fingerprint, as a short line; None where the endpoint does not name it."""
+        name = f"{self.served} ({self.fingerprint})" if self.served and self.fingerprint else self.served
+        return escape_line(name, longest=_LONGEST_NAME) if name else None
 
 
 @lru_cache(maxsize=256)

@@ -7,15 +7,19 @@ subjects of its relation that have another object (§3.2.2, Eq. 4): see ``neighb
 from __future__ import annotations
 
 import random
+import re
 import unicodedata
 from collections import defaultdict
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import lru_cache
 from typing import Literal, NamedTuple
 
 from schemas.core.ids import seed
 from schemas.core.records import Record
 from schemas.facts import Entity, Fact, Neighbour
+
+PROPERTY = re.compile(r"P\d+")
+"""Id of a property of Wikidata."""
 
 
 class NeighbourCandidate(NamedTuple):
@@ -47,6 +51,24 @@ def names(*named: Entity | str | None) -> set[str]:
         elif one is not None:
             keys.update(map(norm, one.names))
     return keys
+
+
+def with_known_relations(facts: Iterable[Fact], table: Iterable[Fact]) -> Iterator[Fact]:
+    """The facts with the property of Wikidata as relation where theirs is only called as one of the table's.
+
+    So a fact of one's own about a "capital" finds the neighbours of P36.
+
+    Args:
+        facts: Facts, some of which name their relation in words.
+        table: All facts known.
+    """
+    known = {norm(fact.relation.label): fact.relation for fact in table if PROPERTY.fullmatch(fact.relation.id)}
+    for fact in facts:
+        relation = known.get(norm(fact.relation.label or fact.relation.id))
+        if relation is None or PROPERTY.fullmatch(fact.relation.id):
+            yield fact
+        else:
+            yield fact.model_copy(update={"relation": relation})
 
 
 class Table:

@@ -38,6 +38,7 @@ class ConstructionEstimate(Frozen):
         advice: What to do about a missing price, or to check about an old one.
         budget: What the limits mean for this work; empty where there is none or it is kept easily.
         earlier: What stands in the store for the same facts, by another model, prompt or number.
+        alone: Which facts have no neighbour; empty where all have some.
         answers: Requests of the whole work, cached ones among them.
     """
 
@@ -54,6 +55,7 @@ class ConstructionEstimate(Frozen):
     advice: str = ""
     budget: str = ""
     earlier: str = ""
+    alone: str = ""
     answers: int = Field(default=0, exclude=True)
 
     def sentence(self) -> str:
@@ -78,7 +80,7 @@ class ConstructionEstimate(Frozen):
             price = f"  ${s.cost:10.4f}" if s.cost is not None else ""
             row = f"  {s.stage:{width}s} {s.calls:9,d} calls {s.tokens_in:13,d} in {s.tokens_out:13,d} out{price}"
             lines.append(row.rstrip())
-        return "\n".join([*lines, *(text for text in (self.earlier, self.budget, self.advice) if text)])
+        return "\n".join([*lines, *(text for text in (self.alone, self.earlier, self.budget, self.advice) if text)])
 
 
 def estimate(
@@ -119,6 +121,7 @@ def estimate(
         advice=no_price_advice(unpriced) if unpriced else _check_prices(price),
         budget=_compare_with_limits(access, sum(s.tokens_in + s.tokens_out for s in stages), cost),
         earlier=earlier,
+        alone=work.alone(),
         answers=sum(client.answers for client in clients.values()),
     )
 

@@ -18,7 +18,14 @@ from construction.checks import CheckInputs, judge
 from construction.llm.client import Client
 from construction.neighbours.near_subjects import SOURCE, TFIDF, nearest, space_of
 from construction.neighbours.own_prompts import own_neighbours
-from construction.neighbours.same_object import NeighbourCandidate, draw_same_object, link, norm, source_neighbours
+from construction.neighbours.same_object import (
+    NeighbourCandidate,
+    draw_same_object,
+    link,
+    norm,
+    source_neighbours,
+    with_known_relations,
+)
 from construction.pipeline.rehearsal import NoStore
 from construction.pipeline.runner import ConstructionProgress, run_in_batches
 from construction.prompts.prompt_file import FILES, WriterPrompt
@@ -32,6 +39,7 @@ from schemas.core.records import Record
 from schemas.facts import Fact, Neighbour
 from schemas.lineage import Lineage
 from schemas.scripts import ScriptPrompt
+from schemas.text.counting import counted
 from schemas.verdicts import Verdict
 
 logger = logging.getLogger(__name__)
@@ -101,6 +109,17 @@ class ConstructionWork(NamedTuple):
     drawn: dict[str, list[NeighbourCandidate]]
     others: tuple[Fact, ...]
 
+    def alone(self) -> str:
+        """A sentence on the edits that were to have neighbours and have none; empty where all have some."""
+        without = [edit.key for edit in self.edits if edit.key in self.drawn and not self.drawn[edit.key]]
+        if not without:
+            return ""
+        named = ", ".join(without[:5]) + (" ..." if len(without) > 5 else "")
+        return (
+            f"{len(without):,} of {counted(len(self.edits), 'fact')} have no neighbour, so S-NS or S-BO has no value: "
+            f"{named}; name more facts with --neighbours-from (shipped, a file), or a column neighbours in a table."
+        )
+
 
 def plan_work(
     edits: Sequence[Fact], table: Sequence[Fact], plan: ConstructionPlan, *, beside: Sequence[Record] = ()
@@ -121,11 +140,17 @@ def plan_work(
     elif plan.neighbours:
         known = {f.key for f in table}
         whole = [*table, *(f for f in beside if isinstance(f, Fact) and f.key not in known)]
-        later = [f for f in edits if f.change == "temporal"]
-        same = draw_same_object([f for f in edits if f.change != "temporal"], whole, k=plan.neighbours)
+        originals = {f.key: f for f in whole}
+        worked, whole = list(with_known_relations(edits, whole)), list(with_known_relations(whole, whole))
+        later = [f for f in worked if f.change == "temporal"]
+        same = draw_same_object([f for f in worked if f.change != "temporal"], whole, k=plan.neighbours)
         near = nearest(later, whole, k=plan.neighbours, space=space_of(plan.neighbours_by)) if later else {}
-        _fill_up(same, [f for f in edits if f.key in same], whole, k=plan.neighbours)
-        drawn = {f.key: near[f.key] if f.key in near else [NeighbourCandidate(x) for x in same[f.key]] for f in edits}
+        _fill_up(same, [f for f in worked if f.key in same], whole, k=plan.neighbours)
+        found = {f.key: near[f.key] if f.key in near else [NeighbourCandidate(x) for x in same[f.key]] for f in edits}
+        drawn = {
+            key: [one._replace(fact=originals.get(one.fact.key, one.fact)) for one in some]
+            for key, some in found.items()
+        }
     edit_keys = {f.key for f in edits}
     others = {d.fact.key: d.fact for neighbours in drawn.values() for d in neighbours if d.fact.key not in edit_keys}
     return ConstructionWork(tuple(edits), drawn, tuple(others[k] for k in sorted(others)))

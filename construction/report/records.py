@@ -64,6 +64,12 @@ def sum_spending(lineage: Iterable[Lineage], prices: Path | None = None) -> Iter
         )
 
 
+def answering_models(lineage: Iterable[Lineage]) -> dict[str, tuple[str, ...]]:
+    """The models that were asked and answered for by others, each with these."""
+    found = sorted({(line.model, line.answered_by) for line in lineage if line.model and line.answered_by})
+    return {asked: tuple(by for model, by in found if model == asked) for asked, _ in found}
+
+
 def _sum(values: Iterable[int | None]) -> int | None:
     known = [v for v in values if v is not None]
     return sum(known) if known else None
@@ -150,6 +156,7 @@ class StoreYield(Frozen):
     Attributes:
         steps: Prompts by the step that was cut.
         elsewhere: Prompts in the store that were not constructed there (a split that was added, say); not counted.
+        answered: Models that were asked and answered for by others, each with these.
         quality: Quality of the text where a model says so (``plumbing``).
     """
 
@@ -163,6 +170,7 @@ class StoreYield(Frozen):
     spending: tuple[Spending, ...]
     elsewhere: int
     quality: str | None
+    answered: dict[str, tuple[str, ...]]
 
     def stage(self, name: str) -> Stage:
         """The step of the funnel with this name."""

@@ -26,6 +26,7 @@ from construction.report.records import (
     Stage,
     StoreYield,
     Table1,
+    answering_models,
     sum_spending,
 )
 from curation.checks.store_checks import STORE_CHECKS
@@ -193,6 +194,7 @@ class _Count:
             spending=tuple(sum_spending(lineage, prices)),
             elsewhere=len(cut) - len(prompts),
             quality=next((str(x.detail["quality"]) for x in lineage if x.detail.get("quality")), None),
+            answered=answering_models(lineage),
         )
 
     def _edit_mark(self, fact: Fact) -> bool | None:

@@ -89,6 +89,11 @@ def costs_rows(funnel: StoreYield) -> list[tuple[str, ...]]:
     return [(r[0], r[1], *(_number(x) for x in r[2:6]), _money(r[6])) for r in rows]
 
 
+def answered_sentences(funnel: StoreYield) -> list[str]:
+    """Which models answered for others that were asked."""
+    return [f"{asked} was asked, and {' and '.join(by)} answered." for asked, by in funnel.answered.items()]
+
+
 def dollars_note(funnel: StoreYield) -> str:
     """Where dollars come from, and what is missing."""
     missing = sorted({s.model for s in funnel.spending if s.cost is None})
@@ -119,6 +124,7 @@ def text(funnel: StoreYield, *, columns: int | None = None) -> Iterator[str]:
     yield f"{funnel.early_percent:.2f} % in step 1 before filtering; the paper: {PAPER_EARLY} % (Appendix B.2.1)"
     yield from _rows("Lengths of what was kept", ("", "mean", "min", "max"), lengths_rows(funnel))
     yield from _rows("Scripts by author model", AUTHORS_HEAD, authors_rows(funnel))
+    yield from answered_sentences(funnel)
     yield from _rows("Calls, tokens and cost", COSTS_HEAD, costs_rows(funnel))
     yield dollars_note(funnel)
     if funnel.reasons:

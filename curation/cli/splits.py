@@ -70,13 +70,16 @@ def freeze(
     known = read_errata(errata).entries if errata else ()
     with error_with_lines(), Store.open(store_path, write=True) as store:
         rule = _rule(rule_path, settings, store)
-        split, unprompted, named = make(store, name, rule, version=version, errata=known)
+        split, unprompted, named, alone = make(store, name, rule, version=version, errata=known)
         if out:
             write_split(split, out)
         sizes = store.split_sizes(f"{split.name}@{split.version}")
     _print_split(split, sizes, as_json=as_json, unprompted=unprompted)
     for found in named:
         click.echo(f"Warning: {found.text}; in a batch or sequence only one of them can hold", err=True)
+    if alone and not as_json:
+        cases = f"{alone:,} of {counted(len(split.all_cases), 'case')}"
+        click.echo(f"Warning: {cases} have no neighbour prompt: S-NS and S-BO have no value there", err=True)
 
 
 @click.command()

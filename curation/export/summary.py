@@ -220,7 +220,7 @@ def _item_origins(store: Store, items: dict[str, str]) -> tuple[ItemOrigin, ...]
     counts: Counter[tuple[str, str | None, str | None]] = Counter()
     for line in store.lineages():
         if line.item_id in items:
-            way, day = (line.stage, line.model, line.prompt), line.made_at[:10]
+            way, day = (line.stage, line.author, line.prompt), line.made_at[:10]
             first, last = days.get(way, [day, day])
             days[way] = [min(first, day), max(last, day)]
             counts[way] += 1

@@ -15,7 +15,7 @@ from curation.loaders.shapes import JSON_TYPES
 from curation.loaders.sources import OWN, Upstream
 from curation.splits.contradictions import disagreement
 from schemas.core.config import explain
-from schemas.core.errors import DataError
+from schemas.core.errors import DataError, one_line
 from schemas.core.records import Record
 from schemas.documents.document import Document
 from schemas.documents.specificity import SpecificitySet
@@ -213,7 +213,8 @@ def _made(reader: FormatReader, row: Row) -> list[RowItem] | Problem:
     except KeyError as error:
         return row.problem("malformed", f"the field '{error.args[0]}' is missing")
     except (LookupError, ValueError, TypeError, AttributeError) as error:
-        return row.problem("malformed", str(error))
+        raised = isinstance(error, ValueError) or type(reader).__module__.startswith("curation.")
+        return row.problem("malformed", str(error) if raised else one_line(error))
 
 
 def _checked(items: Iterable[RowItem], row: Row) -> Iterator[RowItem]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+from collections import Counter
 from collections.abc import Iterator
 from functools import cache
 from pathlib import Path
@@ -26,6 +27,7 @@ from curation.splits.versions import (
 from curation.splits.visible_texts import case_records
 from curation.store.origins import StaleError
 from curation.store.store import Store
+from schemas.cases import AnyCase, Case
 from schemas.core.clock import now, today
 from schemas.core.errors import StoreError, UserError
 from schemas.lineage import Lineage
@@ -47,11 +49,13 @@ class FreezeResult(NamedTuple):
         split: The split.
         unprompted: Questions that nothing drops and that have no prompt, by reason.
         contradictions: Cases that edit one fact to two objects.
+        alone: Cases of facts without a neighbour prompt.
     """
 
     split: Split
     unprompted: dict[str, int]
     contradictions: tuple[ContradictoryRequests, ...]
+    alone: int
 
 
 def rule_for(store: Store, settings: dict[str, Any], *, where: str) -> SplitRule:
@@ -99,8 +103,13 @@ def freeze_with_report(
         details: dict[str, Any] = {"rule": rule.model_dump(mode="json"), "counts": choice.counts}
         return details | ({"errata": known.header()} if known.entries else {})
 
-    finder = ContradictionFinder()
-    split = store.freeze(name, map(finder.add, choice), version=version, details=split_details)
+    finder, alone = ContradictionFinder(), Counter[bool]()
+
+    def look_at(case: AnyCase) -> AnyCase:
+        alone[isinstance(case, Case) and not any(near.prompts for near in case.neighbours)] += 1
+        return finder.add(case)
+
+    split = store.freeze(name, map(look_at, choice), version=version, details=split_details)
     if split.header.get("rule") != rule.model_dump(mode="json"):
         log.warning(
             "%s@%s is frozen already, with the same cases and another rule; it keeps that header: give a new version",
@@ -109,7 +118,7 @@ def freeze_with_report(
         )
     for warning in _greedy(choice, rule):
         log.warning("%s", warning)
-    return FreezeResult(split, dict(choice.unprompted), tuple(finder.found))
+    return FreezeResult(split, dict(choice.unprompted), tuple(finder.found), alone[True])
 
 
 def _greedy(choice: SelectionStream, rule: SplitRule) -> Iterator[str]:

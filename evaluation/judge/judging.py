@@ -197,6 +197,7 @@ def _lineage(
         tokens_out=known_sum([r.tokens_out for r in replies]),
         cost=known_sum([r.cost for r in replies]),
         detail={**detail, "requests": [r.request for r in replies]} if len(replies) > 1 else detail,
+        answered_by=replies[-1].answered_by,
     )
 
 

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from copy import copy
 from dataclasses import asdict
 from functools import lru_cache, partial
+from pathlib import Path
 from typing import Any
 
 import torch
@@ -71,7 +72,7 @@ class LM:
     @classmethod
     def load(
         cls,
-        name: str,
+        name: Path | str,
         *,
         device: str = "auto",
         dtype: str = "float32",
@@ -93,7 +94,7 @@ class LM:
         Raises:
             ModelError: unknown model, device or dtype, or not a decoder.
         """
-        place, kind = loading.pick_device(device), loading.pick_dtype(dtype)
+        name, place, kind = str(name), loading.pick_device(device), loading.pick_dtype(dtype)
         loading.set_product_precision(dtype, place)
         loading.leave_out_planned_attention(place)
         got = loading.load(name, device=place, dtype=kind, attention=attention, trust_remote_code=trust_remote_code)

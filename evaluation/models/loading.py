@@ -323,10 +323,29 @@ def may_have_chat(name: str) -> bool:
 
 def _read_here(kind: Any, name: str) -> Any:
     """A configuration or a tokenizer of transformers, from files of this machine alone."""
-    file = model_file(name)
-    path = Path(name).expanduser() if file is None else converted_folder(file, name)
+    path = _folder_of(name)
     with quiet_transformers():
-        return kind.from_pretrained(str(path) if file or path.exists() else name, local_files_only=True)
+        return kind.from_pretrained(str(path) if model_file(name) or path.exists() else name, local_files_only=True)
+
+
+def known_revision(name: str) -> str | None:
+    """The revision of a model whose folder is on this machine, without loading it; None of any other.
+
+    Example:
+        >>> known_revision("a-model-that-nobody-has") is None
+        True
+    """
+    try:
+        folder = _folder_of(name)
+    except _NOT_HERE:
+        return None
+    return folder_revision(folder) if folder.is_dir() else None
+
+
+def _folder_of(name: str) -> Path:
+    """Where a model's folder is, of a GGUF file once it is converted."""
+    file = model_file(name)
+    return Path(name).expanduser() if file is None else converted_folder(file, name)
 
 
 def _converted(gguf: Path, folder: Path) -> Path:

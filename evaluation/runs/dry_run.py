@@ -117,7 +117,7 @@ def _finished_before(
 def _folder_of(config: RunConfig, label: str, name: str, regime: str, split: str, support: str) -> EditorFolder | None:
     """The folder whose results this row of a run would find: everything that its key is made of is compared.
 
-    The weights' revision is compared when the model is loaded.
+    The revision of weights that are not on this machine is compared when the model is loaded.
     """
     wanted = config.model_dump(mode="json")
     for path in sorted(config.out.glob(f"{slug(name)}-??????????/manifest.json")):

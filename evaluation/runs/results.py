@@ -204,6 +204,12 @@ def load_run(folder: Path | str) -> Run:
         raise DataError("the run's format is not known", where=str(folder / RUN_FILE), allowed=str(FORMAT))
     split = load_split(folder / split_file(description["split_digest"]))
     cases, shared = tuple(description["cases"]), description.get("specificity")
+    if unknown := set(cases) - {case.key for case in split.all_cases}:
+        raise DataError(
+            f"the run names the case '{min(unknown)}', and its split has none of that name",
+            where=str(folder / RUN_FILE),
+            fix="run the same command again: it writes the file anew, everything else is kept",
+        )
     asked = DocumentChoice.model_validate(description.get("config", {}).get("documents") or {})
     questions = None if shared is None else SharedQuestions.from_description(shared, asked)
     begun = [entry for entry in description["runs"] if (folder / entry["folder"] / "manifest.json").is_file()]
@@ -293,10 +299,15 @@ def asked_cases(run: Run) -> dict[str, AnyCase]:
     """The cases that every method of a run is asked by its end, by key, in the run's order.
 
     Of a sequence with a sample those are fewer than its edits. Without one the unedited model is asked all, a method
-    those that are edited: see ``unedited_cases``. A case whose edit a later one overwrites is left out: the later
-    request is the valid one.
+    those that are edited: see ``unedited_cases``. A case whose edit a later one in its sequence or batch overwrites is
+    left out: the later request is the valid one.
     """
     cases = all_cases_by_key(run)
+    if all(name.startswith("batch:") for name in run.regimes):
+        sizes = tuple(int(name.removeprefix("batch:")) for name in run.regimes)
+        batches = RegimeChoice(name="batch", size=sizes).groups(list(cases.values()))
+        lost = {batch[place - 1].key for batch in batches for place in overwritten(batch)}
+        return {key: case for key, case in cases.items() if key not in lost}
     if run.regimes != ("sequential",):
         return cases
     choice, in_order = sequence_choice(run), list(cases.values())

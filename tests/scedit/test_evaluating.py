@@ -67,7 +67,7 @@ def test_it_is_the_run_of_the_command(place: Path) -> None:
     outcome = CliRunner().invoke(cli, ["run", *words])
     assert outcome.exit_code == 0, outcome.output
     scedit.evaluate("tiny", "split.jsonl", ["prompt", FT], out="b", progress=False)
-    scedit.evaluate("tiny", scedit.load_split("split.jsonl"), ["prompt", FT], out="c", progress=False)
+    scedit.evaluate(Path("tiny"), scedit.load_split("split.jsonl"), ["prompt", FT], out="c", progress=False)
     assert about(Path("a")) == about(Path("b")) == about(Path("c"))
     assert answers(Path("a")) == answers(Path("b")) == answers(Path("c")) and len(answers(Path("a"))) == 3
     again = CliRunner().invoke(cli, ["run", "c/run.toml", "--jsonl"])  # a split in memory is in the run's folder

@@ -21,13 +21,17 @@ class Raw:
         self.status, self.body, self.headers, self.delay = status, body, headers or {}, delay
 
 
+SCRIPTED = "scripted"
+"""The model of a completion that says no other; the server puts the name there that it was asked for."""
+
+
 def completion(text: str | None, *, finish: str = "stop", refusal: str | None = None) -> dict[str, Any]:
     message = {"role": "assistant", "content": text, "refusal": refusal}
     return {
         "id": "x",
         "object": "chat.completion",
         "created": 0,
-        "model": "scripted",
+        "model": SCRIPTED,
         "choices": [{"index": 0, "message": message, "finish_reason": finish}],
         "usage": {"prompt_tokens": 11, "completion_tokens": 7, "total_tokens": 18},
     }
@@ -263,6 +267,8 @@ class Batches:
                 continue
             answer = one_by_one(server.answer)(line["body"])
             raw = answer if isinstance(answer, Raw) else Raw(body=completion(answer))
+            if isinstance(raw.body, dict) and raw.body.get("model") == SCRIPTED:
+                raw.body["model"] = line["body"]["model"]
             result["response"] = {"status_code": raw.status, "request_id": "q", "body": raw.body}
             out[raw.status == 200].append(json.dumps(result))
         for good, name in ((True, "output_file_id"), (False, "error_file_id")):
@@ -317,6 +323,8 @@ class ScriptedServer:
                     outer.keys.append(self.headers.get("Authorization", ""))
                 answer = one_by_one(outer.answer)(payload)
                 raw = answer if isinstance(answer, Raw) else Raw(body=completion(answer))
+                if isinstance(raw.body, dict) and raw.body.get("model") == SCRIPTED:
+                    raw.body["model"] = payload["model"]
                 time.sleep(outer.delay + raw.delay)
                 self.send(raw)
 

@@ -6,6 +6,7 @@ import asyncio
 import time
 from typing import Any, NamedTuple
 
+from construction.llm.cost.estimates import CHARACTERS_PER_TOKEN
 from construction.llm.cost.prices import Price
 from construction.llm.reply_cache import ReplyCache, StoredOutcome
 from schemas.core.errors import ModelError
@@ -41,6 +42,8 @@ class Activity:
         return 60.0 * self._from_endpoint / seconds if self._from_endpoint > 1 and seconds > 0 else None
 
 
+MOST_TOKENS = 10_000_000  # of any prompt or reply
+_HIDDEN_PROMPT = 10_000  # tokens that an endpoint may add to a prompt, or a model think beyond a limit
 _TURN = 12  # tokens a message that chat templates add, at most
 _FRAME = 80  # tokens that they add once (default system texts, dates)
 
@@ -213,6 +216,26 @@ def upper_bound(body: dict[str, Any], price: Price | None) -> Amount:
 
 def _bytes(text: str) -> int:
     return len(text.encode("utf-8", "surrogatepass"))
+
+
+def plausible_usage(stored: StoredOutcome, body: dict[str, Any] | None) -> StoredOutcome:
+    """The outcome with estimates in place of token counts that cannot be true, which would use up any budget.
+
+    Args:
+        stored: The outcome.
+        body: What was sent; None where an earlier run sent it.
+    """
+    bound = Amount(MOST_TOKENS, 0) if body is None else upper_bound(body, None)
+    prompt = sum(len(m["content"]) for m in body["messages"]) if body else 0
+    changes: dict[str, object] = {}
+    for field, most, characters in (
+        ("tokens_in", 2 * bound.tokens_in + _HIDDEN_PROMPT, prompt),
+        ("tokens_out", 2 * bound.tokens_out + _HIDDEN_PROMPT if bound.tokens_out else MOST_TOKENS, len(stored.raw)),
+    ):
+        count = getattr(stored, field)
+        if count is not None and not 0 <= count <= most:
+            changes[field] = characters // CHARACTERS_PER_TOKEN
+    return stored.model_copy(update={**changes, "estimated": True}) if changes else stored
 
 
 def cost_of(stored: StoredOutcome, bound: Amount, price: Price | None) -> StoredOutcome:

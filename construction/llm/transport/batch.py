@@ -27,7 +27,7 @@ from construction.llm.calls.call_errors import (
     pause,
     unreachable,
 )
-from construction.llm.cost.budget import Amount, cost_of
+from construction.llm.cost.budget import Amount, cost_of, plausible_usage
 from construction.llm.cost.prices import Price
 from construction.llm.replies import outcome_of
 from construction.llm.reply_cache import ReplyCache, StoredOutcome
@@ -359,6 +359,8 @@ class BatchTransport(Transport):
                 outcomes |= results(await self._api.content(file), set(batch["keys"]), mask=self._api.mask)
         for key, outcome in outcomes.items():
             if isinstance(outcome, StoredOutcome):
+                waiting_call = self._waiting.get(key)
+                outcome = plausible_usage(outcome, waiting_call.body if waiting_call else None)
                 outcome = cost_of(outcome, Amount(), self._price).model_copy(update={"batch": batch["id"]})
                 outcomes[key] = outcome
                 if self._cache.get(key) is None:

@@ -16,6 +16,7 @@ from construction.llm.cost.estimates import CHARACTERS_PER_TOKEN
 from construction.llm.replies import outcome_of
 from construction.llm.reply_cache import StoredOutcome
 from construction.llm.transport.secrets import Mask
+from schemas.text.counting import counted
 from schemas.text.status_line import duration
 
 
@@ -100,6 +101,7 @@ class Throttle:
 
 logger = logging.getLogger(__name__)
 
+SLOW = 5.0  # seconds without a reply after which the progress line says that calls wait for one
 _USUAL_REPLY = 200  # tokens expected of a reply without a limit; corrected when the endpoint has counted
 
 
@@ -146,22 +148,31 @@ class LiveTransport(Transport):
 
     def __init__(self, client: openai.AsyncOpenAI, *, throttle: Throttle, mask: Mask, timeout: float) -> None:
         self._client, self._throttle, self._mask, self._timeout = client, throttle, mask, timeout
+        self._sent: dict[str, float] = {}  # calls whose reply is awaited, the oldest first, and when they were sent
 
     def slot(self) -> AbstractAsyncContextManager[None]:
         """A place among the calls in flight."""
         return self._throttle.slot
 
     def held_up(self) -> str:
-        """For how long all calls still pause because the endpoint asked for it."""
-        seconds = self._throttle.pause
-        return f"pauses {duration(seconds)}" if seconds >= 1 else ""
+        """For how long all calls still pause because the endpoint asked for it, or how long its replies take."""
+        if (seconds := self._throttle.pause) >= 1:
+            return f"pauses {duration(seconds)}"
+        oldest = time.monotonic() - next(iter(self._sent.values()), float("inf"))
+        if oldest < SLOW:
+            return ""
+        return f"has {counted(len(self._sent), 'reply', 'replies')} to send, the oldest call since {duration(oldest)}"
 
     async def send(self, key: str, body: dict[str, Any]) -> StoredOutcome | CallError:
         """Send one call; faults come back as values, with secrets masked."""
         expected = _expected_tokens(body)
         await self._throttle.may_send(expected)
         self.calls += 1
-        outcome = await self._post(body)
+        self._sent[key] = time.monotonic()
+        try:
+            outcome = await self._post(body)
+        finally:
+            del self._sent[key]
         if isinstance(outcome, StoredOutcome):
             counted = (outcome.tokens_in or 0) + (outcome.tokens_out or 0)
             self._throttle.used(expected, counted or expected)
@@ -188,7 +199,7 @@ def mask_outcome(outcome: StoredOutcome | CallError, mask: Mask) -> StoredOutcom
         return outcome._replace(message=mask(outcome.message))
     changes = {
         name: mask(value)
-        for name in ("raw", "message", "finish", "served", "thought")
+        for name in ("raw", "message", "finish", "served", "fingerprint", "thought")
         if isinstance(value := getattr(outcome, name), str) and mask(value) != value
     }
     return outcome.model_copy(update=changes) if changes else outcome

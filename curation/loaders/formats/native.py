@@ -21,7 +21,7 @@ from schemas.core.registry import check_choice
 from schemas.facts import Entity, Fact, Object, Relation, Source
 
 COLUMNS: tuple[str, ...] = ("key", "subject", "subject_aliases", "relation", "prompt", "old", "old_aliases")
-COLUMNS += ("new", "new_aliases", "changed_on", "paraphrases", "source", "licence", "language")
+COLUMNS += ("new", "new_aliases", "changed_on", "paraphrases", "neighbours", "source", "licence", "language")
 NEEDED = ("subject", "relation", "prompt", "old", "new")
 
 
@@ -157,6 +157,8 @@ def _from_cells(cells: Mapping[str, Any]) -> dict[str, Any]:
             value = {"text": value.strip(), "aliases": _split(cells.get(f"{name}_aliases") or "")}
         data |= {name: value} if value else {}
     data["paraphrases"] = _split(cells.get("paraphrases") or "")
+    subjects = _split(cells.get("neighbours") or "")  # others with the same old object
+    data["neighbour_prompts"] = [cells["prompt"].replace("{}", subject) for subject in subjects]
     if cells.get("source") or cells.get("licence"):
         data["source"] = {"name": cells.get("source") or "unnamed", "licence": cells.get("licence") or "not stated"}
     return data | {name: cells[name] for name in ("key", "changed_on", "language") if cells.get(name)}

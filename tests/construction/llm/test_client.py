@@ -7,6 +7,7 @@ import pytest
 
 from construction.llm.client import Client
 from construction.llm.endpoint import Access
+from construction.llm.replies import LONGEST_REPLY
 from construction.llm.reply_cache import ReplyCache
 from curation.files.journal import Journal
 from schemas.core.errors import ModelError
@@ -88,6 +89,48 @@ def test_huge_reply_is_kept_whole_but_quoted_short(ask):
     assert reply.value == Number(n=1)
     assert len(server.requests[1]["messages"][1]["content"]) == 4000
     assert len(ask.journal.read_text()) > 300_000
+
+
+def test_a_reply_above_the_limit_is_cut_and_that_is_said(ask, caplog):
+    with ScriptedServer(turns('{"n": 1}' + " " * LONGEST_REPLY)) as server:
+        (reply,) = ask(server.url, request())
+    assert reply.value == Number(n=1) and len(reply.raw) == LONGEST_REPLY
+    assert "a reply of 2,000,008 characters is cut after 2,000,000" in caplog.text
+
+
+def answered_as(*models):
+    """Replies of one model after the other; the last one for ever."""
+    return turns(*[Raw(body={**completion('{"n": 1}'), "model": m, "system_fingerprint": "f"}) for m in models])
+
+
+def test_who_answers_in_place_of_the_model_that_was_asked_is_named(ask, caplog):
+    with ScriptedServer(answered_as("m2", "m2", "m3")) as server:
+        replies = ask(server.url, *[request(str(n)) for n in range(4)])
+    assert [reply.answered_by for reply in replies] == ["m2 (f)", "m2 (f)", "m3 (f)", "m3 (f)"]
+    said = [record.getMessage().partition(": ")[2] for record in caplog.records]
+    assert said == [
+        "m is asked, and m2 (f) answers; lineage names both",
+        "m is asked, and after m2 (f) now m3 (f) answers; the lineage of each record names its own",
+    ]
+
+
+def test_a_second_model_stops_a_strict_run_and_every_later_one_on_its_journal(ask):
+    with ScriptedServer(answered_as("m", "m3")) as server:
+        for _ in range(2):
+            with pytest.raises(ModelError, match=r"m is asked, and after m \(f\) now m3 \(f\) answers"):
+                ask(server.url, *[request(str(n)) for n in range(4)], strict=True)
+        assert len(server.requests) == 2, "nothing is asked after the second model"
+        assert ask(server.url, request("1"))[0].answered_by == "m3 (f)"
+
+
+@pytest.mark.parametrize("counts", [(-5, 3), (11, -1), (10**18, 10**18)])
+def test_token_counts_that_cannot_be_are_replaced_and_leave_the_budget_open(ask, caplog, counts):
+    usage = {"prompt_tokens": counts[0], "completion_tokens": counts[1]}
+    with ScriptedServer(lambda p: Raw(body={**completion('{"n": 1}'), "usage": usage})) as server:
+        for text in ("one?", "two?"):
+            (reply,) = ask(server.url, request(text), max_tokens=9_000)
+            assert reply.value == Number(n=1) and 0 < reply.tokens_in + reply.tokens_out < 20
+    assert "counts tokens that cannot be" in caplog.text
 
 
 def test_calls_that_are_sent_again_are_counted(tmp_path):

@@ -8,6 +8,7 @@ from construction.llm.endpoint import Access
 from construction.pipeline.job import ConstructionJob, prepare
 from construction.pipeline.pipeline import AHEAD
 from schemas.core.errors import DataError, UserError
+from schemas.facts import Entity, Relation
 from tests.support.facts import make_fact
 
 
@@ -45,6 +46,33 @@ def test_further_files_give_neighbours_and_no_edits(job, tmp_path):
     more.write_text(OLD_PERU.model_dump_json() + "\n" + make_fact("New Peru", "Lima", "Oslo").model_dump_json())
     plan = prepare(job(PERU, table_paths=(str(more),)), on_progress=print)
     assert {f.key for f in plan.work.others} == {OLD_PERU.key, "f/New-Peru"} and len(plan.work.edits) == 1
+
+
+def test_a_relation_in_words_finds_the_neighbours_of_its_property(job, tmp_path):
+    in_words = Relation(id="capital", label="Capital")
+    mine = PERU.model_copy(update={"relation": in_words})
+    named = OLD_PERU.model_copy(update={"relation": Relation(id="P36", label="capital")})
+    beside = PERU.model_copy(update={"key": "f/own", "subject": Entity(text="Peru's twin"), "relation": in_words})
+    more = tmp_path / "more.jsonl"
+    more.write_text(f"{named.model_dump_json()}\n{beside.model_dump_json()}")
+    prepared = prepare(job(mine, table_paths=(str(more),)), on_progress=print)
+    assert set(prepared.work.others) == {named, beside}, "as their files have them"
+    assert prepared.work.alone() == ""
+
+
+def test_facts_without_neighbours_are_named_before_anything_is_asked(job):
+    lonely = prepare(job(PERU, OLD_PERU, JAPAN), on_progress=print)
+    assert "1 of 2 facts have no neighbour, so S-NS or S-BO has no value: f/Japan;" in lonely.estimate().sentence()
+    assert "no neighbour" not in prepare(job(JAPAN, neighbours=0), on_progress=print).estimate().sentence()
+
+
+def test_a_table_names_neighbours_by_their_subjects(job, tmp_path):
+    table = tmp_path / "own.csv"
+    line = "Ana,native language,The native language of {} is,Spanish,French,Rosa|Miguel"
+    table.write_text(f"subject,relation,prompt,old,new,neighbours\n{line}\n")
+    work = prepare(job().model_copy(update={"facts": str(table)}), on_progress=print).work
+    found = {(fact.subject.text, fact.old.text, fact.fact_prompt) for fact in work.others}
+    assert found == {(who, "Spanish", f"The native language of {who} is") for who in ("Rosa", "Miguel")}
 
 
 def test_bad_records_stop_it_or_are_told_and_left_out(job):

@@ -48,6 +48,7 @@ def yield_of(**parts):
         "spending": (),
         "elsewhere": 0,
         "quality": None,
+        "answered": {},
     }
     return StoreYield(**{**fields, **parts})
 

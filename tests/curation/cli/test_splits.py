@@ -101,6 +101,15 @@ def test_freeze_names_contradictory_requests(tmp_path: Path, store: Path) -> Non
     assert "-> Rome and Oslo; in a batch or sequence only one of them can hold" in outcome.stderr
 
 
+def test_freeze_counts_cases_without_neighbours(tmp_path: Path, store: Path) -> None:
+    with_some, without = make_case("Peru"), make_case("Kenya").model_copy(update={"neighbours": ()})
+    write_split(make_split("two", [with_some, without]), tmp_path / "two.jsonl")
+    invoke("split", "add", tmp_path / "two.jsonl", "-s", store)
+    said = invoke("split", "freeze", "own", "-s", store)
+    alone = 1 + (not with_some.neighbours)
+    assert f"Warning: {alone} of 2 cases have no neighbour prompt: S-NS and S-BO have no value there" in said
+
+
 def test_what_a_format_cannot_hold_is_counted(tmp_path: Path) -> None:
     def export(name: str) -> str:
         words = ["split", "export", "mini", str(tmp_path / name), "--format", name]

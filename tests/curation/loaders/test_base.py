@@ -84,7 +84,7 @@ FAULTS = [
     ("a field is missing", {"subject": "Peru"}, ("malformed", "the field 'old' is missing")),
     ("a value cannot be", {**PERU, "old": ""}, ("invalid", "text: must not be empty")),
     ("a reader's own word", {"fault": "invalid"}, ("invalid", "so")),
-    ("a wrong type", {"fault": "type"}, ("malformed", "so")),
+    ("a wrong type", {"fault": "type"}, ("malformed", "TypeError: so (tests/curation/loaders/test_base.py, line ")),
     ("a wrong value", {"fault": "value"}, ("malformed", "so")),
     ("too short a list", {"fault": "index"}, ("malformed", "so")),
 ]

@@ -238,7 +238,8 @@ def test_cudnn_makes_no_plans_for_the_attention_of_a_model_on_a_card(device: str
 def test_another_models_settings_are_another_revision(file: str, change: dict[str, Any] | None, tmp_path: Path) -> None:
     """The same weights that read or end texts in another way: answers of the one are none of the other's."""
     _, folder = saved("llama", tmp_path)
-    first = LM.load(str(folder), device="cpu").revision
+    first = LM.load(folder, device="cpu").revision
+    assert loading.known_revision(str(folder)) == first
     (folder / "notes.txt").write_text("says nothing about answers", encoding="utf-8")
     assert LM.load(str(folder), device="cpu").revision == first
     path = folder / file

@@ -50,6 +50,15 @@ def test_not_a_run_folder(tmp_path, damage):
         load_run(tmp_path)
 
 
+def test_a_case_that_the_split_lacks_is_named(tmp_path: Path) -> None:
+    go(tmp_path)
+    path = tmp_path / "run.json"
+    about = json.loads(path.read_text())
+    path.write_text(json.dumps(about | {"cases": [*about["cases"][1:], "case/cas"]}))
+    with pytest.raises(DataError, match=r"run.json: the run names the case 'case/cas', and its split has none"):
+        load_run(tmp_path)
+
+
 def test_every_session_is_on_record(tmp_path: Path) -> None:
     for limit in (1, 2):
         outcomes, _ = go(tmp_path, limit=limit)
@@ -291,6 +300,9 @@ def test_a_sequence_is_scored_against_the_last_valid_request(tmp_path: Path, cap
     assert table.cases == 2 and [row.pending for row in table.rows] == [0, 0]
     points = {p.edits: p for p in forgetting_points(found, load_metrics(["es"]), "mean")}
     assert points[3].all.n == 2, "three edits were made, one of them is overwritten"
+    go(tmp_path / "batch", split=split, regime={"name": "batch", "size": [1, 3]})
+    in_batch = load_run(tmp_path / "batch")
+    assert set(asked_cases(in_batch)) == {second, "case/kenya"} and _table(in_batch).cases == 2
     path = tmp_path / "split.jsonl"
     write_split(split, path)
     for wanted in (regime, {"name": "batch", "size": 3}, "single"):

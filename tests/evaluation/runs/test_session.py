@@ -240,6 +240,19 @@ def test_a_folder_of_another_model_or_split_is_refused_before_anything_is_replac
     assert (tmp_path / "run" / "run.json").read_bytes() == before
 
 
+def test_other_weights_under_the_same_name_are_refused_without_loading_them(tmp_path: Path) -> None:
+    lm = make("llama")
+    for model in (lm, make("gpt2")):
+        model.model.save_pretrained(tmp_path / "model")
+        model.tokenizer.save_pretrained(tmp_path / "model")
+        wanted = config(tmp_path, model=str(tmp_path / "model"))
+        if model is lm:
+            execute(wanted)
+            assert size(wanted).finished == {BASELINE: 4, "prompt": 4}
+    with pytest.raises(UserError, match="model revision '[0-9a-f]+', and this run has .*; name another --out"):
+        size(wanted)
+
+
 def test_a_folder_of_other_weights_is_refused(tmp_path: Path) -> None:
     go(tmp_path, lm=ArithmeticLM(revision="1"))
     with pytest.raises(UserError, match="model revision '1', and this run has model revision '2'; name another --out"):

@@ -54,6 +54,23 @@ def test_a_reply_is_an_outcome_and_the_tokens_are_corrected():
     assert wire.repeats and not wire.waiting("llm/1")
 
 
+def test_a_slow_reply_is_what_its_calls_wait_for(monkeypatch):
+    monkeypatch.setattr("construction.llm.transport.live.SLOW", 0.1)
+
+    async def main(url):
+        async with openai.AsyncOpenAI(api_key=KEY, base_url=url, max_retries=0, timeout=30.0) as client:
+            wire = LiveTransport(client, throttle=Throttle(4), mask=Mask([KEY]), timeout=5.0)
+            calls = [asyncio.create_task(wire.send(key, BODY)) for key in ("a", "b")]
+            await asyncio.sleep(0.3)
+            waiting = wire.held_up()
+            await asyncio.gather(*calls)
+            return waiting, wire.held_up()
+
+    with ScriptedServer(lambda p: "yes", delay=0.6) as server:
+        waiting, after = asyncio.run(main(server.url))
+    assert waiting.startswith("has 2 replies to send, the oldest call since") and after == ""
+
+
 def test_a_limit_below_the_usual_reply_is_what_is_expected():
     throttle = Counted()
     with ScriptedServer(lambda p: "yes") as server:
