@@ -167,7 +167,8 @@ def errata_list(path: Path | None, split_name: str | None, store_path: Path | No
         if as_json:
             click.echo(json.dumps({**entry.model_dump(), "status": status.get(n)}, ensure_ascii=False))
         else:
-            click.echo(f"{entry.date} {entry.action:<8} {entry.item}: {entry.what} {status.get(n, '')}".rstrip())
+            state = f" ({status[n]})" if status.get(n) else ""
+            click.echo(f"{entry.date} {entry.action:<8} {entry.item}: {entry.what}{state}")
 
 
 @click.command()

@@ -41,6 +41,14 @@ JUDGEMENTS = ("verdict", "rating")
 BROUGHT = ("load", "import", "adopt")
 """Stages of the lineage of what a person brought; other records were made here and can be made again."""
 
+_MADE_BY = {
+    "fact_question": "data construct-events",
+    "tendency_question": "data construct-events",
+    "document_probe": "data construct-documents",
+    "simplified_fact": "data import",
+}
+"""The command that makes records of a kind; construct makes the others."""
+
 _STALE = f"""
   WITH former AS (SELECT r.id, r.kind, r.key, EXISTS (
       SELECT 1 FROM records n WHERE n.kind = r.kind AND n.key = r.key AND n.current) AS replaced
@@ -72,8 +80,10 @@ class StaleError(StoreError):
 
     def __init__(self, items: Sequence[StaleItem], where: str) -> None:
         self.lines = tuple(list_stale(items))
-        judgements = all(item.kind in JUDGEMENTS for item in items)
-        again = "judge them again: scedit store check" if judgements else "make them again: scedit construct"
+        made = [item.kind for item in items if item.kind not in JUDGEMENTS]
+        again = "judge them again: scedit store check"
+        if made:
+            again = f"make them again: scedit {_MADE_BY.get(made[0], 'construct')}"
         origin = items[0].origins.split()[0]
         super().__init__(
             f"{counted(len(items), 'record was', 'records were')} made from content that has changed since "

@@ -196,7 +196,7 @@ def test_commands(tmp_path: Path) -> None:
     assert invoke(
         "split", "errata", "add", "case/f/peru", "doubtful", "--file", file, "--action", "hold", "--date", "2026-01-01"
     )
-    assert "cut in a word applies" in invoke("split", "errata", "list", "--file", file, "--store", path)
+    assert "cut in a word (applies)" in invoke("split", "errata", "list", "--file", file, "--store", path)
     with Store.open(path, write=True) as store:
         store.put([P0.model_copy(update={"step": 1})])
     assert "corrected since" in invoke("split", "errata", "list", "--file", file, "--store", path)
@@ -220,7 +220,7 @@ def test_withdrawing_an_erratum_of_a_candidate(two_edits: Path, tmp_path: Path) 
     assert "withdrawn: 2026-11-21 drop f/peru/q0/s/p: cut in a word" in text
     lines = invoke("split", "errata", "list", "--file", file, *split).splitlines()
     assert lines == [
-        "2026-11-21 drop     f/peru/q0/s/p: cut in a word withdrawn",
+        "2026-11-21 drop     f/peru/q0/s/p: cut in a word (withdrawn)",
         "2026-12-01 withdraw f/peru/q0/s/p: it is whole",
     ]
 

@@ -16,7 +16,7 @@ from curation.rules.release import freeze, release
 from curation.rules.rule import SplitRule
 from curation.store.backup import MergeResult, Preference, merge
 from curation.store.import_sources import EARLIER, MADE_HERE, ConflictError, ImportSource, SourceUpdate
-from curation.store.origins import MADE_FROM, StaleError
+from curation.store.origins import MADE_FROM, StaleError, StaleItem
 from curation.store.store import KINDS, Store
 from schemas.core.errors import StoreError, UserError
 from schemas.core.records import Record
@@ -126,6 +126,20 @@ def test_the_command_lists_what_is_confirmed_and_counts_judgements(derived: Path
         store.put([QUESTION.model_copy(update={"text": "How else?"})])
     output = CliRunner().invoke(confirm, ["q/1", "--store", str(derived)]).output
     assert output == "confirmed: prompt p/1\nconfirmed: script s/1\n2 records and 2 verdicts and ratings confirmed.\n"
+
+
+@pytest.mark.parametrize(
+    ("kinds", "command"),
+    [
+        (["prompt", "verdict"], "make them again: scedit construct;"),
+        (["tendency_question"], "make them again: scedit data construct-events;"),
+        (["document_probe", "rating"], "make them again: scedit data construct-documents;"),
+        (["rating", "verdict"], "judge them again: scedit store check;"),
+    ],
+)
+def test_the_advice_names_the_command_that_made_the_first(kinds: list[str], command: str) -> None:
+    error = StaleError([StaleItem(kind, "k", "i", "f/peru f/chad") for kind in kinds], "s.duckdb")
+    assert command in str(error) and str(error).endswith("scedit store confirm f/peru")
 
 
 def test_what_is_made_anew_takes_the_place_of_what_was_made_here_only(derived: Path) -> None:
