@@ -147,7 +147,7 @@ def _too_equal(a: Floats, b: Floats, groups: Groups, names: tuple[str, str]) -> 
         off = len(np.unique(groups.of[data != mode]))
         if off < LEAST_OFF_MODE:
             cases = "1 case differs" if off == 1 else f"{off} cases differ"
-            return f"no interval: only {cases} from the commonest of the {name} ({mode:g})"
+            return f"only {cases} from the commonest of the {name} ({mode:g})"
     return ""
 
 
