@@ -158,12 +158,19 @@ def _cell(value: Any) -> str:
 
 def _cells(fact: Fact) -> tuple[Any, ...]:
     new = fact.new
+    before, _, after = fact.prompt.partition("{}")
     return (
         *(fact.key, fact.subject.text, list(fact.subject.aliases), fact.relation.label or fact.relation.id),
         *(fact.prompt, fact.old.text, list(fact.old.aliases)),
         *(new and new.text, list(new.aliases) if new else [], fact.changed_on, list(fact.paraphrases)),
+        [text[len(before) : len(text) - len(after)] for text in fact.neighbour_prompts if _fits(text, before, after)],
         *(fact.source.name, fact.source.licence, fact.language),
     )
+
+
+def _fits(text: str, before: str, after: str) -> bool:
+    """Whether a neighbour's prompt is the fact's own with another subject: a cell holds the subject alone."""
+    return text.startswith(before) and text.endswith(after) and len(text) > len(before) + len(after)
 
 
 def frame_of(rows: list[tuple[Any, ...]], columns: Iterable[str]) -> DataFrame:

@@ -33,6 +33,7 @@ Role = Literal[
     "script_locality",
     "bleed_over",
     "text_efficacy",
+    "script_written",
     "text",
     "event_efficacy",
     "event_tendency",

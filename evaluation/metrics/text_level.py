@@ -229,6 +229,7 @@ SESGenQuestion = row(
     WrittenMetric,
     name="s_es_gen_question",
     title="S-ES-gen (question)",
+    role="script_written",
     about="The script written for the question alone names the new object, and before the old one",
     measure=lambda case, written: float(names(written.text, *objects(case)).first == "new"),
 )

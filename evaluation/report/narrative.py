@@ -45,9 +45,8 @@ _TOPICS: tuple[tuple[str, tuple[Role, ...]], ...] = (
     ("What else moved?", ("document_locality",)),
 )
 _LOCALITY: tuple[Role, ...] = ("locality", "script_locality", "bleed_over")
-_WRITTEN, _SCORED = "s_es_gen_question", "s_es"
-_MEANS: Mapping[str, str] = {
-    _WRITTEN: "a script written for the question alone names the new object, and before the old one",
+_MEANS: Mapping[Role, str] = {
+    "script_written": "a script written for the question alone names the new object, and before the old one",
     "text_efficacy": "continued from the script prompt, the cut step names the new object first",
     "script_efficacy": "where a script was about to name the old object, the new one is more probable",
     "script_locality": "in scripts about other subjects, the object that was there stays more probable",
@@ -183,18 +182,17 @@ def _by_method(table: Comparison, metric: Metric) -> str:
         text = f"{with_unit(values[highest])} under every method"
     base = next((r for r in table.rows if r.baseline and values[r.label].mean is not None), None)
     unedited = "" if base is None else f"; without an edit {with_unit(values[base.label])}"
-    return f"{metric.title} ({_MEANS.get(metric.name) or _MEANS.get(metric.role, metric.about)}): {text}{unedited}."
+    return f"{metric.title} ({_MEANS.get(metric.role, metric.about)}): {text}{unedited}."
 
 
 def _text_finding(part: ReportSection, answers: Sequence[AnsweredQuestion]) -> str:
     """The text level: what raters say, else which object is written; and how the texts ended."""
     text = _rating_finding(part.text) if part.text is not None else ""
-    by_name = {metric.name: metric for metric in part.metrics}
-    metric = by_name.get(_WRITTEN) or metric_of(part.metrics, "text_efficacy")
-    if metric is not None:
+    written, scored = metric_of(part.metrics, "script_written"), metric_of(part.metrics, "script_efficacy")
+    if metric := written or metric_of(part.metrics, "text_efficacy"):
         text = f"{text} {_by_method(part.tables[0], metric)}".strip()
-    if _WRITTEN in by_name and _SCORED in by_name:
-        text += _below_scored(part, by_name[_SCORED])
+    if written is not None and scored is not None:
+        text += _below_scored(part, written, scored)
     nulls = [r.label for r in part.tables[0].rows if r.null and not r.baseline]
     ends = text_ends(answers, without=nulls)
     if ends.texts:
@@ -206,11 +204,11 @@ def _text_finding(part: ReportSection, answers: Sequence[AnsweredQuestion]) -> s
     return text.strip()
 
 
-def _below_scored(part: ReportSection, scored: Metric) -> str:
+def _below_scored(part: ReportSection, written: Metric, scored: Metric) -> str:
     """How far written scripts are from what the probabilities of script prompts say: the methods at both ends."""
     by_editor = part.scores.by_editor
     labels = [row.label for row in part.tables[0].rows if not row.null]
-    gaps = {k: case_mean_difference(scored, by_editor[k][_WRITTEN], by_editor[k][_SCORED]) for k in labels}
+    gaps = {k: case_mean_difference(scored, by_editor[k][written.name], by_editor[k][scored.name]) for k in labels}
     ends = sorted((gap.mean, label) for label, gap in gaps.items() if gap.mean is not None)
     both = dict.fromkeys(label for _, label in [*ends[:1], *ends[-1:]])
     shown = [f"{_points(gaps[label])} ({label})" for label in both]

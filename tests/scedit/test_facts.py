@@ -68,6 +68,7 @@ def test_what_is_no_table_of_facts_is_refused_in_one_sentence(source: object, wo
 
 
 def test_facts_as_a_frame_can_be_read_again() -> None:
-    first = scedit.read([ROW | {"old_aliases": ["City of Kings"], "changed_on": "2021"}])
+    first = scedit.read([ROW | {"old_aliases": ["City of Kings"], "changed_on": "2021", "neighbours": "Bolivia|Chile"}])
+    assert len(first[0].neighbour_prompts) == 2
     again = scedit.read(first.frame())
     assert again[0].id == first[0].id
