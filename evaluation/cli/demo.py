@@ -22,6 +22,7 @@ FACTS = (
 RUN = """# The demo's run. Change it and run it again: scedit run {out}/run.toml
 model = "embedded"            # SmolLM2-135M-Instruct; or a folder, or a hub name
 editors = ["none", "prompt", "ft", "rome"]
+metrics = "teacher-forced"     # "free-text": the model writes scripts, too, which takes ten times as long
 split = {{ store = "{out}/store.duckdb", name = "mini" }}
 limit = {{ counterfactual = 9, temporal = 3 }}
 out = "{out}/run"
