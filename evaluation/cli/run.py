@@ -170,10 +170,9 @@ def _tell_size(size: Size, config: RunConfig, *, as_json: bool) -> None:
         f"about {size.tokens:,} prompt tokens"
     )
     if size.texts:
-        click.echo(
-            f"  of them {counted(size.texts, 'text')} to be written, at most {counted(size.text_tokens, 'token')}; "
-            "--metrics teacher-forced writes none"
-        )
+        most = counted(size.text_tokens, "token")
+        cheaper = "" if config.metrics or config.behind_endpoint else "; --metrics teacher-forced writes none"
+        click.echo(f"  of them {counted(size.texts, 'text')} to be written, at most {most}{cheaper}")
     if size.calls is not None:
         from construction.llm.cli_options import calls_in_words
 

@@ -325,7 +325,7 @@ def _read_here(kind: Any, name: str) -> Any:
     """A configuration or a tokenizer of transformers, from files of this machine alone."""
     path = _folder_of(name)
     with quiet_transformers():
-        return kind.from_pretrained(str(path) if model_file(name) or path.exists() else name, local_files_only=True)
+        return kind.from_pretrained(str(path) if path.exists() else name, local_files_only=True)
 
 
 def known_revision(name: str) -> str | None:
