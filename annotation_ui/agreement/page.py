@@ -116,7 +116,7 @@ def _alpha_picture(aspects: Sequence[AspectReport]) -> str:
     scale = alt.Scale(domainMax=1, zero=True)
     data = alt.Data(values=points)  # type: ignore[no-untyped-call]
     base = alt.Chart(data).encode(y=alt.Y("aspect:N", title=None, sort=None))
-    value = alt.X("value:Q", title="alpha", scale=scale)
+    value = alt.X("value:Q", title="alpha", scale=scale, axis=alt.Axis(tickCount=5))  # 0 is named
     layers = [
         base.mark_rule(color=_BLUE, strokeWidth=3).encode(x=alt.X("low:Q", scale=scale), x2="high:Q"),
         base.mark_point(color=_BLUE, filled=True, size=80, opacity=1).encode(x=value),

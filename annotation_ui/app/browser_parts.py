@@ -117,7 +117,7 @@ def keep_drafts(form: Form, keys: dict[str, str], place: DraftPlace, *, language
     fields = [
         {"name": f.name, "kind": f.kind, "place": class_of(keys[f.name]), "values": _values(f)} for f in form.fields
     ]
-    words = {k: interface_text(language, f"draft_{k}") for k in ("kept", "lost", "unreachable")}
+    words = {k: interface_text(language, f"draft_{k}") for k in ("kept", "lost", "unreachable", "ended")}
     data = {"fields": fields, "words": words, **place._asdict()}
     script = Path(__file__).with_name("assets").joinpath("draft.js").read_text(encoding="utf-8")
     st.components.v2.component("scedit_draft", js=script)(data=json.dumps(data), key="draft")
@@ -164,6 +164,7 @@ def show_marking(context: PageContext, campaign: str, item: str, form: Form, tex
         ],
         "labels": [{"value": o.value, "text": o.text} for o in field.choices],
         "words": {key: context.say_raw(f"spans_{key}") for key in ("help", "touch", "changed", "mark", "remove")},
+        "meanings": field.hint,
         "run": st.session_state["marking-runs"],
     }
     script = Path(__file__).with_name("assets").joinpath("marking.js").read_text(encoding="utf-8")

@@ -16,7 +16,7 @@ from annotation_ui.app import login, widgets
 from annotation_ui.app.page_context import PageContext, cookie_name
 from annotation_ui.app.rating import form
 from annotation_ui.app.rating.saving import readable_error
-from annotation_ui.interface.texts import best_language
+from annotation_ui.interface.texts import ENGLISH, best_language
 from annotation_ui.ratings import raters
 from annotation_ui.ratings.database import RatingsDB
 from annotation_ui.ratings.raters import read_preferences
@@ -51,6 +51,7 @@ def main() -> None:
                 return
             preferences = _preferences(db, person.name)
             language = best_language(preferences.get("language"), _browser_language())
+            language = ENGLISH if person.role == "lead" else language  # the lead's pages have no other
             context = PageContext(db, person, token(ratings) or "", store, language)
             if "token" not in st.session_state:
                 st.session_state["token"] = context.token
@@ -59,7 +60,7 @@ def main() -> None:
             _navigate(context)
     except StoreError as error:
         if not form.show_held_item(error):
-            st.error(readable_error(error))
+            st.error(readable_error(error, best_language(_browser_language())))
     except UserError as error:
         st.error(widgets.escape_markdown(str(error)))
 

@@ -144,7 +144,7 @@ def _progress(
     left = len(mine) - count - passed
     if left and len(times) >= _TIMED:
         minutes = max(1, round(left * median(times[-50:]) / 60))
-        hours = f"{minutes / 60:.1f}"
+        hours = round(minutes / 60)
         words.append(
             context.say("time_left_minutes", minutes=minutes)
             if minutes < 100

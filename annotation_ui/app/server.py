@@ -27,7 +27,6 @@ from schemas.core.errors import UserError
 
 SESSION_PATH, DRAFT_PATH = "/scedit/session", "/scedit/draft"
 LARGEST = 64_000  # bytes of a draft
-_ENDED = "your session has ended; log in again in this tab, and what you typed comes back"
 _HEADERS = {
     "x-frame-options": "DENY",
     "content-security-policy": "frame-ancestors 'none'",
@@ -94,7 +93,7 @@ async def _draft(ratings: Path, request: Request) -> Response:
         with RatingsDB(ratings) as db:
             person = raters.authenticate(db, token)
             if person is None or person.name != body.get("person"):
-                return PlainTextResponse(_ENDED, 401)
+                return PlainTextResponse("no such session", 401)
             campaign, item = (str(body.get(k)).encode(errors="replace").decode() for k in ("campaign", "item"))
             form = task_of(db, campaign).form
             keep_draft(db, campaign, person.name, item, body["answers"], form)
@@ -103,7 +102,7 @@ async def _draft(ratings: Path, request: Request) -> Response:
     try:
         response = await run_in_threadpool(save_draft)
     except UserError as error:
-        return PlainTextResponse(f"{error.what}; {error.fix}" if error.fix else error.what, 503)
+        return PlainTextResponse(error.what, 503)
     if response.status_code == 204:
         _remember(response, ratings, token, secure=bool(body.get("secure")))
     return response

@@ -223,7 +223,7 @@ def account_box(context: PageContext) -> None:
             keep_preference(db, context.person.name, "language", code)
 
     for code, name in languages().items():
-        if code != context.language:
+        if code != context.language and context.person.role != "lead":  # the lead's pages are English
             st.button(name, key=f"language-{code}", on_click=speak, args=(code,))
     if st.button(context.say("log_out"), key="log-out"):
         raters.log_out(context.db, context.token)

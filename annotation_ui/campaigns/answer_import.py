@@ -335,11 +335,15 @@ def gold_items(db: RatingsDB, name: str) -> list[GoldItem]:
     return out
 
 
+_BECAUSE = {"adjudicated": "The lead decided so.", "unanimous": "Everybody who rated this item said so."}
+"""What a trainee reads beside the right answer."""
+
+
 def write_gold_set(db: RatingsDB, name: str, path: Path) -> int:
     """Write the gold set as a file that ``scedit annotate new --control-items`` takes; returns the number of items."""
     gold = gold_items(db, name)
     with atomic_file(path) as file:
         for g in gold:
             row = {"purpose": "training", "id": f"gold-{g.item}", "shown": g.shown, "expected": g.answers}
-            file.write(json.dumps({**row, "because": g.settled}, ensure_ascii=False) + "\n")
+            file.write(json.dumps({**row, "because": _BECAUSE[g.settled]}, ensure_ascii=False) + "\n")
     return len(gold)

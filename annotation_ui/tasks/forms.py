@@ -228,8 +228,8 @@ COMMENT = Field(name="comment", kind="text", asks="Comment (optional)", required
 
 SPANS = "marked"
 """Name of the field in every form that has it."""
-LEAK = FieldOption(value="leak", text="Leaks")
-FAIL = FieldOption(value="fail", text="Fails")
+LEAK = FieldOption(value="leak", text="Leak")
+FAIL = FieldOption(value="fail", text="Problem")
 
 
 def spans_field(labels: Sequence[FieldOption]) -> Field:
@@ -242,14 +242,14 @@ def spans_field(labels: Sequence[FieldOption]) -> Field:
     return Field(
         name=SPANS,
         kind="spans",
-        asks="Mark the words that show it (optional)",
+        asks="Mark the words that your answer is about (optional)",
         hint=" ".join(f"{o.text}: {_MEANINGS.get(o.value, o.text)}." for o in labels),
         choices=tuple(labels),
         required=False,
     )
 
 
-_MEANINGS = {"leak": "words that give an object away", "fail": "words for which the text fails"}
+_MEANINGS = {"leak": "words that show which answer it is", "fail": "words that are wrong or do not fit"}
 
 
 def with_spans(form: Form, labels: Sequence[FieldOption]) -> Form:

@@ -56,7 +56,7 @@ export default function (component) {
       });
       if (reply.ok && (copied() || {}).body === body) forget();
       const kept = filled(body) ? data.words.kept : "\u00a0";  // of an empty form there is no draft
-      say(reply.ok ? kept : data.words.lost + await reply.text());
+      say(reply.ok ? kept : reply.status === 401 ? data.words.ended : data.words.lost);
       return reply.ok;
     } catch (error) {
       say(data.words.unreachable);

@@ -1,7 +1,7 @@
 // Marking words of the shown texts: by mouse, by finger, by keys. The marks stand, as JSON, in a text field of the form,
 // so that they are saved, kept as a draft and shown again as every other answer is.
 export default function (component) {
-  const {place, texts, labels, words} = JSON.parse(component.data);
+  const {place, texts, labels, words, meanings} = JSON.parse(component.data);
   const host = component.parentElement;
   const touch = matchMedia("(pointer: coarse)").matches;  // no keys are named where there are none
   const area = () => document.querySelector("." + place + " textarea");
@@ -71,7 +71,7 @@ export default function (component) {
     }
     const help = document.createElement("span");
     help.className = "help";
-    help.textContent = texts.every((t) => whole(t.name)) ? (touch ? words.touch : words.help) : words.changed;
+    help.textContent = texts.every((t) => whole(t.name)) ? `${touch ? words.touch : words.help} ${meanings}` : words.changed;
     list.appendChild(help);
     const live = document.createElement("span");
     live.className = "live";

@@ -184,5 +184,5 @@ def show_held_item(error: StoreError) -> bool:
     if view is None:
         return False
     sent = sent_answers(view.campaign, view.item, view.form)
-    show_item(view._replace(before=view.before | sent), [readable_error(error)], lambda: None)
+    show_item(view._replace(before=view.before | sent), [readable_error(error, view.context.language)], lambda: None)
     return True

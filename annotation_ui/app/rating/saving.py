@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 import uuid
+from collections.abc import Callable
 from typing import Any
 
 import streamlit as st
@@ -13,9 +14,10 @@ from annotation_ui.app.browser_parts import field_keys
 from annotation_ui.app.page_context import PageContext
 from annotation_ui.campaigns.campaign import closed_items, task_of
 from annotation_ui.campaigns.control_items import wrong_fields
+from annotation_ui.interface.texts import ENGLISH, interface_text
 from annotation_ui.ratings.open_items import skip_item
 from annotation_ui.tasks.forms import Form, read_spans
-from schemas.core.errors import StoreError, UserError
+from schemas.core.errors import UserError
 
 _GLANCE = 20  # characters of the line that says what was saved
 _LONGEST = 1800.0  # seconds; somebody who was away for longer did not work on the item all the time
@@ -48,7 +50,7 @@ def handle_pending(context: PageContext, campaign: str) -> list[str]:
         return _save(context, campaign, item)
     skipped = st.session_state.pop("skip", None)
     if skipped is not None and skipped[:2] == (campaign, item):
-        return _errors_of(lambda: _skip(context, campaign, item, skipped[2]))
+        return _errors_of(context, lambda: _skip(context, campaign, item, skipped[2]))
     return []
 
 
@@ -71,7 +73,7 @@ def _save(context: PageContext, campaign: str, item: str) -> list[str]:
         clean = form.clean(sent)
         db.save(campaign, me, item, clean, form=form.label, seconds=_seconds(item), token=token)
 
-    refused = _errors_of(save)
+    refused = _errors_of(context, save)
     if not refused:
         _leave(item)
         st.session_state["saved-last"] = (me, _on_a_line(form, sent))
@@ -106,18 +108,15 @@ def _seconds(item: str) -> float:
     return max(round(spent, 1), 0.1) if spent > 0 else spent
 
 
-def readable_error(error: StoreError) -> str:
-    """What is wrong with the ratings file and what to do, as people read it: no place on the server's disk."""
-    fix = f" {error.fix[0].upper()}{error.fix[1:]}." if error.fix else ""
-    return widgets.escape_markdown(f"{error.what[0].upper()}{error.what[1:]}.{fix}")
+def readable_error(error: UserError, language: str = ENGLISH) -> str:
+    """What to do when the file could not be used, and what to report: no place on the server's disk."""
+    return interface_text(language, "failed", fault=widgets.escape_markdown(error.what))
 
 
-def _errors_of(act: Any) -> list[str]:
+def _errors_of(context: PageContext, act: Callable[[], None]) -> list[str]:
     """Do something with the file; a full disk or a lock is a sentence, and the form stays as it is filled in."""
     try:
         act()
-    except StoreError as error:
-        return [readable_error(error)]
     except UserError as error:
-        return [widgets.escape_markdown(str(error))]
+        return [readable_error(error, context.language)]
     return []

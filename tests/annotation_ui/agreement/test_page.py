@@ -94,7 +94,9 @@ def test_alpha_is_drawn_as_a_point_and_written_beside_it(values: dict[str, list[
     (picture,) = pictures(html, "Alpha by aspect")
     assert 'aria-roledescription="point"' in picture and f"<td>{words}" in html
     axis = re.findall(r">(\u2212?\d\.\d)</text>", picture)
-    assert (axis[0], axis[-1]) == (left, "1.0"), "the axis holds every value and interval"
+    assert (axis[0], axis[-1]) == (left, "1.0") and "0.0" in axis, (
+        "the axis holds every value and interval, and names 0"
+    )
 
 
 def test_the_paper_s_figure_stands_beside_ratings_and_nowhere_else() -> None:

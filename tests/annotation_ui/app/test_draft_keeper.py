@@ -60,7 +60,7 @@ def test_what_is_typed_outlives_reload_second_tab_expiry_and_kill(db: RatingsDB,
         filled(second)
         db.connection.execute("DELETE FROM sessions")  # it has run out
         page.get_by_label("Comment (optional)").fill("half a sentence")
-        page.get_by_text("your session has ended; log in again").wait_for()
+        page.get_by_text("your session has ended. Log in again").wait_for()
         served.enter(second, app, secret)
         filled(second)
         app.kill()

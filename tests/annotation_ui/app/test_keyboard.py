@@ -199,14 +199,14 @@ def test_keys_work_after_a_page_link_and_a_new_item_takes_them_after_a_moment(
     page.get_by_role("link", name="Rate").click()
     ready(page, 0, 12)
     assert page.evaluate("document.activeElement.tagName") == "BODY"
-    page.get_by_text("The key for the last question saves").click()
+    page.get_by_text("Save when a key answers the last question").click()
     page.wait_for_function("() => !document.querySelector('.st-key-auto_save input').checked")
     ready(page, 0, 12)
     page.keyboard.press("4")
     wait_until(page, ["4"])
     page.keyboard.press("Enter")
     ready(page, 1, 12)
-    page.get_by_text("The key for the last question saves").click()
+    page.get_by_text("Save when a key answers the last question").click()
     page.wait_for_function("() => document.querySelector('.st-key-auto_save input').checked")
     ready(page, 1, 12)
     page.clock.set_fixed_time(page.evaluate("Date.now()"))  # a slow machine types no later than a quick one
@@ -274,7 +274,7 @@ def test_a_comparison_by_keys_whatever_the_mouse_did_before(db: RatingsDB, store
     page.locator("mark").first.wait_for(state="detached")  # the page has run again
     listening(page)
     press("1", [a, b, a])  # a digit corrects the question that was answered last, before the run
-    page.get_by_role("button", name="Cannot judge", exact=True).first.click()
+    page.get_by_role("button", name="Cannot judge this item").first.click()
     page.get_by_role("button", name="The language").wait_for()
     page.keyboard.press("Escape")
     page.get_by_role("button", name="The language").wait_for(state="detached")

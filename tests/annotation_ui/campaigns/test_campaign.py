@@ -156,7 +156,7 @@ def test_answers_to_a_text_that_changed_are_told_and_do_not_count_for_the_new_on
     begin(db, store, "c", "filter_question", "ann")
     answers = {"meaningful": "yes", "depends": "yes", "changes": "yes", "guides": "yes"}
     for a in db.assignments("c", "ann"):
-        db.save("c", "ann", a.item, answers, form="filter_question@2")
+        db.save("c", "ann", a.item, answers, form="filter_question@3")
     first = next(iter(store.all(ScriptPrompt)))
     changed = first.model_copy(update={"text": f"{first.text}!", "offset": first.offset + 1})
     fact = store.get(first.fact)

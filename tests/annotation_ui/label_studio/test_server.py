@@ -194,7 +194,7 @@ def test_a_whole_filter_round(server: Server, db: RatingsDB, store: Store) -> No
     import_result = import_campaign(db, store, "filter")
     assert import_result.answers == 47 and not import_result.rejected
     verdicts = [v for v in store.all(Verdict) if v.check == "filter_question"]
-    assert {v.by for v in verdicts} == {f"person:{n}/filter_question@2" for n in NAMES}
+    assert {v.by for v in verdicts} == {f"person:{n}/filter_question@3" for n in NAMES}
     assert all(store.lineage(v.id)[0].detail["synthetic"] for v in verdicts)
 
 

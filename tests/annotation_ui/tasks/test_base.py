@@ -57,7 +57,7 @@ def test_three_times_yes_keeps_and_each_yes_is_a_measurement() -> None:
     ]  # fmt: skip
     assert (records["filter_question"].label, records["filter_question"].reason) == ("keep", "")
     assert [v.value for v in records.values()] == [None, 1.0, 1.0, 1.0, 1.0]
-    assert all(v.item_id == ITEM.id and v.by == f"person:ann/{check}@2" for check, v in records.items())
+    assert all(v.item_id == ITEM.id and v.by == f"person:ann/{check}@3" for check, v in records.items())
 
 
 def test_one_no_drops_and_the_reason_names_question_reasons_and_comment_in_that_order() -> None:
@@ -77,7 +77,7 @@ def test_answers_that_do_not_pass_name_item_form_and_how_many_faults() -> None:
     with pytest.raises(DataError) as error:
         FilterQuestion().records(ITEM, {"meaningful": "yes", "zeal": 1}, person="ann")
     assert error.value.what == "unknown field 'zeal' (and 3 more faults)"
-    assert ITEM.id in str(error.value.where) and "filter_question@2" in str(error.value.where)
+    assert ITEM.id in str(error.value.where) and "filter_question@3" in str(error.value.where)
     with pytest.raises(DataError) as error:
         FilterQuestion().records(ITEM, {**YES, "guides": "perhaps"}, person="ann")
     assert "more faults" not in error.value.what

@@ -73,7 +73,7 @@ def test_words_and_reasons_of_several_checks_are_shown_once_each(store: Store) -
 
 def test_a_flag_without_words_a_kept_item_and_a_person_s_verdict_are_no_work(store: Store) -> None:
     first, second, third = prompt_ids(store)[:3]
-    person = "person:ann/filter_question@2"
+    person = "person:ann/filter_question@3"
     store.put([flag(first, ""), flag(second, "x", label="keep"), flag(third, "x", by=person, label="drop")])
     assert list(TASK_VERIFY_LEAK.items(store)) == []
 
@@ -134,10 +134,10 @@ def test_a_round_over_questions_of_a_store_without_scripts(db: RatingsDB, tmp_pa
         assert all(set(i.shown) == {"edit", "question"} for i in items)
         begin(db, store, "screen", "screen_question", "ann")
         for a in db.assignments("screen", "ann"):
-            record = {"meaningful": "yes", "depends": "yes", "changes": "no", "reasons": ["duplicate"]}
-            db.save("screen", "ann", a.item, record, form="screen_question@2")
+            record = {"meaningful": "no", "depends": "yes", "changes": "yes", "reasons": ["not_asked"]}
+            db.save("screen", "ann", a.item, record, form="screen_question@3")
         assert import_campaign(db, store, "screen").rejected == ()
         verdicts = [v for v in store.all(Verdict) if v.check == "screen_question"]
         assert {(v.item_id, v.label, v.reason) for v in verdicts} == {
-            (i.id, "drop", "changes, duplicate") for i in items
+            (i.id, "drop", "meaningful, not_asked") for i in items
         }

@@ -31,7 +31,7 @@ def test_every_form_passes_a_good_answer_and_refuses_an_empty_one(name: str) -> 
         ({"guides": "maybe"}, "'guides' is 'maybe'; allowed: yes, no"),
         ({"guides": None}, "'guides' has no answer"),
         ({"guides": "no"}, "'guides' is no without a reason in 'reasons'"),
-        ({"guides": "no", "reasons": ["target_not_forced", "x"]}, "'reasons' names 'x'; allowed: question_not"),
+        ({"guides": "no", "reasons": ["target_not_forced", "x"]}, "'reasons' names 'x'; allowed: not_asked"),
         ({"guides": "no", "reasons": "other"}, "'reasons' is not a list of different choices"),
         ({"guides": "no", "reasons": ["other"]}, "the reason 'other' needs a comment"),
         ({"reasons": ["other", "other"], "comment": "x"}, "'reasons' is not a list of different choices"),

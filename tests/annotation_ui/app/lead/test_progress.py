@@ -104,7 +104,7 @@ def test_every_campaign_has_its_own_table(db: RatingsDB, store: Store, open_page
     pilot(db, store, "ann", task=TASK)
     pilot(db, store, "ann", task="filter_question", name="second")
     page = open_page("lead.progress.show", "lea")
-    assert [s.value for s in page.subheader] == [f"pilot ({TASK}@3)", "second (filter_question@2)"]
+    assert [s.value for s in page.subheader] == [f"pilot ({TASK}@3)", "second (filter_question@3)"]
     assert [rows(page, n)[0]["done"] for n in (0, 1)] == ["0 of 12", "0 of 24"]
 
 

@@ -98,7 +98,7 @@ def test_item_and_scale_are_on_one_screen_and_three_keys_save(db: RatingsDB, sto
             for key in "375":
                 page.keyboard.press(key)
             ready(page, 2 + n, 12)
-        page.get_by_text("The key for the last question saves").click()
+        page.get_by_text("Save when a key answers the last question").click()
         page.wait_for_function("() => !document.querySelector('.st-key-auto_save input').checked")
         ready(page, 3, 12)
         for key in "234":

@@ -39,7 +39,7 @@ def test_words_are_marked_by_mouse_keys_and_finger_and_reach_the_store(db: Ratin
         served.enter(page, app, secret)
         ready(page, 0, 24)
         page.locator('[data-text="question"]').dblclick(position={"x": 5, "y": 8})  # the first word, by mouse
-        page.get_by_role("button", name="Mark: Leaks").click()
+        page.get_by_role("button", name="Mark: Leak").click()
         chips(page).wait_for()
         for key in ("m", "ArrowRight", "Shift+ArrowRight", "Enter"):  # the second and third word of the cut
             page.keyboard.press(key)
@@ -72,7 +72,7 @@ def test_words_are_marked_by_mouse_keys_and_finger_and_reach_the_store(db: Ratin
         served.enter(phone, app, secret)
         ready(phone, 1, 24)
         phone.evaluate(SELECT, 6)
-        offered = phone.get_by_role("button", name="Mark: Fails")
+        offered = phone.get_by_role("button", name="Mark: Problem")
         offered.wait_for()
         assert offered.bounding_box()["height"] >= 44
         offered.tap()
