@@ -15,7 +15,7 @@ from typing import Any
 import duckdb
 import numpy as np
 
-from curation.store.origins import fill_origins
+from curation.store.origins import make_origins
 from schemas.core.errors import StoreError
 
 APPLICATION = "scedit-store"
@@ -170,7 +170,7 @@ def open_connection(path: Path, *, write: bool = False, create: bool = False) ->
             raise StoreError(f"the folder cannot be made: {error.strerror}", where=str(path.parent)) from None
         done = set[str]()
     else:
-        done = examine(path)
+        done = examine(path, empty=True)
     for left in path.parent.glob(f"{path.name}.tmp-*"):
         if left.name != f"{path.name}.tmp-{os.getpid()}":
             shutil.rmtree(left, ignore_errors=True)
@@ -193,30 +193,38 @@ def open_connection(path: Path, *, write: bool = False, create: bool = False) ->
 
 
 def _reader(path: Path) -> Connection:
-    """A connection for reading, which is that on which the file was examined."""
+    """A connection for reading, which is that on which the file was examined; origins that it lacks are in memory."""
     db = connect(path, write=False)
     try:
-        _migrations_of(db, path)
+        if m004_origins.__name__ not in _migrations_of(db, path):
+            make_origins(db, temporary=True)
     except BaseException:
         db.close()
         raise
     return db
 
 
-def examine(path: Path) -> set[str]:
-    """Names of the migrations that a file has; empty where it has no tables.
+def examine(path: Path, *, empty: bool = False) -> set[str]:
+    """Names of the migrations that a file has.
+
+    Args:
+        path: The file.
+        empty: Allow a file without tables, which has no migrations.
 
     Raises:
         StoreError: no store of this version or of 0.2.0.
     """
     with connect(path, write=False) as db:
-        return _migrations_of(db, path)
+        return _migrations_of(db, path, empty=empty)
 
 
-def _migrations_of(db: Connection, path: Path) -> set[str]:
+def _migrations_of(db: Connection, path: Path, *, empty: bool = False) -> set[str]:
     tables = {r[0] for r in db.execute("SELECT table_name FROM information_schema.tables")}
-    if not tables:  # a file whose first writer was killed is empty, not foreign
+    if not tables and empty:
         return set()
+    if not tables:
+        what = "the store is empty: the command that was making it was stopped"
+        raise StoreError(what, where=str(path), fix="give that command again")
     known = "SELECT value FROM meta WHERE name = 'application'"
     if not {"meta", "migrations"} <= tables or db.execute(known) != [(APPLICATION,)]:
         what = "this is a DuckDB file of something else, not a store"
@@ -227,7 +235,7 @@ def _migrations_of(db: Connection, path: Path) -> set[str]:
         raise StoreError(what, where=str(path), fix="upgrade with: pip install -U scedit")
     if MIGRATIONS[0].__name__ not in done:
         what = "the store was written by a version before 0.2.0"
-        raise StoreError(what, where=str(path), fix="dump it with the version that wrote it, and rebuild it here")
+        raise StoreError(what, where=str(path), fix="write to it once with version 0.2.0")
     return done
 
 
@@ -313,8 +321,7 @@ VIEWS = {
 
 def m004_origins(db: Connection) -> None:
     """What each derived record was made from, by content."""
-    db.execute("CREATE TABLE origins (item VARCHAR NOT NULL, origin VARCHAR NOT NULL)")
-    fill_origins(db)
+    make_origins(db)
 
 
 MIGRATIONS: list[Callable[[Connection], None]] = [m003_plain_tables, m004_origins]

@@ -130,6 +130,13 @@ def stamp(db: Any) -> None:
     )
 
 
+def make_origins(db: Any, *, temporary: bool = False) -> None:
+    """Make the table for a store that lacks it; ``temporary``: in memory, for a connection that only reads."""
+    kind = "TEMP TABLE" if temporary else "TABLE"
+    db.execute(f"CREATE {kind} origins (item VARCHAR NOT NULL, origin VARCHAR NOT NULL)")
+    fill_origins(db)
+
+
 def fill_origins(db: Any) -> None:
     """Write the origins of current records that have none, as a store of an earlier version: by lineage, else by key.
 
@@ -163,7 +170,7 @@ def stale_items(db: Any, *, root: str | None = None, prefix: str = "") -> list[S
         root: Only what was made from records of this kind (``fact``, ``event``, ``document``).
         prefix: Only what was made from records whose key begins so, or from their neighbours.
     """
-    if not has_origins(db) or not _has_former(db):
+    if not _has_former(db):
         return []
     sql, values = _STALE, list[str]()
     if root is not None:
@@ -185,12 +192,6 @@ def retire_remade(db: Any, keys: Sequence[str]) -> None:
               AND s.id NOT IN (SELECT item_id FROM lineage WHERE stage IN {BROUGHT}))""",
         [list(keys)],
     )
-
-
-def has_origins(db: Any) -> bool:
-    """Whether the store has the table; one that was only read by this version may not."""
-    sql = "SELECT 1 FROM information_schema.tables WHERE table_name = 'origins'"
-    return bool(db.execute(sql))
 
 
 def _has_former(db: Any) -> bool:

@@ -480,8 +480,9 @@ def _without_keeps(checks: Sequence[str]) -> tuple[str, list[str]]:
 
 
 def columns_of(db: Connection, table: str) -> dict[str, str]:
-    """The columns of a table with their types; none where the store does not have it."""
-    sql = "SELECT column_name, data_type FROM information_schema.columns WHERE table_name = ? ORDER BY ordinal_position"
+    """The columns of a table with their types; none where the file does not have it."""
+    sql = """SELECT column_name, data_type FROM information_schema.columns
+             WHERE table_name = ? AND table_catalog = current_database() ORDER BY ordinal_position"""
     return dict(db.execute(sql, [table]))  # type: ignore[arg-type]
 
 

@@ -14,7 +14,7 @@ from curation.cli.items import confirm
 from curation.rules.explain import explain
 from curation.rules.release import freeze, release
 from curation.rules.rule import SplitRule
-from curation.store.backup import MergeResult, Preference, merge
+from curation.store.backup import MergeResult, Preference, dump, merge
 from curation.store.import_sources import EARLIER, MADE_HERE, ConflictError, ImportSource, SourceUpdate
 from curation.store.origins import MADE_FROM, StaleError, StaleItem
 from curation.store.store import KINDS, Store
@@ -182,9 +182,13 @@ def test_a_store_of_an_earlier_version_learns_it_from_lineage(derived: Path) -> 
     with duckdb.connect(str(derived)) as db:
         db.execute("DROP TABLE origins")
         db.execute("DELETE FROM migrations WHERE name = 'm004_origins'")
-    assert stale(derived) == [], "a reading command migrates nothing"
-    Store.open(derived, write=True).close()
+    before = derived.read_bytes()
     assert stale(derived) == ["q/1"], "of the rest nothing else is known than its key"
+    with Store.open(derived) as store:
+        assert "origins" not in dump(store, derived.with_name("d.jsonl"))
+    assert derived.read_bytes() == before, "a reading command migrates nothing"
+    Store.open(derived, write=True).close()
+    assert stale(derived) == ["q/1"]
     assert derived.with_name("s.before-m004_origins.duckdb").exists()
 
 
