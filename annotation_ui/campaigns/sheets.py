@@ -95,8 +95,10 @@ def _guide_rows(form: Form, row: Mapping[str, Any], first: str) -> list[dict[str
     """What to do, what each column asks and which values it takes; and an example."""
     asks = dict.fromkeys(row, "") | {"n": _GUIDES[0], first: form.intro.strip()}
     asks |= {f.name: " ".join(x for x in (f.asks, f.hint, _allowed_values(f)) if x) for f in _fields(form)}
-    answers = {f.name: f.allowed[0] for f in form.asked_fields() if f.required}
-    answers |= {f.name: "no" for f in form.asked_fields()[-1:] if f.kind == "yes_no"}
+    asked = form.asked_fields()
+    answers = {f.name: f.allowed[-1 if form.reasons_on else 0] for f in asked if f.required}
+    refused = asked[:1] if form.reasons else asked[-1:]  # the first reason belongs to the first question
+    answers |= {f.name: "no" for f in refused if f.kind == "yes_no"}
     answers |= {form.reasons: form.field(form.reasons).allowed[0]} if form.reasons else {}
     example = dict.fromkeys(row, "") | {"n": _GUIDES[1], **answers, "comment": "Say here why, in your own words."}
     return [asks, example]
@@ -109,7 +111,8 @@ def _allowed_values(field: Field) -> str:
         ends = f"; {field.low} = {field.low_text}; {field.high} = {field.high_text}" if field.low_text else ""
         return f"({field.low} to {field.high}{ends})"
     choices = "; ".join(f"{c.value} = {c.text}" for c in field.choices)
-    return f"({'one or more, with commas between' if field.kind == 'many' else 'one'} of: {choices})" if choices else ""
+    number = "one or more, with commas between them" if field.kind == "many" else "one"
+    return f"({number}: {choices})" if choices else ""
 
 
 class FilledSheet(NamedTuple):

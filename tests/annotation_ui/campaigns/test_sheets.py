@@ -52,7 +52,7 @@ def test_round_trip(db: RatingsDB, store: Store, tmp_path: Path, form: str) -> N
     asks, example, *blank = sheet_rows(path)
     assert asks["meaningful"].endswith("(yes or no)") and "target_not_forced = " in asks["reasons"]
     assert asks["Edited fact (old answer → new answer)"] == make_task("filter_question").form.intro.strip()
-    assert (example["guides"], example["comment"]) == ("no", "Say here why, in your own words.")
+    assert (example["meaningful"], example["reasons"], example["guides"]) == ("no", "not_asked", "yes")
     texts = ("Edited fact (old answer → new answer)", "Question", "Text up to the gap")
     assert list(blank[0]) == ["n", "campaign", "person", "item", *texts, *YES, "reasons", "comment"]
     assert [r["item"] for r in blank] == [a.item for a in db.assignments("c", "ann")]
