@@ -101,7 +101,9 @@ def _aspect(a: AspectReport) -> Iterator[AgreementBlock]:
     ]
     yield AgreementBlock("heading", f"{a.aspect} ({counted(g.ratings, 'answer')})")
     yield AgreementBlock("answers", a.aspect)
-    yield AgreementBlock("table", rows=[*values, {"statistic": "answers", "value": ", ".join(shares)}])
+    yield AgreementBlock(
+        "table", rows=[*values, {"statistic": "answers (mean over items)", "value": ", ".join(shares)}]
+    )
     yield AgreementBlock("table", rows=pairs)
     yield AgreementBlock("table", rows=people)
     for p in a.judges:

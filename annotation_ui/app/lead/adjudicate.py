@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import html
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from typing import Any
 
 import streamlit as st
@@ -14,6 +14,7 @@ from annotation_ui.app.browser_parts import keyboard_shortcuts
 from annotation_ui.app.item import item_html
 from annotation_ui.app.lead.progress import apply_lead_style, quick_figures
 from annotation_ui.app.page_context import PageContext
+from annotation_ui.app.rating.form import show_keys
 from annotation_ui.app.rating.saving import readable_error
 from annotation_ui.ratings.database import Revision
 from annotation_ui.tasks.base import RatingTask
@@ -139,7 +140,7 @@ def _decide(context: PageContext, name: str, task: RatingTask, d: ItemDisagreeme
             "Save decision", type="primary", shortcut="Ctrl+Enter", width="stretch", key=save
         )  # fmt: skip
     keyboard_shortcuts(task.form, keys, save, faults=saved)
-    _show_keys(task.form.fields)
+    show_keys(context, task.form)
     if not saved:
         return False
     answers = {k: v for k, v in values.items() if v not in (None, "", [])}
@@ -153,10 +154,3 @@ def _decide(context: PageContext, name: str, task: RatingTask, d: ItemDisagreeme
         messages.error(readable_error(error))
         return False
     return True
-
-
-def _show_keys(fields: Sequence[Field]) -> None:
-    kinds = {f.kind for f in fields}
-    means = (("digits", {"scale", "one"}), ("y and n", {"yes_no"}), ("letters (reasons)", {"many"}))
-    answer = ", ".join(keys for keys, of in means if of & kinds)
-    st.html(f'<div class="se-keys">Keys: {answer} answer, Enter saves, Alt+← and Alt+→ go back and on.</div>')

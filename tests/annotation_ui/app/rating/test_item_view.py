@@ -42,7 +42,7 @@ def test_a_filled_form_outlives_a_file_that_is_away(db: RatingsDB, store: Store)
         db.path.rename(away)
         for _ in range(2):  # sent twice in vain
             page.keyboard.press("Control+Enter")
-            page.get_by_text("There is no such ratings file").first.wait_for()  # the draft may say it, too
+            page.get_by_text("There is no such ratings file").first.wait_for()
             listening(page)  # the page has run, and takes keys again
             wait_until(page, ["yes", "yes", "no", "yes"])
             assert page.get_by_label("Comment (optional)").input_value() == "half a se"
@@ -58,7 +58,7 @@ def test_a_filled_form_outlives_a_file_that_is_away(db: RatingsDB, store: Store)
         page.get_by_text("half a se").wait_for()
         db.path.rename(away)
         page.get_by_role("button", name="Change").click()
-        page.get_by_text("There is no such ratings file").first.wait_for()  # the draft may say it, too
+        page.get_by_text("There is no such ratings file").first.wait_for()
         assert page.get_by_role("radiogroup").count() == 0, "another page shows no form"
         away.rename(db.path)
 
@@ -100,9 +100,9 @@ def test_a_disk_that_is_full_is_said_and_the_form_stays_filled(small_disk: Path,
             wait_until(page, ["3", "7", "5"])
             page.get_by_label("Comment (optional)").fill("a thought " * 300)  # more than is left of the last page
             page.keyboard.press("Control+Enter")
-            error = page.get_by_test_id("stAlertContentError")  # the draft says the same in a line of its own
+            error = page.get_by_test_id("stAlertContentError")
             error.get_by_text("the disk is full").wait_for()
-            error.get_by_text("Make room on the disk").wait_for()
+            error.get_by_text("Try again in a minute").wait_for()
             listening(page)
             wait_until(page, ["3", "7", "5"])
             assert len(db.history("pilot")) == 1
