@@ -141,7 +141,7 @@ class Release(NamedTuple):
 
 
 def release(store: Store, name: str, *, version: str | None = None, without_sample: str | None = None) -> Release:
-    """Release a frozen split under a version that does not hide its changes.
+    """Release a frozen split under a version that does not hide its changes; cases released already stay as they are.
 
     The header gets ``release`` (date, what it was frozen as, the release before, level, changelog) and ``quality``: the
     report of a complete quality sample of exactly these cases, or the reason why there is none.
@@ -154,16 +154,17 @@ def release(store: Store, name: str, *, version: str | None = None, without_samp
 
     Raises:
         UserError: the sample is not drawn or not complete and no reason is given, the version hides a change, or these
-            cases are released already.
+            cases are released already under another version.
     """
     candidate = store.open_split(name)
     _refuse_stale_cases(store, candidate)
     before = _predecessor(store, candidate)
     if before and before.digest == candidate.digest:
-        raise UserError(
-            f"these cases are released already as {before.name}@{before.version}",
-            fix="freeze the changed split first: scedit split freeze",
-        )
+        done, first = f"these cases are released already as {before.name}@{before.version}", "scedit split freeze"
+        if version not in (None, before.version):
+            raise UserError(done, fix=f"freeze the changed split first: {first}")
+        log.warning("%s, which stays as it is; freeze a changed split first: %s", done, first)
+        return Release(before, None, before.header["release"]["changelog"])
     quality = _quality(store, candidate, without_sample)
     changes = compare(store, before, candidate) if before else None
     version = _checked_version(candidate, changes, version)

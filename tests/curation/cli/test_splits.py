@@ -229,8 +229,12 @@ def test_release_and_diff(two_edits: Path, tmp_path: Path) -> None:
     with Store.open(two_edits, write=True) as store:
         freeze(store, "mine", SplitRule(), version="1.0.0-candidate")
     out = tmp_path / "mine.jsonl"
-    text = invoke("split", "release", "mine", "-s", two_edits, "--without-sample", "a rehearsal", "--out", out)
+    words = ("split", "release", "mine", "-s", two_edits, "--without-sample", "a rehearsal", "--out", out)
+    text = invoke(*words)
     assert "## mine 1.0.0" in text and "First release" in text
+    written = out.read_bytes()
+    out.unlink()  # as a kill between the store and the file leaves it
+    assert invoke(*words) == text and out.read_bytes() == written
     assert load_split(out).header["release"]["level"] == "first"
     with Store.open(two_edits, write=True) as store:
         store.put([said(P0.id, "leak@1", "drop")])

@@ -32,7 +32,7 @@ def test_reasons_come_from_the_rule(two_edits: Path) -> None:
     assert "has 0 script prompts, the rule wants 1 (leak drops the prompt" in change.reason
 
 
-def test_release_waits_for_people_or_says_why_not(two_edits: Path) -> None:
+def test_release_waits_for_people_or_says_why_not(two_edits: Path, caplog: pytest.LogCaptureFixture) -> None:
     with Store.open(two_edits, write=True) as store:
         freeze(store, "mine", SplitRule(), version="1.0.0-candidate")
         with pytest.raises(UserError, match="waits for a quality sample of 'mine@1.0.0-candidate', and none is drawn"):
@@ -40,8 +40,11 @@ def test_release_waits_for_people_or_says_why_not(two_edits: Path) -> None:
         first = release(store, "mine", without_sample="a rehearsal")
         assert (first.split.version, first.changes) == ("1.0.0", None)
         assert first.split.header["quality"]["without_sample"] == "a rehearsal"
+        again = release(store, "mine", without_sample="again")
+        assert again.split.header == first.split.header and again.changelog == first.changelog
+        assert "released already as mine@1.0.0, which stays as it is" in caplog.text
         with pytest.raises(UserError, match=r"released already as mine@1.0.0"):
-            release(store, "mine", without_sample="again")
+            release(store, "mine", version="1.1.0", without_sample="again")
         store.put([said(P0.id, "leak@1", "drop")])
         freeze(store, "mine", SplitRule(), version="1.1.0-candidate")
         with pytest.raises(UserError, match=r"hides a major change .*allowed: 2.0.0"):
