@@ -151,11 +151,9 @@ def compute_apart(ratings: Path, name: str, store: Path | None = None) -> Overvi
     Raises:
         UserError: it failed; says with what.
     """
-    root = str(Path(__file__).resolve().parents[2])
-    env = child_environment() | {"PYTHONPATH": os.pathsep.join(p for p in (root, os.environ.get("PYTHONPATH")) if p)}
     words = [sys.executable, "-m", "annotation_ui.agreement.overview", str(ratings.absolute()), name]
     words += [str(store.absolute())] if store else []
-    done = subprocess.run(words, env=env, stdin=subprocess.DEVNULL, capture_output=True, check=False)
+    done = subprocess.run(words, env=child_environment(), stdin=subprocess.DEVNULL, capture_output=True, check=False)
     try:
         return Overview.model_validate_json(done.stdout)
     except ValidationError:

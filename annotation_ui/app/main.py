@@ -25,8 +25,8 @@ from schemas.core.errors import StoreError, UserError
 
 def arguments(argv: list[str]) -> tuple[Path, Path | None]:
     """The ratings file and, for the lead, a snapshot of the store, as ``serve`` hands them over."""
-    named = dict(zip(argv[::2], argv[1::2], strict=False))
-    return Path(named["--ratings"]), Path(named["--store"]) if "--store" in named else None
+    ratings, *store = map(Path, argv)
+    return ratings, store[0] if store else None
 
 
 def token(ratings: Path) -> str | None:

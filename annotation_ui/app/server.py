@@ -1,6 +1,6 @@
 """The server of the rating app: Streamlit's own, with a session cookie that no script reads, drafts, and no frames.
 
-``python -m annotation_ui.app.server --OPTION=VALUE ... -- --ratings FILE [--store SNAPSHOT]``; options are Streamlit's.
+``python -m annotation_ui.app.server OPTIONS RATINGS [SNAPSHOT]``; the options are Streamlit's, as JSON.
 """
 
 from __future__ import annotations
@@ -134,29 +134,13 @@ def _remember(response: Response, ratings: Path, token: str, *, secure: bool) ->
     )  # fmt: skip
 
 
-def option_values(words: list[str]) -> dict[str, Any]:
-    """Streamlit's options from ``--name=value`` words.
-
-    Example:
-        >>> option_values(["--server.port=80", "--server.headless=true"])
-        {'server.port': 80, 'server.headless': True}
-    """
-    out: dict[str, Any] = {}
-    for word in words:
-        name, _, value = word.removeprefix("--").partition("=")
-        typed: Any = {"true": True, "false": False}.get(value, value)
-        out[name] = int(value) if value.isascii() and value.isdigit() else typed
-    return out
-
-
 def main() -> None:
     """Serve until stopped."""
     from streamlit.starlette import App
 
     from annotation_ui.app.main import arguments
 
-    at = sys.argv.index("--")
-    options, sys.argv = option_values(sys.argv[1:at]), [sys.argv[0], *sys.argv[at + 1 :]]
+    options = json.loads(sys.argv.pop(1))
     ratings, _ = arguments(sys.argv[1:])
     page = Path(__file__).with_name("main.py")
     App(page, routes=routes(ratings), middleware=[FRAME_REFUSAL]).run(config=options)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import importlib.util
-import os
+import json
 import subprocess
 import sys
 from pathlib import Path
@@ -44,7 +44,9 @@ def serve(db_path: Path, store: Path | None, host: str, port: int, allow_network
     for fault in language_faults():
         click.echo(fault, err=True)
     click.echo(f"The rating app: http://{host}:{port}   Stop with Ctrl-C.", err=True)
-    raise SystemExit(subprocess.call(command(db_path, store, host=host, port=port), env=environment()))
+    raise SystemExit(
+        subprocess.call(command(db_path, store, host=host, port=port), env=child_environment("STREAMLIT_"))
+    )
 
 
 def command(db_path: Path, store: Path | None, *, host: str, port: int) -> list[str]:
@@ -55,33 +57,15 @@ def command(db_path: Path, store: Path | None, *, host: str, port: int) -> list[
     """
     options = {
         "server.address": host,
-        "server.port": str(port),
-        "server.headless": "true",
+        "server.port": port,
+        "server.headless": True,
         "server.fileWatcherType": "none",
-        "server.enableXsrfProtection": "true",
-        "browser.gatherUsageStats": "false",
+        "server.enableXsrfProtection": True,
+        "browser.gatherUsageStats": False,
         "client.toolbarMode": "minimal",
         "client.showErrorDetails": "none",
         "logger.level": "warning",
-        "runner.postScriptGC": "false",
+        "runner.postScriptGC": False,
     }
-    flags = [f"--{name}={value}" for name, value in options.items()]
-    more = ["--store", str(store.absolute())] if store else []
-    return [
-        sys.executable,
-        "-m",
-        "annotation_ui.app.server",
-        *flags,
-        "--",
-        "--ratings",
-        str(db_path.absolute()),
-        *more,
-    ]
-
-
-def environment() -> dict[str, str]:
-    """The environment of the app: our packages are found wherever it is started from, and no secrets of ours."""
-    root = str(Path(__file__).resolve().parents[2])
-    return child_environment("STREAMLIT_") | {
-        "PYTHONPATH": os.pathsep.join(p for p in (root, os.environ.get("PYTHONPATH")) if p)
-    }
+    files = [str(file.absolute()) for file in (db_path, store) if file]
+    return [sys.executable, "-m", "annotation_ui.app.server", json.dumps(options), *files]

@@ -44,6 +44,8 @@ export default function (component) {
   const answer = (event) => {
     const key = event.key.toLowerCase();
     if (choose(key)) return event.preventDefault();
+    const dialog = event.target.closest && event.target.closest("[role=dialog]");
+    if (key === "h" && !dialog) return highlight();  // unless it is the letter of a reason that is shown
     if (!/^[1-9yn]$/.test(key)) return;
     const word = {y: "yes", n: "no"}[key] || key;
     const all = groups();
@@ -86,7 +88,6 @@ export default function (component) {
     if (event.ctrlKey || event.metaKey || event.altKey || typing(target)) return;
     if (event.key === "Enter" && !event.repeat && !target.closest("button, a, summary, [role=dialog]")) return save(event);
     if (event.repeat || Date.now() - sent < 10000) return;  // a key held down answers one question, of one item
-    if (event.key === "h" && !target.closest("[role=dialog]")) return highlight();
     answer(event);
   };
   const onTouch = (event) => {

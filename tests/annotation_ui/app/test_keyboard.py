@@ -131,7 +131,7 @@ def test_yes_and_no_and_reasons_by_mouse_and_by_letter(db: RatingsDB, store: Sto
         "reasons": ["duplicate"],
     }
 
-    for key in "yyynegeb":  # e is chosen and taken back
+    for key in "yyynehec":  # e is chosen and taken back; h is a reason while reasons are shown
         page.keyboard.press(key)
     wait_until(page, ["yes", "yes", "yes", "no"])
     page.wait_for_function("() => document.querySelectorAll('[role=toolbar] [aria-pressed=true]').length === 2")

@@ -133,9 +133,3 @@ def test_an_ended_session_a_full_disk_and_a_lock_are_said(
     people.log_out(db, token)
     response = client.post(server.DRAFT_PATH, json=draft, headers=OWN)
     assert response.status_code == 401
-
-
-def test_options_are_typed() -> None:
-    assert server.option_values(["--a.b=true", "--c=127.0.0.1", "--d=8501", "--e=none"]) == {
-        "a.b": True, "c": "127.0.0.1", "d": 8501, "e": "none",
-    }  # fmt: skip

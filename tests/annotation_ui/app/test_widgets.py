@@ -265,7 +265,7 @@ def contexts(monkeypatch: pytest.MonkeyPatch) -> list[PageContext]:
 def app(monkeypatch: pytest.MonkeyPatch, db: RatingsDB, token: str | None, *words: str) -> Any:
     from streamlit.testing.v1 import AppTest
 
-    monkeypatch.setattr(sys, "argv", ["main.py", "--ratings", str(db.path), *words])
+    monkeypatch.setattr(sys, "argv", ["main.py", str(db.path), *words])
     page = AppTest.from_function(_main, default_timeout=60)
     if token is not None:
         page.session_state["token"] = token
@@ -278,7 +278,7 @@ def test_a_session_gives_its_own_person_the_file_and_the_snapshot(
     token = people.log_in(db, people.invite(db, "ann")) or ""
     lead = people.log_in(db, people.invite(db, "lea", role="lead")) or ""
     app(monkeypatch, db, token)
-    app(monkeypatch, db, lead, "--store", str(tmp_path / "snapshot.duckdb"))
+    app(monkeypatch, db, lead, str(tmp_path / "snapshot.duckdb"))
     ann, lea = contexts
     assert (ann.person, ann.token, ann.store) == (people.get_rater(db, "ann"), token, None)
     assert (lea.person, lea.token, lea.store) == (people.get_rater(db, "lea"), lead, tmp_path / "snapshot.duckdb")

@@ -53,6 +53,7 @@ class Server:
     def start(self) -> None:
         """Start it; returns when it answers."""
         env = child_environment("LABEL_STUDIO_", "DJANGO_") | {
+            "PYTHONPATH": "",
             "LABEL_STUDIO_USERNAME": "owner@scedit.invalid",
             "LABEL_STUDIO_PASSWORD": secrets.token_urlsafe(18),
             "LABEL_STUDIO_USER_TOKEN": self.token,

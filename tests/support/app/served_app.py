@@ -16,7 +16,8 @@ from typing import Any
 import httpx
 import pytest
 
-from annotation_ui.cli.serve import command, environment
+from annotation_ui.child_environment import child_environment
+from annotation_ui.cli.serve import command
 
 CHROMIUM = os.environ.get("SCEDIT_CHROMIUM") or shutil.which("chromium") or shutil.which("google-chrome")
 
@@ -45,7 +46,11 @@ class App:
     def start(self) -> None:
         words = command(self.ratings, self.store, host="127.0.0.1", port=self.port)
         self.process = subprocess.Popen(
-            words, env=environment(), stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, start_new_session=True
+            words,
+            env=child_environment("STREAMLIT_"),
+            stdout=subprocess.DEVNULL,
+            stderr=subprocess.DEVNULL,
+            start_new_session=True,
         )
         end = time.monotonic() + PATIENCE
         while time.monotonic() < end:
