@@ -130,9 +130,10 @@ class Explainer:
         if isinstance(record, Case | EventCase | DocumentCase):
             record = record.request
         _check_kind(record, self._ruling.rule)
-        explanation = _Trace(self._store, self._ruling, record).explain()
-        path = {step.record.id for step in explanation.steps}
-        stale = [s for s in self._stale if s.id in path or explanation.key in s.origins.split()]
+        trace = _Trace(self._store, self._ruling, record)
+        explanation = trace.explain()
+        path, keys = {step.record.id for step in explanation.steps}, {explanation.key, *trace.edits_in_cases()}
+        stale = [s for s in self._stale if s.id in path or keys & set(s.origins.split())]
         if explanation.status != "in" or not stale:
             return explanation
         return explanation._replace(status="held", why=f"{stale[0].text}; splits with it are not frozen")
@@ -203,6 +204,11 @@ class _Trace:
         against = tuple(f"{key}: {c.text}" for key in facts for c in self._store.contradictions(key))
         thresholds = tuple(threshold_text(t) for t in self._rule.thresholds)
         return Explanation(record.key, record.kind, status, why, tuple(steps), thresholds, against)
+
+    def edits_in_cases(self) -> set[str]:
+        """Keys of the facts, events and documents of the cases that hold the item, neighbours' facts included."""
+        cases = (case for case in self._cases if _place_in(case, self._record))
+        return {r.key for case in cases for r in case_records(case) if isinstance(r, _EDITS)}
 
     def _step(self, record: Record, decision: Decision) -> ExplanationStep:
         verdicts = tuple(self._store.verdicts([record.id]))

@@ -247,7 +247,11 @@ def _reason_of_change(explainer: Explainer, key: str, what: str) -> str:
     except UserError:
         return "no longer in the store"
     if explanation.status == "in":
-        return "new in the store" if what == "added" else "the store has changed since: the rule would take it now"
+        return (
+            "new in the store, or corrected there"
+            if what == "added"
+            else "the store has changed since: the rule would take it now"
+        )
     return f"the rule before left it out: {explanation.why}" if what == "added" else explanation.why
 
 

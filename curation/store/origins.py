@@ -57,8 +57,11 @@ _STALE = f"""
       bool_or(f.kind IN {ROOTS} AND NOT f.replaced) AS gone
     FROM origins o JOIN former f ON f.id = o.origin GROUP BY o.item)
   SELECT r.kind, r.key, r.id, h.origins FROM records r JOIN hit h ON h.item = r.id
-  WHERE r.current AND NOT h.gone AND (r.kind NOT IN {JUDGEMENTS} OR EXISTS (
-    SELECT 1 FROM records p WHERE p.id = r.parent AND p.current))"""
+  WHERE r.current AND NOT h.gone AND (r.kind NOT IN {JUDGEMENTS} OR NOT EXISTS (
+    SELECT 1 FROM (SELECT r.parent AS id UNION ALL SELECT unnest(CAST(r.body->'$.related' AS VARCHAR[]))) judged
+    WHERE (judged.id = r.parent OR contains(r.key, '~' || judged.id))
+      AND judged.id NOT IN (SELECT id FROM records WHERE current)))"""
+"""A judgement of an item, or of a pair of items that its key names, says nothing any more when one of them is gone."""
 
 
 class StaleItem(NamedTuple):
@@ -82,6 +85,8 @@ class StaleError(StoreError):
         self.lines = tuple(list_stale(items))
         made = [item.kind for item in items if item.kind not in JUDGEMENTS]
         again = "judge them again: scedit store check"
+        if items[0].kind == "rating" or "/person:" in items[0].key:
+            again = "have people judge them again"
         if made:
             again = f"make them again: scedit {_MADE_BY.get(made[0], 'construct')}"
         origin = items[0].origins.split()[0]
@@ -124,9 +129,11 @@ def stamp(db: Any) -> None:
                 UNION SELECT d.item, o.origin FROM direct d JOIN origins o ON o.item = d.origin"""
         )
     db.execute(
-        """INSERT INTO origins SELECT DISTINCT d.item, o.origin FROM derived d JOIN origins o ON o.item = d.origin
+        f"""INSERT INTO origins SELECT DISTINCT d.item, o.origin FROM derived d JOIN origins o ON o.item = d.origin
             WHERE d.origin_kind = 'id' OR (d.origin_kind = 'link' AND d.origin IN
-              (SELECT id FROM records WHERE kind = 'neighbour'))"""
+              (SELECT id FROM records WHERE kind = 'neighbour'))
+            UNION SELECT d.item, d.origin FROM derived d JOIN records r ON r.id = d.origin
+            WHERE d.origin_kind = 'link' AND r.kind IN {ROOTS}"""
     )
 
 

@@ -273,10 +273,10 @@ class StoreReader:
         yield from (verdict for verdict in verdicts if verdict.id not in left_out)
 
     def judged(self, by: str, *, model: str | None = None) -> set[str]:
-        """Ids of the items with a current verdict, not stale, by a check (``name@version``) and model."""
+        """Ids of the items with current verdicts, none of them stale, by a check (``name@version``) and model."""
         sql = 'SELECT item_id, id FROM verdicts WHERE "by" = ? AND model IS NOT DISTINCT FROM ?'
-        stale = {item.id for item in self.stale()}
-        return {item for item, verdict in self._db.execute(sql, [by, model]) if verdict not in stale}
+        rows, stale = self._db.execute(sql, [by, model]), {item.id for item in self.stale()}
+        return {item for item, _ in rows} - {item for item, verdict in rows if verdict in stale}
 
     def deciding_verdicts(self, items: Sequence[str], *, plain: Sequence[str]) -> list[Verdict]:
         """Current verdicts on some items, without the ``keep`` of some checks, told apart by their text alone."""

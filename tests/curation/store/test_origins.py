@@ -90,6 +90,23 @@ CHANGES = [
     ("a neighbour", [make_fact("Chad", "Cusco", "Rome", key="f/chad")], ["n/1", "v/2"]),
     ("a question", [HOW_ELSE], ["p/1", "s/1", "v/1", "v/2"]),
     ("there and back", [CORRECTED, FACT], []),
+    (
+        "a fact that a verdict compares with",
+        [
+            said(FACT.id, "dates@1", "unsure").model_copy(update={"related": (NEAR_FACT.id,)}),
+            make_fact("Chad", "Cusco", "Rome", key="f/chad"),
+        ],
+        ["n/1", "v/2", f"verdict/dates@1/{FACT.id}"],
+    ),
+    (
+        "a pair of which one is gone",
+        [
+            said(NEAR_LINK.id, "fit@2", "keep", PROMPT.id),
+            PROMPT.model_copy(update={"text": "How so? Step 1: To"}),
+            make_fact("Chad", "Cusco", "Rome", key="f/chad"),
+        ],
+        ["n/1"],
+    ),
 ]
 
 
@@ -108,6 +125,17 @@ def test_what_comes_again_is_made_from_what_is_there_now(derived: Path) -> None:
         assert store.judged("leak@1") == set(), "so the check asks again"
         store.put([JUDGED])
         assert store.judged("leak@1") == {PROMPT.id}
+        others = [said(NEAR_LINK.id, "fit@2", "keep", item) for item in (PROMPT.id, QUESTION.id)]
+        store.put([*others, make_fact("Chad", "Cusco", "Rome", key="f/chad"), others[0]])
+        assert store.judged("fit@2") == set(), "one of its two verdicts is stale"
+
+
+def test_an_item_is_held_for_what_is_stale_anywhere_in_its_case(derived: Path) -> None:
+    with Store.open(derived, write=True) as store:
+        store.put([make_fact("Chad", "Cusco", "Rome", key="f/chad")])
+        for item in ("f/peru", "p/1"):
+            explanation = explain(store, SplitRule(prefix="f/peru"), item)
+            assert explanation.status == "held" and "made from an earlier version of f/chad" in explanation.why
 
 
 def test_confirming(derived: Path) -> None:
@@ -134,7 +162,8 @@ def test_the_command_lists_what_is_confirmed_and_counts_judgements(derived: Path
         (["prompt", "verdict"], "make them again: scedit construct;"),
         (["tendency_question"], "make them again: scedit data construct-events;"),
         (["document_probe", "rating"], "make them again: scedit data construct-documents;"),
-        (["rating", "verdict"], "judge them again: scedit store check;"),
+        (["verdict", "rating"], "judge them again: scedit store check;"),
+        (["rating", "verdict"], "have people judge them again;"),
     ],
 )
 def test_the_advice_names_the_command_that_made_the_first(kinds: list[str], command: str) -> None:
