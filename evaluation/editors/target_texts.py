@@ -1,7 +1,8 @@
 """Texts whose target is to become likely, and passes over many of them: what all training and all gradients read.
 
 A pass may start at the lowest edited layer, from hidden states that were computed once: below it nothing changes.
-Logits are computed at the scored places only.
+Tokens before the first one that an edit changes are read once and stored as keys and values. Logits are computed at the
+scored positions only.
 """
 
 from __future__ import annotations
@@ -13,7 +14,7 @@ from typing import NamedTuple
 import torch
 from torch import Tensor
 
-from evaluation.inference.passes import LayerInput, logits_at, resume_at, run_until
+from evaluation.inference.passes import LayerInput, Prefix, can_share, logits_at, read_prefix, resume_at, run_until
 from evaluation.models.devices import send
 from evaluation.models.language_model import LM
 from evaluation.models.packed_weights import without_padding
@@ -29,12 +30,14 @@ class TargetText(NamedTuple):
         positions: For every goal, the position after which it is predicted.
         goals: Tokens to predict.
         teacher: Log-probabilities to match at the positions, float32 [goals, vocabulary]; None without a teacher.
+        changed: First token whose hidden states an edit changes.
     """
 
     ids: tuple[int, ...]
     positions: tuple[int, ...]
     goals: tuple[int, ...]
     teacher: Tensor | None = None
+    changed: int = 0
 
     @classmethod
     def shifted(cls, ids: tuple[int, ...], first: int) -> TargetText:
@@ -77,8 +80,12 @@ class TargetBatch:
         lm: The model.
         texts: The texts.
         layer: Where passes start, from what this block reads of the unedited model; None: the whole model runs.
-        hidden: What that block reads, [texts, longest text, width], where it was computed before.
-        tuples: Members of what blocks return, where ``hidden`` is given.
+        start: What that block reads, where it was computed before.
+        share: Read the tokens before the first changed one of each text once.
+        prefix: These tokens, where they were read before.
+
+    Attributes:
+        begins: For each text the token at which its row begins; ``positions`` count from there.
     """
 
     def __init__(
@@ -87,18 +94,24 @@ class TargetBatch:
         texts: Sequence[TargetText],
         layer: int | None = None,
         *,
-        hidden: Tensor | None = None,
-        tuples: int = 0,
+        start: LayerInput | None = None,
+        share: bool = True,
+        prefix: Prefix | None = None,
     ) -> None:
         self.lm, self.texts, self.layer = lm, list(texts), layer
-        self.ids, self.mask = lm.pad([text.ids for text in texts])
-        self.start: LayerInput | None = None
-        if layer is not None:
-            known = None if hidden is None else LayerInput(layer, hidden, tuples)
-            self.start = known or run_until(lm, layer, self.ids, self.mask)
+        self._share = share and can_share(lm, max(len(text.ids) for text in texts))
+        self.begins = [text.changed if self._share else 0 for text in texts]
+        rests = list(zip(texts, self.begins, strict=True))
+        self.ids, self.mask = lm.pad([text.ids[begin:] for text, begin in rests])
+        self.prefix = prefix
+        if prefix is None and any(self.begins):
+            self.prefix = read_prefix(lm, [text.ids[:begin] for text, begin in rests])
+        self.start = start
+        if layer is not None and start is None:
+            self.start = run_until(lm, layer, self.ids, self.mask, after=self.prefix)
         places = [
-            (n, position, goal)
-            for n, text in enumerate(texts)
+            (n, position - begin, goal)
+            for n, (text, begin) in enumerate(rests)
             for position, goal in zip(text.positions, text.goals, strict=True)
         ]
         self.rows, self.positions, self.goals = send(places, lm.device).T
@@ -107,7 +120,7 @@ class TargetBatch:
         """Log-probabilities before every goal, float32 [goals, vocabulary]."""
         resumed = nullcontext() if self.start is None else resume_at(self.lm, self.start)
         with resumed, without_padding(self.mask):
-            return logits_at(self.lm, self.ids, self.mask, self.rows, self.positions).log_softmax(-1)
+            return logits_at(self.lm, self.ids, self.mask, self.rows, self.positions, after=self.prefix).log_softmax(-1)
 
     def means(self, values: Tensor) -> Tensor:
         """Means over each text's goals: [goals] -> [texts]; 0 of a text without any."""
@@ -120,10 +133,10 @@ class TargetBatch:
         return self.means(-values.gather(1, self.goals[:, None])[:, 0])
 
     def select(self, texts: Sequence[int]) -> TargetBatch:
-        """Some of the texts, as indices; what the first layer reads is kept."""
-        chosen = [self.texts[n] for n in texts]
-        if self.start is None:
-            return TargetBatch(self.lm, chosen, self.layer)
-        longest = max(len(text.ids) for text in chosen)
-        hidden = self.start.hidden[send(list(texts), self.start.hidden.device), :longest]
-        return TargetBatch(self.lm, chosen, self.layer, hidden=hidden, tuples=self.start.tuples)
+        """Some of the texts, as indices; what was read before is kept."""
+        chosen, index = [self.texts[n] for n in texts], send(list(texts), self.lm.device)
+        start, prefix = self.start, None if self.prefix is None else self.prefix.select(index)
+        if start is not None:
+            longest = max(len(self.texts[n].ids) - self.begins[n] for n in texts)
+            start = start._replace(hidden=start.hidden[index, :longest])
+        return TargetBatch(self.lm, chosen, self.layer, start=start, share=self._share, prefix=prefix)

@@ -100,10 +100,6 @@ class LayerInput(NamedTuple):
     hidden: Tensor
     tuples: int
 
-    def select(self, rows: Tensor) -> LayerInput:
-        """Some of the rows, as indices."""
-        return self._replace(hidden=self.hidden[rows])
-
 
 @torch.no_grad()
 def run_until(lm: LM, layer: int, ids: Tensor, mask: Tensor, *, after: Prefix | None = None) -> LayerInput:

@@ -14,7 +14,7 @@ from torch import Tensor
 
 from evaluation.editors.hypernetwork.network import GradientPairs, WeightChange
 from evaluation.editors.target_texts import TargetBatch, TargetText
-from evaluation.inference.passes import run_until
+from evaluation.inference.passes import LayerInput, run_until
 from evaluation.models.hooks import replace_output
 from evaluation.models.language_model import LM
 from evaluation.models.layout import linear_shape
@@ -44,7 +44,8 @@ class LowerLayerStates:
             for text, state in zip(missing, read.hidden.cpu(), strict=True):
                 self._known[text] = state[: len(text.ids)].clone()
         hidden = torch.nn.utils.rnn.pad_sequence([self._known[text] for text in texts], batch_first=True)
-        return TargetBatch(self._lm, texts, self._layer, hidden=hidden.to(self._lm.device), tuples=self._tuples)
+        start = LayerInput(self._layer, hidden.to(self._lm.device), self._tuples)
+        return TargetBatch(self._lm, texts, self._layer, start=start)
 
 
 def gradients(maps: Sequence[str], rows: TargetBatch, *, answers: bool = False) -> dict[str, GradientPairs]:

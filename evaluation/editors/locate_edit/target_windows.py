@@ -11,7 +11,8 @@ from typing import NamedTuple
 
 from torch import Tensor
 
-from evaluation.editors.locate_edit.value_search import SearchedValue, SearchRow, SearchSettings, search_row
+from evaluation.editors.locate_edit.value_search import SearchedValue, SearchSettings, search_text
+from evaluation.editors.target_texts import TargetText
 from evaluation.models.hooks import replace_output
 from evaluation.models.language_model import LM
 from evaluation.models.tokenization import TokenPosition
@@ -113,9 +114,9 @@ def search_windows(
 
     with replace_output(lm.block(layer), add):
         for window in windows:
-            ids, at = window.ids, window.first - 1
-            goals = tuple((n - 1, ids[n]) for n in range(window.first, len(ids)))
-            value = search_row(lm, layer, SearchRow(0, ids[:-1], at, goals, bare=True), settings=settings)
+            at = window.first - 1
+            text = TargetText.shifted(window.ids, window.first)._replace(changed=at)
+            value = search_text(lm, layer, text, settings=settings)
             earlier[at] = value.target - value.initial
             values.append(value)
     return values

@@ -59,14 +59,14 @@ def test_memory_running_out_in_the_middle_changes_nothing(
 
     def tight_logits(lm: Any, ids: Any, *args: Any, **more: Any) -> Any:
         sizes.append(len(ids))
-        if len(sizes) > 8 and len(ids) > 7:  # at first there is enough memory; another program then takes it
+        if len(sizes) > 2 and len(ids) > 7:  # at first there is enough memory; another program then takes it
             raise torch.cuda.OutOfMemoryError("CUDA out of memory")
         return logits_at(lm, ids, *args, **more)
 
     replace_everywhere(monkeypatch, logits_at, tight_logits)
     with caplog.at_level(logging.WARNING):
         values = search_values(lm, 1, some, CONTEXTS, settings=short, budget=budget)
-    assert max(sizes[:8]) > 7 and max(sizes[-5:]) <= 7 and budget.tokens < 256
+    assert min(sizes[:2]) > 7 and max(sizes[-5:]) <= 7 and budget.tokens < 256
     assert "memory ran out" in caplog.text
     for a, b in zip(values, want, strict=True):
         assert a.updates == b.updates and torch.allclose(a.target, b.target, atol=2e-3)
