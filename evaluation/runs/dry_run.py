@@ -7,14 +7,13 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
 from construction.llm.cost.estimates import CHARACTERS_PER_TOKEN
-from curation.files.json_files import read_json
 from evaluation.editors import EDITORS
 from evaluation.inference.answering import scored_probes, written_probes
 from evaluation.models.loading import check_device_name, may_have_chat
 from evaluation.regimes.config import RegimeChoice
 from evaluation.runs.config import EditorChoice, RunConfig
 from evaluation.runs.plan import BASELINE, COMPONENTS, ask, ask_shared, for_model, open_plan
-from evaluation.runs.results import EditorFolder
+from evaluation.runs.results import EditorFolder, read_with_digest
 from schemas.cases import AnyCase
 from schemas.core.ids import slug
 
@@ -122,7 +121,7 @@ def _folder_of(config: RunConfig, label: str, name: str, regime: str, split: str
     wanted = config.model_dump(mode="json")
     for path in sorted(config.out.glob(f"{slug(name)}-??????????/manifest.json")):
         folder = EditorFolder(path.parent)
-        manifest, stored = folder.manifest(), read_json(path.with_name("config.json"))
+        manifest, stored = folder.manifest(), read_with_digest(path.with_name("config.json"))
         same = {
             "model": all(stored.get(field) == wanted[field] for field in ("model", "dtype", "attention", "layout")),
             "split": manifest.split_digest == split,

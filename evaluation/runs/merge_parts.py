@@ -6,10 +6,8 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from curation.files.atomic import write_json
 from curation.files.journal import Journal
-from curation.files.json_files import read_json
-from evaluation.runs.results import OTHER_OUT, EditorFolder, Run, load_run, write_run
+from evaluation.runs.results import OTHER_OUT, EditorFolder, Run, load_run, read_with_digest, write_run
 from schemas.core.errors import UserError
 
 _SAME = ("model_revision", "dtype", "split_digest", "cases", "metrics", "normalisation", "regime", "specificity")
@@ -73,8 +71,6 @@ def _merge_row(runs: Sequence[Run], out: Path, entry: dict[str, Any], descriptio
     with Journal(target.journal, write=True) as journal:
         for key, value in sorted(lines.items(), key=lambda line: place[line[1]["case"]]):
             journal.append(key, value)
-    sessions = [one for source in sources for one in read_json(source.sessions)["sessions"]]
-    write_json(target.path / "manifest.json", sources[0].manifest().payload(), fix=OTHER_OUT)
-    write_json(target.path / "config.json", description["config"], fix=OTHER_OUT)
-    write_json(target.sessions, {"sessions": sessions}, fix=OTHER_OUT)
+    target.begin(sources[0].manifest(), config=description["config"])
+    target.add_sessions(*[one for source in sources for one in read_with_digest(source.sessions)["sessions"]])
     return {**entry, "journals": target.journal_sums()}

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -17,7 +18,7 @@ from schemas.answers import Answer
 from schemas.cases import AnyCase, Case
 from schemas.core.config import to_toml, validate
 from schemas.core.errors import DataError, UserError
-from schemas.core.ids import slug
+from schemas.core.ids import content_id, slug
 from schemas.runs import CaseResult, RunManifest
 from schemas.text.counting import counted
 
@@ -25,7 +26,9 @@ FORMAT = 1
 RUN_FILE = "run.json"
 CONFIG_FILE = "run.toml"
 BASELINE_LABEL = "none"
+DIGEST = "digest"
 OTHER_OUT = "name another --out"
+_WRITE_ANEW = "delete it and run the same command again: it writes the file anew, everything else is kept"
 
 
 class EditorFolder(NamedTuple):
@@ -43,12 +46,15 @@ class EditorFolder(NamedTuple):
         """The journal: key of the case -> its result."""
         return self.path / "journal.jsonl"
 
-    def begin(self, manifest: RunManifest, *, config: Mapping[str, Any], environment: Mapping[str, Any]) -> None:
-        """Write the manifest, the resolved configuration, and one more line of the environment's sessions."""
-        write_json(self.path / "manifest.json", manifest.payload(), fix=OTHER_OUT)
-        write_json(self.path / "config.json", dict(config), fix=OTHER_OUT)
-        sessions = read_json(self.sessions)["sessions"] if self.sessions.exists() else []
-        write_json(self.sessions, {"sessions": [*sessions, dict(environment)]}, fix=OTHER_OUT)
+    def begin(self, manifest: RunManifest, *, config: Mapping[str, Any]) -> None:
+        """Write the manifest and the resolved configuration."""
+        write_with_digest(self.path / "manifest.json", manifest.payload())
+        write_with_digest(self.path / "config.json", config)
+
+    def add_sessions(self, *environments: Mapping[str, Any]) -> None:
+        """Add sessions to the environment file."""
+        before = read_with_digest(self.sessions)["sessions"] if self.sessions.exists() else []
+        write_with_digest(self.sessions, {"sessions": [*before, *environments]})
 
     @property
     def sessions(self) -> Path:
@@ -58,7 +64,7 @@ class EditorFolder(NamedTuple):
     def manifest(self) -> RunManifest:
         """The manifest as written."""
         path = self.path / "manifest.json"
-        return validate(RunManifest, read_json(path), where=str(path))
+        return validate(RunManifest, read_with_digest(path), where=str(path))
 
     def results(self) -> dict[str, CaseResult]:
         """Finished cases so far; of a case asked at several numbers of edits the one with most edits in the model.
@@ -145,12 +151,32 @@ class Run(NamedTuple):
         return tuple(str(self.about["regime"]).split(", "))
 
 
+def write_with_digest(path: Path, content: Mapping[str, Any]) -> None:
+    """Write a JSON object with a digest of its content, so that a change is detected."""
+    as_read = json.loads(json.dumps(content))
+    write_json(path, {**as_read, DIGEST: content_id("file", as_read)}, fix=OTHER_OUT)
+
+
+def read_with_digest(path: Path) -> Any:
+    """What ``write_with_digest`` wrote. Files of earlier versions have no digest, and are read without that check.
+
+    Raises:
+        UserError: there is no such file.
+        DataError: it is not JSON, or it was changed.
+    """
+    content = read_json(path, fix=_WRITE_ANEW)
+    digest = content.pop(DIGEST, None) if isinstance(content, dict) else None
+    if digest is not None and digest != content_id("file", content):
+        raise DataError("the file was changed: its digest does not match its content", where=str(path), fix=_WRITE_ANEW)
+    return content
+
+
 def write_run(out: Path, description: Mapping[str, Any], split: Split) -> None:
     """Write what the run as a whole is: ``run.json``, the frozen split, and the configuration as ``run.toml``."""
     path = out / split_file(split.digest)
     if not path.exists():
         write_split(split, path)
-    write_json(out / RUN_FILE, {"format": FORMAT, **description}, fix=OTHER_OUT)
+    write_with_digest(out / RUN_FILE, {"format": FORMAT, **description})
     write_text(out / CONFIG_FILE, to_toml(description["config"]), fix=OTHER_OUT)
 
 
@@ -167,7 +193,7 @@ def check_folder(out: Path, config: Mapping[str, Any], *, split_digest: str, rev
         UserError: names what the folder holds.
     """
     try:
-        about = read_json(out / RUN_FILE)
+        about = read_with_digest(out / RUN_FILE)
         there = {"model": about["config"]["model"], "dtype": about["config"]["dtype"]}
         there |= {"split digest": about["split_digest"], "model revision": about["model_revision"]}
     except (UserError, LookupError, TypeError):
@@ -199,7 +225,7 @@ def load_run(folder: Path | str) -> Run:
         raise UserError(
             "not the folder of a run (there is no run.json)", where=str(folder), fix="make one: scedit run CONFIG"
         )
-    description = read_json(folder / RUN_FILE)
+    description = read_with_digest(folder / RUN_FILE)
     if not isinstance(description, dict) or description.get("format") != FORMAT:
         raise DataError("the run's format is not known", where=str(folder / RUN_FILE), allowed=str(FORMAT))
     split = load_split(folder / split_file(description["split_digest"]))
@@ -228,7 +254,7 @@ def _editor_run(
     results = {k: by_case[k] for k in cases if k in by_case}
     if questions is not None and entry["label"] == BASELINE_LABEL:
         results = with_specificity(results, questions)
-    sessions = read_json(place.sessions)["sessions"]
+    sessions = read_with_digest(place.sessions)["sessions"]
     return EditorRun(entry["label"], place.manifest(), results, sessions[-1], place)
 
 

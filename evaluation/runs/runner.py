@@ -346,10 +346,10 @@ class Runner:
             known = {u.key: CaseResult.model_validate(journal[u.key]) for u in units if u.key in journal}
             tally = RowCounts(row.name, self._on_event, len(units), self.config.max_failures)
             begun = BegunRow(row, folder, journal, known, specificity, tally, retry=self._retry)
+            folder.begin(row.manifest, config=self.config.model_dump(mode="json"))
             todo = [unit for unit in units if begun.missing(unit)]
-            if todo:
-                config = self.config.model_dump(mode="json")
-                folder.begin(row.manifest, config=config, environment=self._environment)
+            if todo or not folder.sessions.exists():
+                folder.add_sessions(self._environment)
                 todo = self._take_cached(begun, todo)
             left = {unit.key for unit in todo}
             tally.begin(sum(r.error is not None for k, r in known.items() if k not in left), len(units) - len(todo))

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import hashlib
-import json
 import math
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
@@ -15,7 +14,7 @@ from curation.splits.split_file import Split, make_split
 from evaluation.editors.base import Editor
 from evaluation.edits.edit import PlainPrompts
 from evaluation.runs.config import RunConfig
-from evaluation.runs.results import EditorFolder
+from evaluation.runs.results import EditorFolder, read_with_digest, write_with_digest
 from schemas.answers import Answer, GeneratedText, NextTokens, TargetScore
 from schemas.cases import Case, CaseNeighbour
 from schemas.core.config import Options
@@ -221,6 +220,6 @@ def answers(folder: EditorFolder) -> dict[str, Any]:
 
 def unfinish(folder: Path) -> None:
     """Make a finished run look like one that was killed."""
-    about = json.loads((folder / "run.json").read_text()) | {"finished": None}
+    about = read_with_digest(folder / "run.json") | {"finished": None}
     about["runs"] = [{k: v for k, v in entry.items() if k != "journals"} for entry in about["runs"]]
-    (folder / "run.json").write_text(json.dumps(about))
+    write_with_digest(folder / "run.json", about)

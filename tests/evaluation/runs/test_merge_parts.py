@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
 from typing import Any
 
@@ -16,7 +15,7 @@ from evaluation.runs.frame import score_run
 from evaluation.runs.merge_parts import merge_parts
 from evaluation.runs.results import Run, load_run
 from schemas.core.errors import UserError
-from tests.support.arithmetic import answers, go, make_config
+from tests.support.arithmetic import answers, go, make_config, unfinish
 
 FAILING = [{"name": "push", "params": {"fail": ["Land01"]}}, {"name": "push", "label": "masked", "variant": "masked"}]
 
@@ -64,8 +63,7 @@ def test_parts_that_do_not_fit_are_named(tmp_path: Path, change: str, message: s
     more = {"limit": 4} if change == "other" else {}
     folders = [part(tmp_path / "r", "1/2"), part(tmp_path / "r", "2/2", **more)]
     if change == "unfinished":
-        about = json.loads((folders[1] / "run.json").read_text())
-        (folders[1] / "run.json").write_text(json.dumps(about | {"finished": None}))
+        unfinish(folders[1])
     if change == "taken":
         go(tmp_path / "r")
     chosen = {"twice": [folders[0]] * 2, "missing": folders[:1]}.get(change, folders)

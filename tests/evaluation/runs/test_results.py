@@ -19,7 +19,16 @@ from evaluation.report.narrative import _of_run, opening
 from evaluation.report.sections import make_section
 from evaluation.runs.frame import score_run
 from evaluation.runs.plan import open_plan
-from evaluation.runs.results import EditorFolder, Run, asked_cases, cases_by_key, edits_made, load_run
+from evaluation.runs.results import (
+    EditorFolder,
+    Run,
+    asked_cases,
+    cases_by_key,
+    edits_made,
+    load_run,
+    read_with_digest,
+    write_with_digest,
+)
 from schemas.core.errors import DataError, UserError
 from tests.support.arithmetic import ArithmeticEditor, ArithmeticLM, go, make_case, make_cases, make_config, unfinish
 from tests.support.evaluation.runner_of import runner_of
@@ -53,8 +62,8 @@ def test_not_a_run_folder(tmp_path, damage):
 def test_a_case_that_the_split_lacks_is_named(tmp_path: Path) -> None:
     go(tmp_path)
     path = tmp_path / "run.json"
-    about = json.loads(path.read_text())
-    path.write_text(json.dumps(about | {"cases": [*about["cases"][1:], "case/cas"]}))
+    about = read_with_digest(path)
+    write_with_digest(path, about | {"cases": [*about["cases"][1:], "case/cas"]})
     with pytest.raises(DataError, match=r"run.json: the run names the case 'case/cas', and its split has none"):
         load_run(tmp_path)
 
@@ -103,28 +112,34 @@ def test_of_a_sequence_the_answer_with_most_edits_counts(tmp_path: Path) -> None
     assert {r.after for r in push.folder.results().values()} == {4}, "whatever the order of the lines"
 
 
-def figures(folder: Path) -> Any:
-    """Means and intervals of a run."""
+def printed(folder: Path) -> Any:
+    """What is printed of a run: means and intervals, and what the run as a whole was."""
     run, metrics = load_run(folder), load_metrics(["es", "ns", "s_es"])
-    return [(row.label, row.summaries) for row in compare(run, score_run(run, metrics, "mean"), metrics)[0].rows]
+    rows = [(row.label, row.summaries) for row in compare(run, score_run(run, metrics, "mean"), metrics)[0].rows]
+    about = [run.about[name] for name in ("config", "model", "split", "cases", "normalisation", "regime", "order")]
+    return rows, about, [(one.manifest, one.environment) for one in run.editors]
 
 
-def test_no_flipped_bit_changes_a_figure(tmp_path: Path) -> None:
+def test_no_flipped_bit_changes_what_is_printed(tmp_path: Path) -> None:
+    """In any file that ``load_run`` reads; the same command makes the run whole again."""
     go(tmp_path, limit=3)
-    place, want, draw = journal(tmp_path), figures(tmp_path), random.Random(3)
-    data, errors = place.read_bytes(), 0
-    for _ in range(200):
-        flipped = bytearray(data)
-        flipped[draw.randrange(len(data))] ^= 1 << draw.randrange(8)
-        place.write_bytes(flipped)
-        try:
-            assert figures(tmp_path) == want
-        except DataError as error:
-            assert str(place) in str(error) and "again" in str(error)
-            errors += 1
-    assert errors == 200
-    repeat, lm = go(tmp_path, limit=3)
-    assert (repeat["push"].computed, len(lm.calls)) == (1, 1) and figures(tmp_path) == want
+    want, draw = printed(tmp_path), random.Random(3)
+    read = ["run.json", "split-*.jsonl", "push-*/journal.jsonl", "push-*/manifest.json", "push-*/environment.json"]
+    for path in [path for name in read for path in tmp_path.glob(name)]:
+        data = path.read_bytes()
+        for _ in range(40):
+            flipped = bytearray(data)
+            flipped[draw.randrange(len(data))] ^= 1 << draw.randrange(8)
+            path.write_bytes(flipped)
+            try:
+                assert printed(tmp_path) == want, f"{path.name}: {flipped.decode(errors='replace')}"
+            except UserError as error:
+                assert path.name in str(error.where)
+        if path.suffix == ".json" or path.name.startswith("split"):
+            path.unlink()
+        repeat, lm = go(tmp_path, limit=3)
+        assert (repeat["push"].computed, len(lm.calls)) == ((1, 1) if path.name == "journal.jsonl" else (0, 0))
+        assert printed(tmp_path)[0] == want[0]
 
 
 def test_lines_that_a_finished_run_lost_are_noticed(tmp_path: Path) -> None:
@@ -188,7 +203,7 @@ def test_a_run_file_that_is_none(tmp_path: Path, damage: str, message: str) -> N
 def test_a_manifest_that_is_none_says_which(tmp_path: Path) -> None:
     go(tmp_path, limit=1)
     path = journal(tmp_path).parent / "manifest.json"
-    path.write_text(json.dumps({**json.loads(path.read_text()), "params": 3}))
+    write_with_digest(path, {**read_with_digest(path), "params": 3})
     with pytest.raises(DataError, match="params") as error:
         load_run(tmp_path)
     assert error.value.where == str(path)
