@@ -293,10 +293,12 @@ def model_depth(name: str) -> int | None:
     from transformers import AutoConfig
 
     try:
-        file = model_file(name)
-        if file is not None and not converted_folder(file, name).is_dir():
-            return gguf_depth(file, file.stat().st_mtime_ns)
-        depth = _read_here(AutoConfig, name).get_text_config().num_hidden_layers
+        files = _files_of(name)
+        if files.gguf is not None:
+            return gguf_depth(files.gguf, files.gguf.stat().st_mtime_ns)
+        with quiet_transformers():
+            config: Any = AutoConfig.from_pretrained(files.source, local_files_only=True)
+        depth = config.get_text_config().num_hidden_layers
     except _NOT_HERE as error:
         log.debug("the depth of %s is not known before it is loaded: %s", name, error)
         return None
@@ -315,17 +317,13 @@ def may_have_chat(name: str) -> bool:
     from transformers import AutoTokenizer
 
     try:
-        return bool(_read_here(AutoTokenizer, name).chat_template)
+        files = _files_of(name)
+        with quiet_transformers():
+            tokenizer: Any = AutoTokenizer.from_pretrained(files.source, local_files_only=True)
+        return bool(tokenizer.chat_template)
     except _NOT_HERE as error:
         log.debug("whether %s has a chat template is not known before it is loaded: %s", name, error)
         return True
-
-
-def _read_here(kind: Any, name: str) -> Any:
-    """A configuration or a tokenizer of transformers, from files of this machine alone."""
-    path = _folder_of(name)
-    with quiet_transformers():
-        return kind.from_pretrained(str(path) if path.exists() else name, local_files_only=True)
 
 
 def known_revision(name: str) -> str | None:
@@ -336,16 +334,23 @@ def known_revision(name: str) -> str | None:
         True
     """
     try:
-        folder = _folder_of(name)
+        folder = Path(_files_of(name).source)
     except _NOT_HERE:
         return None
     return folder_revision(folder) if folder.is_dir() else None
 
 
-def _folder_of(name: str) -> Path:
-    """Where a model's folder is, of a GGUF file once it is converted."""
+class _ModelFiles(NamedTuple):
+    """Folder of a model, or its name on the hub; and its GGUF file where that is not converted yet."""
+
+    source: str
+    gguf: Path | None
+
+
+def _files_of(name: str) -> _ModelFiles:
     file = model_file(name)
-    return Path(name).expanduser() if file is None else converted_folder(file, name)
+    folder = Path(name).expanduser() if file is None else converted_folder(file, name)
+    return _ModelFiles(str(folder), None) if folder.exists() else _ModelFiles(name, file)
 
 
 def _converted(gguf: Path, folder: Path) -> Path:

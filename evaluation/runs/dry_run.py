@@ -9,11 +9,11 @@ from typing import TYPE_CHECKING, NamedTuple
 from construction.llm.cost.estimates import CHARACTERS_PER_TOKEN
 from evaluation.editors import EDITORS
 from evaluation.inference.answering import scored_probes, written_probes
-from evaluation.models.loading import check_device_name, may_have_chat
+from evaluation.models.loading import check_device_name, known_revision, may_have_chat
 from evaluation.regimes.config import RegimeChoice
 from evaluation.runs.config import EditorChoice, RunConfig
 from evaluation.runs.plan import BASELINE, COMPONENTS, ask, ask_shared, for_model, open_plan
-from evaluation.runs.results import EditorFolder, read_with_digest
+from evaluation.runs.results import RUN_FILE, EditorFolder, check_folder, read_with_digest
 from schemas.cases import AnyCase
 from schemas.core.ids import slug
 
@@ -55,6 +55,9 @@ def size(config: RunConfig) -> Size:
     check_device_name(config.device)
     plan = for_model(open_plan(config), has_chat=config.behind_endpoint or may_have_chat(config.model))
     split, support, cases, metrics = plan.split, plan.support, plan.cases, plan.metrics
+    if config.layout is None and (config.out / RUN_FILE).exists():
+        revision = known_revision(config.model)
+        check_folder(config.out, config.model_dump(mode="json"), split_digest=split.digest, revision=revision)
     probes = [p for c in cases for p in (*ask(c, metrics), *ask_shared(c, metrics))]
     labels = (BASELINE, *(n for k in config.editors if k != BASELINE for n in config.regime.labels(k)))
     calls = None

@@ -16,10 +16,10 @@ from evaluation.inference.answering import Scorer
 from evaluation.metrics import METRICS
 from evaluation.metrics.base import Metric, Role, metric_of
 from evaluation.metrics.generation import Generation, SharedQuestions, load_metrics
-from evaluation.models.loading import known_revision, model_depth
+from evaluation.models.loading import model_depth
 from evaluation.runs.config import RunConfig
 from evaluation.runs.refusals import check_run, refuse_other_model
-from evaluation.runs.results import BASELINE_LABEL, RUN_FILE, Run, check_folder, load_run
+from evaluation.runs.results import BASELINE_LABEL, Run, check_folder, load_run
 from evaluation.runs.validity_variants import COMPONENT, Variant
 from schemas.cases import AnyCase
 from schemas.core.config import Options
@@ -74,9 +74,6 @@ def open_plan(config: RunConfig, lm: LM | None = None) -> Plan:
     """
     depth = lm.layout.depth if lm is not None else None if config.behind_endpoint else model_depth(config.model)
     split = open_split(config.split)
-    if lm is None and config.layout is None and (config.out / RUN_FILE).exists():
-        revision = known_revision(config.model)
-        check_folder(config.out, config.model_dump(mode="json"), split_digest=split.digest, revision=revision)
     support = open_support(config.support, split)
     plan = plan_of(config, split, support)
     options = {

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
@@ -18,7 +19,7 @@ from schemas.answers import Answer
 from schemas.cases import AnyCase, Case
 from schemas.core.config import to_toml, validate
 from schemas.core.errors import DataError, UserError
-from schemas.core.ids import content_id, slug
+from schemas.core.ids import slug
 from schemas.runs import CaseResult, RunManifest
 from schemas.text.counting import counted
 
@@ -154,7 +155,7 @@ class Run(NamedTuple):
 def write_with_digest(path: Path, content: Mapping[str, Any]) -> None:
     """Write a JSON object with a digest of its content, so that a change is detected."""
     as_read = json.loads(json.dumps(content))
-    write_json(path, {**as_read, DIGEST: content_id("file", as_read)}, fix=OTHER_OUT)
+    write_json(path, {**as_read, DIGEST: _digest(as_read)}, fix=OTHER_OUT)
 
 
 def read_with_digest(path: Path) -> Any:
@@ -166,9 +167,13 @@ def read_with_digest(path: Path) -> Any:
     """
     content = read_json(path, fix=_WRITE_ANEW)
     digest = content.pop(DIGEST, None) if isinstance(content, dict) else None
-    if digest is not None and digest != content_id("file", content):
+    if digest is not None and digest != _digest(content):
         raise DataError("the file was changed: its digest does not match its content", where=str(path), fix=_WRITE_ANEW)
     return content
+
+
+def _digest(content: Any) -> str:
+    return hashlib.sha256(json.dumps(content, sort_keys=True).encode()).hexdigest()[:20]
 
 
 def write_run(out: Path, description: Mapping[str, Any], split: Split) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import signal
+import time
 from pathlib import Path
 from typing import Any
 
@@ -96,24 +97,32 @@ def test_a_lost_node_does_not_hang_the_run(tmp_path: Path, monkeypatch: pytest.M
     monkeypatch.setenv("PYTHONPATH", os.pathsep.join([str(ROOT), os.environ.get("PYTHONPATH", "")]))
     cluster = Cluster(initialize_head=True, head_node_args={"num_cpus": 0})
     nodes = [cluster.add_node(num_cpus=1) for _ in range(2)]
+
+    def remove_node() -> None:
+        """Remove one, and wait until Ray knows: until then it may start a worker there."""
+        cluster.remove_node(nodes.pop(), allow_graceful=False)
+        while sum(node["Alive"] for node in ray.nodes()) > 1 + len(nodes):
+            time.sleep(0.1)
+
     whole = go(config(tmp_path / "one"), FastEngine(make("llama"), group=1))
     try:
         wanted = config(tmp_path / "two", address=cluster.address)
         with RayEngine(wanted, support=Support(), lm=make("llama"), load=tiny) as engine:
+            ray.get([worker.identity.remote() for worker in engine._workers(2)])  # both have their models
             monkeypatch.setattr(engine, "report_every", 2.0)
             real = engine.work
 
             def work(editor: Any, jobs: Any) -> Any:
                 for done in real(editor, jobs):
                     if len(nodes) == 2 and editor.name == "rome":
-                        cluster.remove_node(nodes.pop(), allow_graceful=False)
+                        remove_node()
                     yield done
 
             monkeypatch.setattr(engine, "work", work)
             spread = go(wanted, engine)
             assert len(nodes) == 1 and spread["rome"].computed == 5 and not spread["rome"].failed
             same(whole["rome"], spread["rome"], within=0.0)
-            cluster.remove_node(nodes.pop(), allow_graceful=False)
+            remove_node()
             monkeypatch.setattr(engine, "give_up_after", 6.0)
             with pytest.raises(UserError, match="no worker of the cluster started within .*the same command resumes"):
                 go(wanted.model_copy(update={"out": tmp_path / "three", "metrics": ("es", "ps")}), engine)
