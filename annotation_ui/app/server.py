@@ -8,6 +8,7 @@ from __future__ import annotations
 import json
 import sys
 from collections.abc import Awaitable, Callable
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -47,16 +48,9 @@ FRAME_REFUSAL = Middleware(BaseHTTPMiddleware, dispatch=_refuse_frames)
 
 def routes(ratings: Path) -> list[Route]:
     """The app's own addresses beside Streamlit's: the session's cookie, and drafts."""
-
-    async def session(request: Request) -> Response:
-        return await _session(ratings, request)
-
-    async def draft(request: Request) -> Response:
-        return await _draft(ratings, request)
-
     return [
-        Route(SESSION_PATH, session, methods=["POST", "DELETE"]),
-        Route(DRAFT_PATH, draft, methods=["POST"]),
+        Route(SESSION_PATH, partial(_session, ratings), methods=["POST", "DELETE"]),
+        Route(DRAFT_PATH, partial(_draft, ratings), methods=["POST"]),
     ]
 
 

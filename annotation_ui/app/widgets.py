@@ -51,7 +51,6 @@ export default function () {  // on a phone the side bar lies over the page: wha
   }, true);
 }
 """
-_SHORT = 24  # characters that fit half the width of a column
 _MARKS = re.compile(
     r"[\\`*_\[\]$<~|&]"  # inline marks, wherever they stand
     r"|[:.](?=\S)|(?<=\w)@(?=\w)"  # :emoji:, :red[...], addresses that would become links
@@ -75,9 +74,8 @@ def set_session_cookie(token: str) -> None:
 
 def show_text(title: str, body: str) -> None:
     """A titled text, shown as text whatever is in it: no mark-up is read."""
-    short = "" if len(body) > _SHORT or "\n" in body else " se-short"
     st.html(
-        f'<div class="se-card{short}"><div class="se-title">{html.escape(title)}</div>'
+        f'<div class="se-card"><div class="se-title">{html.escape(title)}</div>'
         f'<div class="se-text" dir="auto">{html.escape(body)}</div></div>'
     )
 
