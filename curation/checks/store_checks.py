@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any, ClassVar, Generic, NamedTuple, TypeVar
 
 from curation.files.model_packages import EMBEDDED, EMBEDDED_LABEL
-from curation.store.store import Store
+from curation.store.store import KINDS, Store
 from schemas.core.config import Options, validate
 from schemas.core.errors import UserError
 from schemas.core.records import Record
@@ -242,7 +242,7 @@ def run_check(
     labels: dict[str, int] = {}
     left = done = 0
     for start in range(0, len(ids), check.batch):
-        items = [store.get(item) for item in ids[start : start + check.batch]]
+        items = store.by_ids(KINDS[check.on], ids[start : start + check.batch])
         verdicts = list(check.judge(items, around))
         store.put(verdicts)
         for verdict in verdicts:
@@ -255,10 +255,9 @@ def run_check(
     return CheckOutcome(check, len(ids), labels, left)
 
 
-def due_items(store: Store, check: StoreCheck, *, again: bool = False, limit: int | None = None) -> Iterator[Record]:
+def due_items(store: Store, check: StoreCheck, *, again: bool = False, limit: int | None = None) -> list[Record]:
     """The items that ``run_check`` would judge."""
-    for item in due(store, check, again=again)[:limit]:
-        yield store.get(item)
+    return store.by_ids(KINDS[check.on], due(store, check, again=again)[:limit])
 
 
 Inputs = TypeVar("Inputs")

@@ -121,7 +121,7 @@ def _list(*, as_json: bool) -> None:
 
 
 def _tell_due(check: StoreCheck, around: Any, *, again: bool, limit: int | None, as_json: bool) -> None:
-    items = list(due_items(around.store, check, again=again, limit=limit))
+    items = due_items(around.store, check, again=again, limit=limit)
     cost: Mapping[str, Any] = check.cost(items, around)
     if as_json:
         row = {"check": check.by, "model": check.model, "on": check.on, "due": len(items), "cost": dict(cost)}

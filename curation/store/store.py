@@ -261,8 +261,8 @@ class Store(StoreReader):
         if not chosen:
             fix = f"list what is stale: scedit store check --dry-run --store {self.path}"
             raise UserError(f"nothing is stale because of {', '.join(keys)}", where=str(self.path), fix=fix)
-        records = [self.get(item.id) for item in chosen]
-        self.put(records)
+        ids, kinds = {item.id for item in chosen}, {item.kind for item in chosen}
+        self.put(record for kind in kinds for record in self.by_ids(KINDS[kind], ids))
         return chosen
 
     def delete_judgements(self, person: str) -> int:
