@@ -11,6 +11,7 @@ from annotation_ui.campaigns.assignment import pairs_in_words
 from annotation_ui.campaigns.campaign import assign_items, campaign_task
 from annotation_ui.ratings.database import Assignment, RatingsDB
 from annotation_ui.ratings.open_items import skips_of_campaign
+from annotation_ui.ratings.raters import list_raters
 from annotation_ui.tasks.base import RatingTask
 from annotation_ui.tasks.generated_scripts import OUTCOMES, ComparisonTask, method_of
 from curation.stats.bradley_terry import PairedComparison, Strengths, bradley_terry
@@ -208,13 +209,16 @@ def assign_campaign(db: RatingsDB, name: str) -> AssignResult:
             return AssignResult(
                 0, len(taken), (*lines, f"{len(taken)} open assignments taken back: the round is over.")
             )
-    return AssignResult(*assign_items(db, name), (*_pairs_line(db, name), *lines))
+    return AssignResult(*assign_items(db, name), (*_pairs_lines(db, name), *lines))
 
 
-def _pairs_line(db: RatingsDB, name: str) -> tuple[str, ...]:
-    real = {id for id, item in db.items(name).items() if item.purpose == "real"}
-    line = pairs_in_words(db.assignments(name), real)
-    return (line,) if line else ()
+def _pairs_lines(db: RatingsDB, name: str) -> list[str]:
+    """What raters have in common, and who has nothing to do because all batches have begun."""
+    real, assigned = methods_of(db, name), db.assignments(name)
+    busy = {a.person for a in assigned if a.item in real}
+    idle = [p.name for p in list_raters(db) if p.role == "rater" and p.name not in busy]
+    left = f"No items are left for {', '.join(idle)}." if idle else ""
+    return [line for line in (pairs_in_words(assigned, real), left) if line]
 
 
 def _open_assignments(db: RatingsDB, name: str) -> list[Assignment]:

@@ -132,6 +132,14 @@ def test_without_options_it_is_the_even_sharing(db: RatingsDB, store: Store) -> 
     assert assign_items(db, NAME) == (0, 0)
 
 
+def test_who_joins_after_all_batches_have_begun_is_named(db: RatingsDB, store: Store) -> None:
+    pilot(db, store, "ann", "bob")
+    for person in ("ann", "bob"):
+        work(db, "pilot", person, 1)
+    raters.invite(db, "zed")
+    assert assign_campaign(db, "pilot").lines[-1] == "No items are left for zed."
+
+
 def test_before_there_is_enough_to_go_by_it_is_the_even_sharing_and_says_so(db: RatingsDB, store: Store) -> None:
     campaign(db, store, stop_width=0.1)
     result = assign_campaign(db, NAME)

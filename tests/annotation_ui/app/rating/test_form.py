@@ -132,7 +132,9 @@ def test_the_filter_form_is_on_one_screen_with_its_reasons(db: RatingsDB, store:
         page.wait_for_timeout(500)
         boxes = [b for s in ("[role=toolbar] button", "[class*=st-key-save-] button") for b in page.evaluate(_BOXES, s)]
         reasons = make_task("filter_question").form.field("reasons").choices
-        assert len(boxes) == len(reasons) + 1 and max(b[1] for b in boxes) <= 768, "the reasons and the button are in sight"
+        assert len(boxes) == len(reasons) + 1 and max(b[1] for b in boxes) <= 768, (
+            "the reasons and the button are in sight"
+        )
         (item,) = page.evaluate(_BOXES, ".se-item")
         assert item[0] >= 0, "and so is the item"
 
