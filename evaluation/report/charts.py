@@ -33,6 +33,7 @@ STYLE: dict[str, Any] = {
     "title": {"fontSize": 13, "subtitleFontSize": 11, "anchor": "start"},
 }
 _HALF = 0.5  # shares above it are shown on an axis that ends at 100 %
+_SHORTEST = 1.0  # percent: no axis of shares ends below it, else 0.002 % would stand at its far end
 _DIVERGING = ["#0b5a94", "#f2f2f2", "#b35806"]
 _LINE = 29  # letters of a method's name in a line
 _SPLIT = "split(datum.label, '\\n')"
@@ -125,11 +126,14 @@ def _scaled(value: Interval) -> dict[str, float | None]:
 
 
 def _domain(points: Iterable[PlotPoint]) -> list[float] | None:
-    """The axis of shares: from 0, up to 100 % where some value is above one half; None for other units."""
+    """The axis of shares: from 0, up to 100 % where some value is above one half, else to the largest, 1 % at least.
+
+    None for other units.
+    """
     values = [v for p in points for v in (p.value.mean, p.value.low, p.value.high) if v is not None]
     if any(p.value.unit != "fraction" for p in points) or not values:
         return None
-    return [min(0.0, 100 * min(values)), 100.0 if max(values) > _HALF else 100 * max(values) or 1.0]
+    return [min(0.0, 100 * min(values)), 100.0 if max(values) > _HALF else max(100 * max(values), _SHORTEST)]
 
 
 def _dots(plot: Plot, order: Sequence[str]) -> Any:

@@ -159,6 +159,12 @@ def test_long_names_are_told_apart_in_a_picture() -> None:
     assert "2.0" in texts and "20" not in texts, "the axis ends with the values"
 
 
+def test_an_axis_of_tiny_shares_ends_at_one_percent() -> None:
+    points = [PlotPoint("rome", "", Interval(0.00002, 0.00001, 9, (0.0, 0.0002)))]
+    drawn = draw(Plot("dots", "S-BO", tuple(points)), ["rome"]).svg
+    assert re.search(r"values from 0\.0 to 1\.0|>1\.0<", drawn)
+
+
 def test_a_null_method_beats_nobody_and_what_could_never_be_decided_is_counted(tmp_path: Path) -> None:
     """ "PS: boost beats none" stood first among what was decided, in bold."""
     editors = ["none", {"name": "push", "label": "rome"}, "boost"]
