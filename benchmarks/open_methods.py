@@ -24,7 +24,7 @@ from evaluation.cli.results import analysis_text
 from evaluation.metrics.base import metric_of
 from evaluation.report.formatting import ARROWS, mean_with_interval, p_value, percent
 from evaluation.report.sections import ReportSection, make_section
-from evaluation.runs.results import EditorFolder, Run, load_run
+from evaluation.runs.results import EditorFolder, Run, load_run, with_digest
 from schemas.core.errors import UserError
 
 MARKS = ("<!-- methods -->", "<!-- end of the methods -->")
@@ -60,7 +60,7 @@ def _without_place(config: bytes) -> bytes:
     """A run's configuration with the last parts of the folders in which it, and an earlier run, were made."""
     data = json.loads(config)
     places = {name: f"runs/{Path(data[name]).name}" for name in ("out", "answers_from") if data.get(name)}
-    return (json.dumps({**data, **places}, indent=2, ensure_ascii=False) + "\n").encode()
+    return (json.dumps(with_digest({**data, **places}), indent=2, ensure_ascii=False) + "\n").encode()
 
 
 def unpack(folder: Path, out: Path) -> list[str]:

@@ -154,8 +154,13 @@ class Run(NamedTuple):
 
 def write_with_digest(path: Path, content: Mapping[str, Any]) -> None:
     """Write a JSON object with a digest of its content, so that a change is detected."""
-    as_read = json.loads(json.dumps(content))
-    write_json(path, {**as_read, DIGEST: _digest(as_read)}, fix=OTHER_OUT)
+    write_json(path, with_digest(content), fix=OTHER_OUT)
+
+
+def with_digest(content: Mapping[str, Any]) -> dict[str, Any]:
+    """A JSON object with a digest of its content, in place of one that it has."""
+    as_read = json.loads(json.dumps({name: value for name, value in content.items() if name != DIGEST}))
+    return {**as_read, DIGEST: _digest(as_read)}
 
 
 def read_with_digest(path: Path) -> Any:

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from evaluation.runs.results import load_run
+from evaluation.runs.results import load_run, read_with_digest
 from tests.evaluation.report.test_html_page import finished
 from tests.support.arithmetic import make_cases
 
@@ -35,6 +35,8 @@ def test_archives_bring_the_same_answers_back(folder: Path, tmp_path: Path) -> N
     restored = load_run(empty)
     assert [e.results for e in restored.editors] == [e.results for e in run.editors]
     assert benchmark.unpack(tmp_path / "a", empty) == [], "what stands there is left alone"
+    places = [read_with_digest(e.folder.path / "config.json")["out"] for e in restored.editors if e.folder]
+    assert places == [f"runs/{folder.name}"] * 4, "a changed configuration has the digest of what it holds now"
 
 
 def test_an_archive_names_no_folder_of_the_machine(folder: Path, tmp_path: Path) -> None:
