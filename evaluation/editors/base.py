@@ -175,6 +175,22 @@ class Editor(ABC):
         return [self.edit(group) for group in groups]
 
 
+class GroupEditor(Editor):
+    """A method that makes many independent edits together: it defines ``edit_groups``."""
+
+    @abstractmethod
+    def edit_groups(self, groups: Sequence[Sequence[Any]]) -> list[Edit]:
+        """See ``Editor``."""
+
+    def edit(self, requests: Sequence[Any]) -> Edit:
+        """One edit that makes all requests true."""
+        return self.edit_groups([requests])[0]
+
+    def edit_each(self, requests: Sequence[Any]) -> list[Edit]:
+        """Independent edits, made together."""
+        return self.edit_groups([[request] for request in requests])
+
+
 def layers_of(params: Any) -> tuple[int, ...]:
     """The blocks that options name as ``layer`` or ``layers``, counted from 0, in order; none where they name none."""
     named = getattr(params, "layers", getattr(params, "layer", None))
@@ -200,7 +216,7 @@ def norm_notes(model: nn.Module, edits: Sequence[Sequence[WeightDelta]]) -> list
     return [{"norm_ratio": ratio, "blow_up": not ratio <= DIVERGENCE_RATIO} for ratio in ratios]
 
 
-def by_size(groups: Sequence[Sequence[Any]], make: Callable[[list[list[Any]]], list[Edit]]) -> list[Edit]:
+def by_size(groups: Sequence[Sequence[Any]], make: Callable[[list[list[Any]]], Sequence[Edit]]) -> list[Edit]:
     """Edits of groups in their order, made of all groups of one size together.
 
     Args:

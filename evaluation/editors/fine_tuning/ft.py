@@ -3,23 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Annotated, Any, ClassVar
+from typing import Annotated, ClassVar
 
 import torch
 from pydantic import Field
+from torch import Tensor
 
-from evaluation.editors.base import Editor, FactFormat, by_size, check_requests
-from evaluation.editors.fine_tuning.training import (
-    DenseChange,
-    Trained,
-    as_edits,
-    factors_of,
-    train,
-    train_in_memory,
-)
-from evaluation.editors.target_texts import TargetBatch, TargetText
-from evaluation.edits.edit import Edit
-from evaluation.models.packed_weights import packed_weights
+from evaluation.editors.base import FactFormat
+from evaluation.editors.fine_tuning.training import BatchTraining, Change, DenseChange
+from evaluation.editors.target_texts import TargetText
 from schemas.facts import Fact
 
 
@@ -29,7 +21,7 @@ class TrainedLayers(FactFormat):
     layer: Annotated[int, Field(ge=0)] | Annotated[tuple[Annotated[int, Field(ge=0)], ...], Field(min_length=1)]
 
 
-class FineTuning(Editor):
+class FineTuning(BatchTraining):
     """Adam on the projection's weight until the new object is likely after the fact prompt.
 
     As published, the loss takes every token of the new object at the *last prompt position*, so that an object of
@@ -59,22 +51,6 @@ class FineTuning(Editor):
 
     params: Params
 
-    def bound(self) -> float | None:
-        """The most that an entry of the weight may change; None: any."""
-        return None
-
-    def edit(self, requests: Sequence[Fact]) -> Edit:
-        """One edit, trained on all requests together."""
-        return self._edits([check_requests(requests)])[0]
-
-    def edit_each(self, requests: Sequence[Fact]) -> list[Edit]:
-        """Independent edits that train in one batch, as many as memory holds."""
-        return self.edit_groups([[request] for request in requests])
-
-    def edit_groups(self, groups: Sequence[Sequence[Any]]) -> list[Edit]:
-        """Groups of one size train in one batch, as many as memory holds."""
-        return by_size(groups, self._edits)
-
     @property
     def bytes_an_edit(self) -> int:
         """A change of every entry of each trained weight, in float32."""
@@ -86,30 +62,13 @@ class FineTuning(Editor):
         last = (encoded.first - 1,) * len(encoded.target)
         return TargetText(encoded.ids[: encoded.first], last, encoded.target)
 
-    def changes(self, edits: int) -> list[DenseChange]:
+    def changes(self, edits: int) -> list[Change]:
         """Changes of each trained weight, zero at first."""
         return [DenseChange(self.lm, self.lm.layout.projection(layer), edits) for layer in self.edited_layers]
 
-    def _edits(self, groups: Sequence[Sequence[Fact]]) -> list[Edit]:
-        """One edit a group; groups are of one size."""
-        texts = [[self.text(fact) for fact in group] for group in groups]
-        trained = train_in_memory(self.lm, texts, self._train, bytes_an_edit=self.bytes_an_edit)
-        return [*as_edits(self.lm, trained)]
-
-    def _train(self, edits: list[list[TargetText]]) -> list[Trained]:
-        p, changes = self.params, self.changes(len(edits))
-        optimiser = torch.optim.Adam(factors_of(changes), lr=p.lr, fused=True)
-        with packed_weights(self.lm):
-            batch = TargetBatch(self.lm, [text for texts in edits for text in texts], self.edited_layers[0])
-            return train(
-                batch,
-                changes,
-                optimiser,
-                edits=len(edits),
-                steps=p.steps,
-                stop_below=p.stop_below,
-                bound=self.bound(),
-            )
+    def optimiser(self, factors: Sequence[Tensor]) -> torch.optim.Optimizer:
+        """Adam."""
+        return torch.optim.Adam(factors, lr=self.params.lr, fused=True)
 
 
 class ConstrainedFineTuning(FineTuning):

@@ -9,30 +9,21 @@ from typing import Any, ClassVar
 
 import torch
 from pydantic import Field, field_validator
-from torch import nn
+from torch import Tensor, nn
 
 from curation.files.artifact_cache import Cache
-from evaluation.editors.base import Editor, FactFormat, check_requests
-from evaluation.editors.fine_tuning.training import (
-    CutTexts,
-    LowRankChange,
-    Trained,
-    as_edits,
-    factors_of,
-    train,
-    train_in_memory,
-)
-from evaluation.editors.target_texts import TargetBatch, TargetText
-from evaluation.edits.edit import Edit
+from evaluation.editors.base import FactFormat
+from evaluation.editors.fine_tuning.training import BatchTraining, Change, CutTexts, LowRankChange
+from evaluation.editors.target_texts import TargetText
+from evaluation.edits.edit import WeightEdit
 from evaluation.models.language_model import LM
 from evaluation.models.layout import linear_shape, maps_beside_experts
-from evaluation.models.packed_weights import packed_weights
 from schemas.core.errors import MissingPackage, UserError
 from schemas.documents.document import Document
 from schemas.facts import Fact
 
 
-class Lora(Editor):
+class Lora(BatchTraining):
     """Trains adapters beside linear maps until the new objects are likely after their fact prompts.
 
     The loss is that of language modelling on the new object's tokens, the prompt masked; of a document on all its
@@ -92,30 +83,31 @@ class Lora(Editor):
         weights = [self.lm.module(name) for name in self._names()]
         return 2 * 4 * self.params.rank * sum(sum(linear_shape(w) or ()) for w in weights)
 
-    def edit(self, requests: Sequence[Fact | Document]) -> Edit:
-        """One edit, trained on all requests together."""
-        return self._edits([check_requests(requests)])[0]
+    def text(self, request: Fact | Document) -> TargetText:
+        """A fact's prompt with its new object to be predicted; a document with all its tokens but the first.
 
-    def edit_each(self, requests: Sequence[Fact | Document]) -> list[Edit]:
-        """Independent edits that train in one batch, as many as memory holds."""
-        return self._edits([[request] for request in check_requests(requests)]) if requests else []
+        Raises:
+            UserError: a document of one token.
+        """
+        if isinstance(request, Fact):
+            encoded = self.lm.encode(request.fact_prompt, request.new_object.text)
+            return TargetText.shifted(encoded.ids, encoded.first)
+        ids = self.lm.token_ids(request.text)
+        if len(ids) < 2:
+            raise UserError("a document of one token leaves nothing to learn", where=request.key)
+        return TargetText.shifted(tuple(ids[: self.lm.limit]), 1)
 
-    def _edits(self, groups: Sequence[Sequence[Fact | Document]]) -> list[Edit]:
-        """One edit a group; groups are of one size."""
-        texts = [[_text(self.lm, request) for request in group] for group in groups]
-        trained = train_in_memory(self.lm, texts, self._train, bytes_an_edit=self.bytes_an_edit)
+    def optimiser(self, factors: Sequence[Tensor]) -> torch.optim.Optimizer:
+        """AdamW."""
+        return torch.optim.AdamW(factors, lr=self.params.lr, weight_decay=self.params.weight_decay, fused=True)
+
+    def make_edits(self, groups: Sequence[Sequence[Any]]) -> list[WeightEdit]:
+        """Their notes count documents that are longer than the model reads."""
         cuts = [self._cut.note([one.text for one in group if isinstance(one, Document)]) for group in groups]
-        edits = zip(as_edits(self.lm, trained), cuts, strict=True)
+        edits = zip(super().make_edits(groups), cuts, strict=True)
         return [replace(edit, notes={**edit.notes, **cut}) for edit, cut in edits]
 
-    def _train(self, edits: list[list[TargetText]]) -> list[Trained]:
-        p, changes = self.params, self._adapters(len(edits))
-        optimiser = torch.optim.AdamW(factors_of(changes), lr=p.lr, weight_decay=p.weight_decay, fused=True)
-        with packed_weights(self.lm):
-            batch = TargetBatch(self.lm, [text for texts in edits for text in texts], min(p.layers or (0,)))
-            return train(batch, changes, optimiser, edits=len(edits), steps=p.steps, stop_below=p.stop_below)
-
-    def _adapters(self, edits: int) -> list[LowRankChange]:
+    def changes(self, edits: int) -> list[Change]:
         """Adapters of all maps, for each edit, as peft starts them; they are never part of the model."""
         try:
             from peft import LoraConfig, inject_adapter_in_model
@@ -162,18 +154,3 @@ class Lora(Editor):
             which, allowed = " or ".join(unmatched), ", ".join(maps)
             raise UserError(f"no block of its layers has a linear map named {which}", where="lora", allowed=allowed)
         return names
-
-
-def _text(lm: LM, request: Fact | Document) -> TargetText:
-    """A fact's prompt with its new object to be predicted; a document with all its tokens but the first.
-
-    Raises:
-        UserError: a document of one token.
-    """
-    if isinstance(request, Fact):
-        encoded = lm.encode(request.fact_prompt, request.new_object.text)
-        return TargetText.shifted(encoded.ids, encoded.first)
-    ids = lm.token_ids(request.text)
-    if len(ids) < 2:
-        raise UserError("a document of one token leaves nothing to learn", where=request.key)
-    return TargetText.shifted(tuple(ids[: lm.limit]), 1)

@@ -6,6 +6,7 @@ Passes start at the lowest trained layer. An edit whose loss is low enough is ta
 from __future__ import annotations
 
 import logging
+from abc import abstractmethod
 from collections.abc import Callable, Sequence
 from contextlib import ExitStack
 from functools import partial
@@ -14,14 +15,15 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import torch
 from torch import Tensor
 
-from evaluation.editors.base import norm_notes
+from evaluation.editors.base import GroupEditor, by_size, norm_notes
 from evaluation.editors.target_texts import TargetBatch, TargetText
-from evaluation.edits.edit import WeightEdit
+from evaluation.edits.edit import Edit, WeightEdit
 from evaluation.edits.weight_deltas import DenseDelta, LowRankDelta, WeightDelta
 from evaluation.inference.batching import default_budget, in_batches
 from evaluation.models.devices import least_free_bytes, send
 from evaluation.models.hooks import home_of, replace_output
 from evaluation.models.layout import linear_shape
+from evaluation.models.packed_weights import packed_weights
 from schemas.core.errors import ModelError
 
 if TYPE_CHECKING:
@@ -249,6 +251,47 @@ def most_edits(lm: LM, bytes_an_edit: int) -> int:
     """How many edits' changes fit into memory while they are trained; at least 1."""
     free = int(SHARE * least_free_bytes(lm.devices)) if lm.device.type == "cuda" else CPU_BYTES
     return max(1, free // (COPIES * bytes_an_edit))
+
+
+class BatchTraining(GroupEditor):
+    """Gradient descent on changes of linear maps; independent edits train in one batch, as many as memory holds.
+
+    The options have ``steps`` and ``stop_below``. Passes start at the lowest block that they name.
+    """
+
+    @abstractmethod
+    def text(self, request: Any) -> TargetText:
+        """What is learnt of a request."""
+
+    @abstractmethod
+    def changes(self, edits: int) -> list[Change]:
+        """The trained changes of so many edits."""
+
+    @abstractmethod
+    def optimiser(self, factors: Sequence[Tensor]) -> torch.optim.Optimizer:
+        """The optimiser of the changes' factors."""
+
+    def bound(self) -> float | None:
+        """The most that an entry of the weight may change; None: any."""
+        return None
+
+    def edit_groups(self, groups: Sequence[Sequence[Any]]) -> list[Edit]:
+        """Groups of one size train in one batch."""
+        return by_size(groups, self.make_edits)
+
+    def make_edits(self, groups: Sequence[Sequence[Any]]) -> list[WeightEdit]:
+        """One edit a group; groups are of one size."""
+        texts = [[self.text(request) for request in group] for group in groups]
+        return as_edits(self.lm, train_in_memory(self.lm, texts, self._train, bytes_an_edit=self.bytes_an_edit))
+
+    def _train(self, edits: list[list[TargetText]]) -> list[Trained]:
+        p, changes = self.params, self.changes(len(edits))
+        with packed_weights(self.lm):
+            batch = TargetBatch(self.lm, [text for texts in edits for text in texts], self.first_layer or 0)
+            optimiser, bound = self.optimiser(factors_of(changes)), self.bound()
+            return train(
+                batch, changes, optimiser, edits=len(edits), steps=p.steps, stop_below=p.stop_below, bound=bound
+            )
 
 
 class CutTexts:

@@ -11,7 +11,7 @@ import torch
 from pydantic import Field, field_validator
 
 from curation.case_sources.support import TrainingData
-from evaluation.editors.base import FactFormat, check_requests, norm_notes
+from evaluation.editors.base import FactFormat, GroupEditor, check_requests, norm_notes
 from evaluation.editors.checkpoints import CheckpointEditor, not_trained, read_tensors, write_checkpoint
 from evaluation.editors.hypernetwork.gradients import gradients, map_shapes
 from evaluation.editors.hypernetwork.network import EditNetworks, GradientPairs, WeightChange
@@ -24,7 +24,7 @@ from evaluation.models.devices import send
 from schemas.core.errors import UserError
 
 
-class Mend(CheckpointEditor):
+class Mend(GroupEditor, CheckpointEditor):
     """One gradient of the new object's log-probability, mapped by a network to low-rank changes of several layers.
 
     The network is trained once per model, from a file (``scedit model train``) or on the run's support. Several
@@ -159,14 +159,6 @@ class Mend(CheckpointEditor):
         )
         state.unlink(missing_ok=True)
         return trained
-
-    def edit(self, requests: Sequence[Any]) -> Edit:
-        """The changes of all requests together."""
-        return self.edit_groups([requests])[0]
-
-    def edit_each(self, requests: Sequence[Any]) -> list[Edit]:
-        """Independent edits; the gradients of many come from one pass."""
-        return self.edit_groups([[request] for request in requests])
 
     @torch.no_grad()
     def edit_groups(self, groups: Sequence[Sequence[Any]]) -> list[Edit]:

@@ -72,7 +72,7 @@ class Grace(LayerMemoryEditor):
     def _learn(self, lines: Sequence[TargetText]) -> tuple[list[PromptEnd], list[LearntValue]]:
         """Keys and outputs at all prompts' ends, and a value for each by itself."""
         p = self.params
-        ends = read_ends(self.lm, p.layer, self.module, lines)
+        ends = read_ends(self.lm, self.module, lines)
         starts = [self._start(end) for end in ends]
         return ends, learn_values(self.lm, p.layer, self.module, lines, starts, steps=p.steps, lr=p.lr)
 

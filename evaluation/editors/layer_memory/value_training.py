@@ -9,13 +9,14 @@ from typing import NamedTuple
 import torch
 from torch import Tensor, nn
 
+from evaluation.editors.locate_edit.readings import read_at
 from evaluation.editors.target_texts import TargetBatch, TargetText
 from evaluation.edits.routed_deltas import tell_prompts
 from evaluation.inference.batching import default_budget, in_batches
-from evaluation.inference.passes import resume_at
 from evaluation.models.devices import send
-from evaluation.models.hooks import capture, replace_output, stopping_after
+from evaluation.models.hooks import replace_output
 from evaluation.models.language_model import LM
+from evaluation.models.tokenization import TokenPosition
 
 
 class PromptEnd(NamedTuple):
@@ -37,23 +38,11 @@ class _Started(NamedTuple):
     start: Tensor
 
 
-def read_ends(lm: LM, layer: int, module: nn.Module, lines: Sequence[TargetText]) -> list[PromptEnd]:
+def read_ends(lm: LM, module: nn.Module, lines: Sequence[TargetText]) -> list[PromptEnd]:
     """What a layer's map reads and returns at the last prompt token of every line, routed changes left out."""
-    run = partial(_read, lm, layer, module)
-    return in_batches(list(lines), lambda one: len(one.ids), run, default_budget(lm))
-
-
-@torch.no_grad()
-def _read(lm: LM, layer: int, module: nn.Module, lines: list[TargetText]) -> list[PromptEnd]:
     with tell_prompts(lm.model, None):
-        rows = TargetBatch(lm, lines, layer)
-        assert rows.start is not None
-        with resume_at(lm, rows.start), capture(module) as seen, stopping_after(module):
-            lm.module(lm.layout.base)(input_ids=rows.ids, attention_mask=rows.mask, use_cache=False)
-    every, ends = _ends(lm, lines)
-    return [
-        PromptEnd(k, v) for k, v in zip(seen.input[every, ends].float(), seen.output[every, ends].float(), strict=True)
-    ]
+        read = read_at(lm, module, [TokenPosition(line.ids, line.end) for line in lines])
+    return [PromptEnd(key, output) for key, output in zip(*read, strict=True)]
 
 
 def _ends(lm: LM, lines: Sequence[TargetText]) -> tuple[Tensor, Tensor]:

@@ -18,7 +18,7 @@ from pydantic import Field, field_validator, model_validator
 from torch import Tensor
 
 from evaluation.covariance.covariance import KeyCovariance
-from evaluation.editors.base import DIVERGENCE_RATIO, by_size, check_requests
+from evaluation.editors.base import DIVERGENCE_RATIO, GroupEditor, by_size, check_requests
 from evaluation.editors.locate_edit import closed_forms, context_templates, options, readings, value_search
 from evaluation.editors.locate_edit.options import CovarianceParams, ValueSearchParams
 from evaluation.editors.locate_edit.stabilised import (
@@ -74,7 +74,7 @@ class _SpreadSearch(ValueSearchParams):
         return self
 
 
-class ResidualEditor(StabilisedEditor):
+class ResidualEditor(GroupEditor, StabilisedEditor):
     """Writes the residual of a searched hidden state over several layers; subclasses give the metric of key space.
 
     Attributes:
@@ -130,14 +130,6 @@ class ResidualEditor(StabilisedEditor):
                 where=self.lm.name,
                 fix="use a method that writes the MLP's own output, such as rome or r_rome",
             )
-
-    def edit(self, requests: Sequence[Fact]) -> Edit:
-        """One edit that writes all requests at once."""
-        return self._write([list(check_requests(requests))])[0]
-
-    def edit_each(self, requests: Sequence[Fact]) -> list[Edit]:
-        """Independent edits, made together: one search, and one pass a layer for all keys."""
-        return self._write([[request] for request in check_requests(requests)]) if requests else []
 
     def edit_groups(self, groups: Sequence[Sequence[Any]]) -> list[Edit]:
         """Groups of one size are made together: one search, and one pass a layer for all keys."""
