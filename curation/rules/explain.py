@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
+from functools import lru_cache
 from typing import Any, NamedTuple
 
 from curation.rules.rule import Decision, SplitRule, Threshold, matches, read_rule
@@ -29,6 +30,8 @@ _PARTS: dict[str, tuple[type[Record], ...]] = {
 }
 """What rules about each kind of edit decide."""
 _EDITS = (Fact, Event, Document)
+_Selected = tuple[list[AnyCase], dict[str, Loss]]
+"""The cases of an edit, and why the rest is left out."""
 
 
 class ExplanationStep(NamedTuple):
@@ -116,6 +119,11 @@ class Explainer:
 
     def __init__(self, store: Store, rule: SplitRule, *, errata: Errata | None = None) -> None:
         self._store, self._ruling, self._stale = store, Ruling(store, rule, errata=errata), store.stale()
+        self._cases_of = lru_cache(maxsize=100)(self._select)  # a split's items are asked about case by case
+
+    def _select(self, key: str) -> _Selected:
+        block = block_of(self._store, self._ruling, KeyRange(key, f"{key}\x01", ""))
+        return block.cases(), block.losses
 
     def explain(self, item: str) -> Explanation:
         """Why a fact, event or document, what asks about it, a neighbour or a case is in or out.
@@ -130,7 +138,7 @@ class Explainer:
         if isinstance(record, Case | EventCase | DocumentCase):
             record = record.request
         _check_kind(record, self._ruling.rule)
-        trace = _Trace(self._store, self._ruling, record)
+        trace = _Trace(self._store, self._ruling, record, self._cases_of)
         explanation = trace.explain()
         path, keys = {step.record.id for step in explanation.steps}, {explanation.key, *trace.edits_in_cases()}
         stale = [s for s in self._stale if s.id in path or keys & set(s.origins.split())]
@@ -169,7 +177,7 @@ def _check_kind(record: Record, rule: SplitRule) -> None:
 class _Trace:
     """The selection over the edits that an item belongs to: their cases, and why the rest is left out."""
 
-    def __init__(self, store: Store, ruling: Ruling, record: Record) -> None:
+    def __init__(self, store: Store, ruling: Ruling, record: Record, cases_of: Callable[[str], _Selected]) -> None:
         self._store, self._rule, self._ruling, self._record = store, ruling.rule, ruling, record
         path = [record]
         for one in path:  # the list grows while it is gone through
@@ -185,9 +193,9 @@ class _Trace:
         self._cases: list[AnyCase] = []
         self._losses: dict[str, Loss] = {}
         for key in sorted(edits):
-            block = block_of(store, self._ruling, KeyRange(key, f"{key}\x01", ""))
-            self._cases += block.cases()
-            self._losses = block.losses | self._losses
+            cases, losses = cases_of(key)
+            self._cases += cases
+            self._losses = losses | self._losses
 
     def explain(self) -> Explanation:
         record = self._record
