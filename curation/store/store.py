@@ -257,7 +257,8 @@ class Store(StoreReader):
         Raises:
             UserError: nothing is stale because of these keys.
         """
-        chosen = [item for item in self.stale() if set(keys) & set(item.origins.split())]
+        changed = set(keys)
+        chosen = [item for item in self.stale() if changed & set(item.origins.split())]
         if not chosen:
             fix = f"list what is stale: scedit store check --dry-run --store {self.path}"
             raise UserError(f"nothing is stale because of {', '.join(keys)}", where=str(self.path), fix=fix)
