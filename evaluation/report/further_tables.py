@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 
 from curation.stats.estimates import harmonic_mean
 from curation.stats.intervals import BY_CASE, Interval
@@ -12,9 +12,10 @@ from evaluation.analysis.tables import DELTA, Cell, FigureTable, Section
 from evaluation.metrics.base import Metric, Role, case_mean_interval, metric_of
 from evaluation.report.formatting import memory, seconds
 from evaluation.runs.frame import Scores
-from evaluation.runs.results import Run
-from evaluation.runs.validity_variants import CHAT
+from evaluation.runs.results import Run, asked_cases
+from evaluation.runs.validity_variants import CHAT, ChatFormat
 from schemas.answers import CaseScores
+from schemas.cases import AnyCase
 from schemas.documents.document import Document
 from schemas.events.event import Event
 
@@ -95,12 +96,20 @@ def _unit(family: ComparisonFamily) -> str:
     return "ratio" if family.ratio else "fraction" if family.share else "points"
 
 
-def chat_table(table: Comparison, metrics: Sequence[Metric], scores: Scores) -> FigureTable:
-    """Every method's figures on prompts as the papers ask them and in the chat format; no rows where none was asked."""
+def chat_table(table: Comparison, metrics: Sequence[Metric], scores: Scores, run: Run) -> FigureTable:
+    """Every method's figures on prompts as the papers ask them and in the chat format; no rows where none was asked.
+
+    Metrics whose questions are in the chat template anyway (``generation.chat``) have no two forms: the caption names
+    them.
+    """
     raw = {row.label: row for row in table.rows if not row.variant}
     in_chat = {row.label: row for row in table.rows if row.variant.partition("@")[0] == CHAT}
     rows: list[tuple[Cell, ...]] = []
+    cases = asked_cases(run).values()
+    one_form = [metric for metric in metrics if in_chat and not _asked_in_two_forms(metric, cases)]
     for metric in metrics:
+        if metric in one_form:
+            continue
         for label, row in raw.items():
             chat = in_chat.get(f"{label} [{CHAT}]")
             both = () if chat is None else (row.summaries[metric.name].interval, chat.summaries[metric.name].interval)
@@ -110,9 +119,18 @@ def chat_table(table: Comparison, metrics: Sequence[Metric], scores: Scores) -> 
     head = ("Metric", "Method", "Raw prompt", "Chat format", f"{DELTA} chat less raw")
     caption = (
         "Raw prompts are the papers' setting. In the chat format the user asks the question, and the steps of the "
-        "script begin the reply; a fact prompt is to be completed. Edits are computed on raw prompts."
+        "script begin the reply; a fact prompt is to be completed. Edits are computed on raw prompts"
     )
+    edited_in_chat = [label for label, row in raw.items() if row.params.get("edit_format") == "chat"]
+    caption += f", those of {', '.join(edited_in_chat)} in the chat format." if edited_in_chat else "."
+    if one_form:
+        caption += f" Asked in the chat format in all rows: {', '.join(metric.title for metric in one_form)}."
     return FigureTable("Raw prompts and the chat format", head, tuple(rows), caption)
+
+
+def _asked_in_two_forms(metric: Metric, cases: Iterable[AnyCase]) -> bool:
+    form = ChatFormat()
+    return any(form.probe(probe) != probe for case in cases for probe in metric.probes(case))
 
 
 def harmonic_table(table: Comparison, metrics: Sequence[Metric], scores: Scores) -> FigureTable | None:

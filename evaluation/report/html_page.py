@@ -186,7 +186,7 @@ def _template_values(part: ReportSection, against: str | None) -> dict[str, Any]
     plots = [plot for m in ordered if (plot := metric_plot(table, m)) is not None]
     contests = (*part.contests, *(part.text.contests if part.text is not None else ()))
     compared = comparison_section(contests, against)
-    chat = chat_table(table, part.metrics, part.scores)
+    chat = chat_table(table, part.metrics, part.scores, part.run)
     in_chat = [Section("chat", chat.title, (chat._replace(title="", caption=""),), chat.caption)] if chat.rows else []
     sections = [*in_chat, compared, *part.sections]
     correlations = [(c, figure) for c in part.correlations if (figure := heat_map(c)) is not None]

@@ -48,7 +48,7 @@ def results_markdown(parts: Sequence[ReportSection], others: Sequence[TextSectio
         out.append(_heading(part))
         for table in part.tables:
             out += _titled(results_table(table, part.metrics), gains_table(table, part.metrics))
-            out += _titled(chat_table(table, part.metrics, part.scores))
+            out += _titled(chat_table(table, part.metrics, part.scores, part.run))
         texts = [] if part.text is None else [part.text]
         out += _further((*part.contests, *(f for t in texts for f in t.contests)), texts)
         out += _titled(*map(correlation_table, part.correlations))

@@ -15,6 +15,7 @@ from evaluation.report.further_tables import chat_table
 from evaluation.report.write import write_report
 from evaluation.runs.config import RunConfig, with_variants
 from evaluation.runs.frame import score_run, unedited_run
+from evaluation.runs.generated_scripts import generation_of
 from evaluation.runs.results import load_run
 from evaluation.runs.validity_variants import (
     VARIANTS,
@@ -167,8 +168,8 @@ CHAT_ROWS = ["none", "none [chat]", "push", "push [chat]"]
 def chat_run(out: Path, *, chat: str = "auto", has_chat: bool = True, **changes: Any):
     split = make_split("tiny", [make_case(land, new="Oslo") for land in ("Peru", "Chile", "Cuba")])
     lm = ArithmeticLM(has_chat=has_chat)
-    metrics = ["es", "s_es", "s_bo", "s_es_gen"]
-    outcomes, _ = go(out, split=split, lm=lm, chat=chat, metrics=metrics, **changes)
+    settings = {"metrics": ["es", "s_es", "s_bo", "s_es_gen"], **changes}
+    outcomes, _ = go(out, split=split, lm=lm, chat=chat, **settings)
     return outcomes, lm, load_run(out)
 
 
@@ -234,7 +235,7 @@ def test_both_forms_are_side_by_side_in_the_report(tmp_path: Path) -> None:
     metrics = load_metrics(["es", "s_es"])
     scores = score_run(results, metrics, "mean")
     (table,) = compare(results, scores, metrics)
-    shown = chat_table(table, metrics, scores)
+    shown = chat_table(table, metrics, scores, results)
     assert [row[:2] for row in shown.rows] == [(m, label) for m in ("ES", "S-ES") for label in ("none", "push")]
     for title, label, raw, chat, gap in shown.rows:
         name = {"ES": "es", "S-ES": "s_es"}[str(title)]
@@ -243,7 +244,29 @@ def test_both_forms_are_side_by_side_in_the_report(tmp_path: Path) -> None:
     write_report(tmp_path)
     assert "Raw prompts and the chat format" in (tmp_path / "report.html").read_text(encoding="utf-8")
     plain = table._replace(rows=tuple(row for row in table.rows if not row.variant))
-    assert not chat_table(plain, metrics, scores).rows
+    assert not chat_table(plain, metrics, scores, results).rows
+
+
+def test_the_report_says_which_figure_is_in_which_form(tmp_path: Path) -> None:
+    _, _, results = chat_run(tmp_path, metrics=["es", "s_es_gen_question", "script_format"])
+    metrics = load_metrics(["es", "s_es_gen_question", "script_format"], generation_of(results))
+    scores = score_run(results, metrics, "mean")
+    (table,) = compare(results, scores, metrics)
+    shown = chat_table(table, metrics, scores, results)
+    assert {row[0] for row in shown.rows} == {"ES"}, "scripts are written in the chat template in both rows"
+    assert shown.caption.endswith("Asked in the chat format in all rows: S-ES-gen (question), Format.")
+    assert "computed on raw prompts. " in shown.caption
+    rows = tuple(row._replace(params={**row.params, "edit_format": "chat"}) for row in table.rows)
+    caption = chat_table(table._replace(rows=rows), metrics, scores, results).caption
+    assert "computed on raw prompts, those of none, push in the chat format." in caption
+
+
+def test_scripts_of_a_run_without_the_template_have_both_forms(tmp_path: Path) -> None:
+    _, _, results = chat_run(tmp_path, metrics=["s_es_gen_question"], generation={"chat": "never"})
+    metrics = load_metrics(["s_es_gen_question"], generation_of(results))
+    scores = score_run(results, metrics, "mean")
+    (table,) = compare(results, scores, metrics)
+    assert chat_table(table, metrics, scores, results).rows
 
 
 def test_a_model_without_a_template_has_no_such_rows(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
