@@ -13,7 +13,8 @@ from curation.stats.paired import cases_needed
 from evaluation.editors.baselines import NULL_METHODS
 from evaluation.metrics.base import Metric
 from evaluation.runs.frame import Scores
-from evaluation.runs.results import Run
+from evaluation.runs.results import EditorRun, Run
+from evaluation.runs.validity_variants import COMPONENT
 
 
 class CasesNeeded(NamedTuple):
@@ -40,21 +41,24 @@ def sample_sizes(
     """For every metric whose values vary over five cases or more: the cases that a paired test needs (t, 5 %).
 
     Args:
-        run: A run with two methods at least, control methods aside.
+        run: A run with two methods at least, control methods aside. Only rows that are asked in one form make a pair:
+            ``rome [chat]`` and ``ft [chat]``, not ``rome`` and ``rome [chat]``.
         scores: Its scores.
         metrics: Which metrics; pooled ones, which are no mean over cases, are left out.
         differences: True differences of the means, in the metric's own unit (0.05 for five points of a share).
         power: Chance to find the difference.
         family: Comparisons that are corrected for (Bonferroni).
     """
-    labels = [e.label for e in run.editors if e.manifest.editor not in NULL_METHODS]
+    forms = {e.label: _form(e) for e in run.editors if e.manifest.editor not in NULL_METHODS}
     out = []
     for metric in metrics:
         if metric.pooled:
             continue
-        values = {label: scores.means(label, metric.name) for label in labels}
+        values = {label: scores.means(label, metric.name) for label in forms}
         found = []
-        for first, second in combinations(labels, 2):
+        for first, second in combinations(forms, 2):
+            if forms[first] != forms[second]:
+                continue
             common = values[first].keys() & values[second].keys()
             if len(common) >= LEAST_CASES:
                 gaps = [values[first][case] - values[second][case] for case in sorted(common)]
@@ -69,3 +73,8 @@ def sample_sizes(
             needed[gap] = max(few, LEAST_CASES), max(many, LEAST_CASES)
         out.append(CasesNeeded(metric.name, min(n for _, n in found), len(spreads), (middle, widest), needed))
     return out
+
+
+def _form(row: EditorRun) -> str:
+    """The validity variant in which a row is asked; empty: as the split says."""
+    return row.manifest.components.get(COMPONENT, "")

@@ -282,7 +282,14 @@ def cases(
     from schemas.text.table_lines import aligned
 
     run = load_run(folder)
-    wanted = [m for m in chosen_metrics(run, metrics) if m.unit == "fraction"]
+    chosen = chosen_metrics(run, metrics)
+    wanted = [m for m in chosen if m.unit == "fraction" and not m.pooled]
+    if not wanted:
+        raise UserError(
+            f"none of the metrics is a mean of shares over cases: {', '.join(m.name for m in chosen)}",
+            where=str(folder),
+            fix="give a run with such a metric (es, s_es ...)",
+        )
     scores = score_run(run, wanted, normalisation or run.about["normalisation"])
     gaps = [p / 100 for p in points]
     found = sample_sizes(run, scores, wanted, differences=gaps, power=power, family=comparisons)
@@ -311,6 +318,10 @@ def cases(
     click.echo("\n".join(aligned([heads, *rows])))
     corrected = f", corrected for {comparisons} comparisons" if comparisons > 1 else ""
     click.echo(f"Cases for {100 * power:g} % power, paired t test over cases, 5 %{corrected}.")
+    answered = {one.metric for one in found}
+    if left := [m.title for m in chosen if m.name not in answered]:
+        why = f"no mean of shares over cases, or no two methods that differ on {LEAST_CASES} common cases"
+        click.echo(f"Left out: {', '.join(left)} ({why}).")
 
 
 DEFAULT_METRICS = ("s_es", "s_ns")

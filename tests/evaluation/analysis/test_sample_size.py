@@ -18,7 +18,7 @@ from evaluation.runs.frame import Scores
 from evaluation.runs.results import load_run
 from schemas.answers import CaseScores, ItemScore
 from schemas.core.errors import UserError
-from tests.support.arithmetic import go
+from tests.support.arithmetic import ArithmeticLM, go
 
 
 @pytest.mark.parametrize("difference", [0.05, 0.1, 0.5, 3.0])
@@ -77,3 +77,18 @@ def test_a_run_of_one_method_has_no_answer(tmp_path: Path) -> None:
     go(tmp_path, metrics=["es"])
     with pytest.raises(UserError, match="no two methods of this run differ on 5 common cases"):
         call(tmp_path)
+
+
+def test_rows_in_different_forms_make_no_pair(tmp_path: Path) -> None:
+    editors = ["push", {"name": "push", "label": "weak", "params": {"strength": 0.2}}]
+    go(tmp_path, editors=editors, metrics=["es"], chat="auto", lm=ArithmeticLM(has_chat=True))
+    (row,) = map(json.loads, call(tmp_path, "--jsonl").stdout.splitlines())
+    assert row["pairs"] == 2, "raw with raw, chat with chat"
+
+
+def test_metrics_without_an_answer_are_named(tmp_path: Path) -> None:
+    editors = ["push", {"name": "push", "label": "weak", "params": {"strength": 0.2}}]
+    go(tmp_path, editors=editors, metrics=["es", "ns_kl"])
+    assert "Left out: " in call(tmp_path).stdout
+    with pytest.raises(UserError, match="none of the metrics is a mean of shares over cases: ns_kl; give"):
+        call(tmp_path, "--metrics", "ns_kl")

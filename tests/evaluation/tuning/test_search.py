@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from curation.splits.split_file import Split, make_split, write_split
 from evaluation.editors import EDITORS
-from evaluation.editors.presets import make_editor
+from evaluation.editors.presets import check_options, make_editor
 from evaluation.models.language_model import LM
 from evaluation.runs.config import RunConfig
 from evaluation.runs.progress import EditorProgress
@@ -222,6 +222,13 @@ def test_wrong_ranges(space: dict[str, Any], message: str, tmp_path: Path) -> No
     (tmp_path / "space.toml").write_text(f"[ft.lr]\n{lines}")
     with pytest.raises(DataError, match=rf"space.toml, \[ft\]: ranges.lr: {message}|{message}"):
         SearchSpace.of("ft", tmp_path / "space.toml")
+
+
+@pytest.mark.parametrize("method", ["dense", "scr"])
+def test_the_threshold_of_retrieval_is_searched(method: str) -> None:
+    options = SearchSpace.of(method).draw(7, purpose="x", depth=30, constants={"memory": "split"})
+    assert 0 <= options["above"] <= 0.9 and options["memory"] == "split"
+    check_options(method, "embedded", options, where="here")
 
 
 def test_no_ranges() -> None:
