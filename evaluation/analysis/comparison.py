@@ -129,22 +129,32 @@ def _tested(
 def _families(
     metric: Metric, rows: Sequence[MethodRow], keys: Sequence[str], scores: Scores, against: str | None
 ) -> list[ComparisonFamily]:
-    """All paired comparisons of one metric; with no edit only where its value is measured."""
+    """All paired comparisons of one metric; with no edit only where its value is measured.
+
+    Rows are compared that are asked in one form, and with the unedited model in that form. A method that is named
+    (``against``) is compared with every row.
+    """
     labels = [r.label for r in rows if not r.baseline or metric.unedited is None]
     values = scores.tested(metric, labels, keys)
     if not any(values.values()):
         return []
-    families = comparison_families(
-        metric.title,
-        values,
-        baseline=next((r.label for r in rows if r.baseline), None),
-        higher=metric.better == "higher",
-        scale=None if metric.pooled else scale_of(metric),
-        items=lambda first, second: scores.paired_items(first, second, metric.name),
-        interval_of=partial(scores.pooled_difference, metric, keys) if metric.pooled else None,
-        null_methods=[r.label for r in rows if r.null],
-        against=against,
-    )
+    families: list[ComparisonFamily] = []
+    named = [r.variant for r in rows if r.label == against]
+    for form in named or dict.fromkeys(r.variant for r in rows):
+        base = next((r.label for r in rows if r.baseline and r.variant == form), None)
+        base = base or next((r.label for r in rows if r.baseline), None)
+        compared = {base, *(r.label for r in rows if named or r.variant == form)}
+        families += comparison_families(
+            metric.title,
+            {label: by_case for label, by_case in values.items() if label in compared},
+            baseline=base,
+            higher=metric.better == "higher",
+            scale=None if metric.pooled else scale_of(metric),
+            items=lambda first, second: scores.paired_items(first, second, metric.name),
+            interval_of=partial(scores.pooled_difference, metric, keys) if metric.pooled else None,
+            null_methods=[r.label for r in rows if r.null],
+            against=against,
+        )
     if metric.unit == PERPLEXITY:
         return [as_ratios(f) for f in families]
     return [f._replace(share=metric.unit == "fraction") for f in families]

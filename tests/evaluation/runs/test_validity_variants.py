@@ -247,6 +247,21 @@ def test_both_forms_are_side_by_side_in_the_report(tmp_path: Path) -> None:
     assert not chat_table(plain, metrics, scores, results).rows
 
 
+def test_rows_are_tested_against_those_in_the_same_form(tmp_path: Path) -> None:
+    editors = ["push", {"name": "push", "label": "weak", "params": {"strength": 0.2}}]
+    _, _, results = chat_run(tmp_path, metrics=["es"], editors=editors)
+    metrics = load_metrics(["es"])
+    scores = score_run(results, metrics, "mean")
+
+    def pairs(against: str | None = None) -> set[tuple[str, str]]:
+        (table,) = compare(results, scores, metrics, tests=True, against=against)
+        return {(test.first, test.second) for family in table.contests for test in family.contests}
+
+    raw = {("push", "weak"), ("push", "none"), ("weak", "none")}
+    assert pairs() == raw | {(f"{first} [chat]", f"{second} [chat]") for first, second in raw}
+    assert ("push", "push [chat]") in pairs("push") and ("push", "none") in pairs("push")
+
+
 def test_the_report_says_which_figure_is_in_which_form(tmp_path: Path) -> None:
     _, _, results = chat_run(tmp_path, metrics=["es", "s_es_gen_question", "script_format"])
     metrics = load_metrics(["es", "s_es_gen_question", "script_format"], generation_of(results))
