@@ -85,7 +85,7 @@ def opening(part: ReportSection, answers: Sequence[AnsweredQuestion]) -> Opening
     """What a reader sees first."""
     run, table = part.run, part.tables[0]
     kinds = ", ".join(f"{t.cases:,} {t.group}" for t in part.tables[1:])
-    methods = [r.label for r in table.rows if not r.baseline]
+    methods = [r.label for r in table.rows if not (r.baseline or r.variant)]
     made = edits_made(run)
     asked = f"; {table.cases:,} of them were asked" if table.cases < made else ""
     kind = FACT if asks_what_follows(run) else run.split.type
@@ -168,9 +168,9 @@ def _locality_missing(part: ReportSection) -> str:
 
 
 def _by_method(table: Comparison, metric: Metric) -> str:
-    """The methods with the highest and the lowest value, and no edit, each with its interval."""
+    """The methods with the highest and the lowest value, and no edit, each with its interval; no control conditions."""
     values = {r.label: r.summaries[metric.name].interval for r in table.rows}
-    rows = [r for r in table.rows if not r.null and values[r.label].mean is not None]
+    rows = [r for r in table.rows if not (r.null or r.variant) and values[r.label].mean is not None]
     if not rows:
         return ""
     rows.sort(key=lambda r: -(values[r.label].mean or 0))
@@ -207,7 +207,7 @@ def _text_finding(part: ReportSection, answers: Sequence[AnsweredQuestion]) -> s
 def _below_scored(part: ReportSection, written: Metric, scored: Metric) -> str:
     """How far written scripts are from what the probabilities of script prompts say: the methods at both ends."""
     by_editor = part.scores.by_editor
-    labels = [row.label for row in part.tables[0].rows if not row.null]
+    labels = [row.label for row in part.tables[0].rows if not (row.null or row.variant)]
     gaps = {k: case_mean_difference(scored, by_editor[k][written.name], by_editor[k][scored.name]) for k in labels}
     ends = sorted((gap.mean, label) for label, gap in gaps.items() if gap.mean is not None)
     both = dict.fromkeys(label for _, label in [*ends[:1], *ends[-1:]])

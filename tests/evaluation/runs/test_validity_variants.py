@@ -12,6 +12,8 @@ from curation.splits.split_file import make_split
 from evaluation.analysis.comparison import compare
 from evaluation.metrics.generation import load_metrics
 from evaluation.report.further_tables import chat_table
+from evaluation.report.narrative import opening
+from evaluation.report.sections import make_sections
 from evaluation.report.write import write_report
 from evaluation.runs.config import RunConfig, with_variants
 from evaluation.runs.frame import score_run, unedited_run
@@ -260,6 +262,14 @@ def test_rows_are_tested_against_those_in_the_same_form(tmp_path: Path) -> None:
     raw = {("push", "weak"), ("push", "none"), ("weak", "none")}
     assert pairs() == raw | {(f"{first} [chat]", f"{second} [chat]") for first, second in raw}
     assert ("push", "push [chat]") in pairs("push") and ("push", "none") in pairs("push")
+
+
+def test_the_summary_is_of_raw_prompts_alone(tmp_path: Path) -> None:
+    chat_run(tmp_path, metrics=["es", "s_es", "s_es_gen_question"])
+    (part,), _ = make_sections([load_run(tmp_path)], None, None)
+    shown = opening(part, [])
+    sentences = [shown.edited, *(finding.text for finding in shown.findings)]
+    assert "Against S-ES" in "".join(sentences) and "[chat]" not in "".join(sentences)
 
 
 def test_the_report_says_which_figure_is_in_which_form(tmp_path: Path) -> None:
