@@ -103,7 +103,8 @@ def chat_table(table: Comparison, metrics: Sequence[Metric], scores: Scores, run
     them.
     """
     raw = {row.label: row for row in table.rows if not row.variant}
-    in_chat = {row.label: row for row in table.rows if row.variant.partition("@")[0] == CHAT}
+    asked = [row for row in table.rows if row.variant.partition("@")[0] == CHAT]
+    in_chat = {row.label.replace(f" [{CHAT}]", "", 1): row for row in asked}
     rows: list[tuple[Cell, ...]] = []
     cases = asked_cases(run).values()
     one_form = [metric for metric in metrics if in_chat and not _asked_in_two_forms(metric, cases)]
@@ -111,7 +112,7 @@ def chat_table(table: Comparison, metrics: Sequence[Metric], scores: Scores, run
         if metric in one_form:
             continue
         for label, row in raw.items():
-            chat = in_chat.get(f"{label} [{CHAT}]")
+            chat = in_chat.get(label)
             both = () if chat is None else (row.summaries[metric.name].interval, chat.summaries[metric.name].interval)
             if chat is not None and all(one.mean is not None for one in both):
                 common = scores.by_editor[label][metric.name]
