@@ -18,6 +18,7 @@ from curation.stats.bootstrap import DEFAULT, FISHER, Resampling, draw_counts, e
 from curation.stats.bounded import case_mean_estimate
 from curation.stats.estimates import Estimate, Floats, Groups, Ints, number_groups, undefined
 from curation.stats.rating_table import RatingTable
+from schemas.text.counting import counted
 
 Kind = Literal["spearman", "kendall"]
 Null = Literal["exchangeable", "zero"]
@@ -146,8 +147,7 @@ def _too_equal(a: Floats, b: Floats, groups: Groups, names: tuple[str, str]) -> 
         mode = values[times.argmax()]
         off = len(np.unique(groups.of[data != mode]))
         if off < LEAST_OFF_MODE:
-            cases = "1 case differs" if off == 1 else f"{off} cases differ"
-            return f"only {cases} from the commonest of the {name} ({mode:g})"
+            return f"in all but {counted(off, 'case')} the {name} are {mode:g}"
     return ""
 
 
