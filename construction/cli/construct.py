@@ -145,16 +145,16 @@ def construct(*, dry_run: bool, as_json: bool, **options: Any) -> None:
 
 
 def _import_facts(prepared: PreparedJob) -> SourceUpdate:
-    """Put the facts into the store; of conflicts the keys and the next command are printed."""
+    """Put the facts into the store; conflicts are printed, and are for ``data import`` to resolve."""
     from curation.store.import_sources import ConflictError
+    from schemas.core.errors import StoreError
 
     try:
         with error_with_lines():
             return prepared.import_facts()
-    except ConflictError:
-        job = prepared.job
-        click.echo(f"Import the corrected file first: scedit data import {job.facts} --store {job.store} ...", err=True)
-        raise
+    except ConflictError as error:
+        first = f"import the corrected file first: scedit data import {error.file} --store {prepared.job.store}"
+        raise StoreError(error.what, where=error.where, fix=f"{first}; there {error.fix}") from error
 
 
 def _run(prepared: PreparedJob, *, origin: str) -> ConstructionProgress:

@@ -74,10 +74,10 @@ class SourceUpdate(NamedTuple):
 
 
 class ConflictError(StoreError):
-    """Keys that another source uses for other content; ``conflicts`` are the first of them."""
+    """Keys of ``file`` that another source uses for other content; ``conflicts`` are the first of them."""
 
     def __init__(self, source: ImportSource, conflicts: tuple[KeyConflict, ...], number: int, where: str) -> None:
-        self.conflicts, self.number = conflicts, number
+        self.conflicts, self.number, self.file = conflicts, number, source.file
         first = conflicts[0]
         holder = first.holder if first.holder in (EARLIER, MADE_HERE) else f"'{first.holder}'"
         fix = "say --replace to replace these records alone, or --as NAME to keep both"

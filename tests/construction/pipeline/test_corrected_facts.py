@@ -83,6 +83,11 @@ def texts_by_subject(world: World) -> dict[str, set[str]]:
         }
 
 
+def conflict_of(refused: Result) -> ConflictError:
+    assert refused.exception is not None and isinstance(refused.exception.__cause__, ConflictError)
+    return refused.exception.__cause__
+
+
 def test_no_case_is_made_of_two_facts(world: World) -> None:
     facts = world.write("facts.csv", ROWS)
     assert "3 facts, 3 of them new" in world.construct(facts).stderr and world.asked == {"Peru", "Chad", "Laos"}
@@ -92,13 +97,12 @@ def test_no_case_is_made_of_two_facts(world: World) -> None:
         f"other content than in the store: {key}" for key in ("f1", "f2")
     ]
     refused = world.construct(facts)
-    assert isinstance(refused.exception, ConflictError) and world.asked == set()
-    assert refused.exception.number == 2, "only the two facts that changed"
-    assert (
-        "conflict: fact f1: held by facts.csv#" in refused.stderr
-        and "Import the corrected file first" in refused.stderr
-    )
-    source = refused.exception.conflicts[0].holder
+    conflict = conflict_of(refused)
+    assert conflict.number == 2 and world.asked == set(), "only the two facts that changed"
+    assert "conflict: fact f1: held by facts.csv#" in refused.stderr
+    advice = f"import the corrected file first: scedit data import {facts} --store {world.store}; there say --replace"
+    assert advice in str(refused.exception), "the command that takes these options is named"
+    source = conflict.conflicts[0].holder
     imported = world.run("data", "import", facts, "--store", world.store, "--source", source)
     assert imported.exit_code == 0 and "2 changed" in imported.output
     frozen = world.freeze()
@@ -133,4 +137,5 @@ def test_further_neighbours_take_no_other_facts_place(world: World) -> None:
         assert store.sources_of(store.get("n1").id)[0].startswith("near.csv#")
     other = {"n1": "n1,Bolivia,P36,The capital of {} is,Lima,Bern\n"}
     refused = world.construct(facts, "--neighbours-from", world.write("near.csv", other))
-    assert isinstance(refused.exception, ConflictError) and "fact n1" in str(refused.exception)
+    assert conflict_of(refused).number == 1 and "fact n1" in str(refused.exception)
+    assert f"scedit data import {world.folder / 'near.csv'} --store" in str(refused.exception)
