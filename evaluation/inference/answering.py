@@ -49,7 +49,7 @@ def model_input(lm: LM, probe: GenerateProbe, rewrite: Rewrite = None) -> ModelI
             fix='set generation.chat = "never" (or "auto"), and leave generation.thought.everywhere out',
         )
     if lm.has_chat and probe.chat != "never":
-        return ModelInput(lm.chat(text, thinking=None if probe.thought is None else probe.thought.enable), True)
+        return ModelInput(lm.chat(text, thinking=False if probe.thought is None else probe.thought.enable), True)
     return ModelInput(f"{text}\n{probe.start}" if probe.start else text, False)
 
 

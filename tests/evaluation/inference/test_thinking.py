@@ -142,9 +142,9 @@ def test_a_template_that_opens_the_thought_and_one_that_is_told(monkeypatch: pyt
             thinking("Peru", chat="always"),
             thinking("Peru", chat="always", thought=ThoughtAsked(marks=MARKS, enable=True)),
             thinking("Peru", chat="always", thought=ThoughtAsked(marks=MARKS, enable=False)),
-            thinking("Peru", chat="always", thought=None),
+            thinking("Peru", chat="always", thought=None),  # no table of thoughts: told not to think
         ]
-        assert [model_input(lm, p).text.endswith("</think>") for p in probes] == [False, False, True, False]
+        assert [model_input(lm, p).text.endswith("</think>") for p in probes] == [False, False, True, True]
         found = [a.written for a in write(lm, probes)]
     finally:
         lm.tokenizer.chat_template = None
