@@ -43,14 +43,16 @@ def model_input(lm: LM, probe: GenerateProbe, rewrite: Rewrite = None) -> ModelI
     """
     text = instructed(probe, rewrite) + probe.separator
     if probe.chat == "always" and not lm.has_chat:
-        raise UserError(
-            "the model's tokenizer has no chat template",
-            where=lm.name,
-            fix='set generation.chat = "never" (or "auto"), and leave generation.thought.everywhere out',
-        )
+        raise no_template(lm.name)
     if lm.has_chat and probe.chat != "never":
         return ModelInput(lm.chat(text, thinking=False if probe.thought is None else probe.thought.enable), True)
     return ModelInput(f"{text}\n{probe.start}" if probe.start else text, False)
+
+
+def no_template(model: str) -> UserError:
+    """The error where texts are to be asked for in a chat template that a model does not have."""
+    fix = 'set generation.chat = "never" (or "auto"), and leave generation.thought.everywhere out'
+    return UserError("the model's tokenizer has no chat template", where=model, fix=fix)
 
 
 def scored_probes(probes: Sequence[Probe]) -> list[ScoreProbe]:

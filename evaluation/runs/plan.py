@@ -12,7 +12,7 @@ from curation.splits.contradictions import contradictions
 from curation.splits.split_file import Split
 from evaluation.editors.base import Editor, layers_of
 from evaluation.editors.presets import check_options
-from evaluation.inference.answering import Scorer
+from evaluation.inference.answering import Scorer, no_template
 from evaluation.metrics import METRICS
 from evaluation.metrics.base import Metric, Role, metric_of
 from evaluation.metrics.generation import Generation, SharedQuestions, load_metrics
@@ -135,10 +135,19 @@ def for_model(plan: Plan, *, has_chat: bool) -> Plan:
     Args:
         plan: The run.
         has_chat: Whether its model has one.
+
+    Raises:
+        UserError: texts are to be asked for in a chat template, and the model has none.
     """
-    if plan.config.metrics or has_chat or plan.config.behind_endpoint:
+    config = plan.config
+    if has_chat or config.behind_endpoint:
         return plan
-    return plan._replace(metrics=tuple(m for m in plan.metrics if not m.asks_for_texts))
+    if not config.metrics:
+        return plan._replace(metrics=tuple(m for m in plan.metrics if not m.asks_for_texts))
+    demanded = config.generation.chat == "always" or config.generation.chat_everywhere
+    if demanded and any(m.asks_for_texts for m in plan.metrics):
+        raise no_template(config.model)
+    return plan
 
 
 def check_model(plan: Plan, *, name: str, revision: str) -> None:

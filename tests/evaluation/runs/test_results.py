@@ -18,7 +18,7 @@ from evaluation.report.csv_tables import flat
 from evaluation.report.narrative import _of_run, opening
 from evaluation.report.sections import make_section
 from evaluation.runs.frame import score_run
-from evaluation.runs.plan import open_plan
+from evaluation.runs.plan import for_model, open_plan
 from evaluation.runs.results import (
     EditorFolder,
     Run,
@@ -325,3 +325,13 @@ def test_a_sequence_is_scored_against_the_last_valid_request(tmp_path: Path, cap
         open_plan(make_config(tmp_path / "new", split={"file": str(path)}, editors=["none"], regime=wanted))
         named = [r.getMessage() for r in caplog.records if "contradict each other" in r.getMessage()]
         assert len(named) == (wanted != "single") and all(first in text and second in text for text in named)
+
+
+@pytest.mark.parametrize("asked", [{"chat": "always"}, {"thought": {"tokens": 9, "everywhere": True}}])
+def test_a_template_that_the_model_does_not_have_is_refused_before_the_first_case(tmp_path: Path, asked: Any) -> None:
+    """Every case failed instead, and the advice was --retry-failed."""
+    config = make_config(tmp_path, split="mini", editors=["none"], metrics=["s_es_gen_question"], generation=asked)
+    plan = open_plan(config)
+    with pytest.raises(UserError, match=r"no chat template.*generation\.chat"):
+        for_model(plan, has_chat=False)
+    assert for_model(plan, has_chat=True) == plan
