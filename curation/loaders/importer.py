@@ -278,8 +278,11 @@ def import_split(split: Split, path: Path, *, origin: str, identity: Identity = 
 
 def _edit_marks(store: Store, split: Split) -> list[Verdict]:
     """Verdicts: a fact that only serves as a neighbour makes no case, unless the store has it or the split edits it."""
-    edited = {case.fact.id for case in split.cases}
-    facts = {n.fact.key: n.fact for case in split.cases for n in case.neighbours if n.fact.new is not None}
+    edited, facts = set[str](), dict[str, Fact]()
+    for case in split.all_cases:
+        if isinstance(case, Case):
+            edited.add(case.fact.id)
+            facts |= {n.fact.key: n.fact for n in case.neighbours if n.fact.new is not None}
     there = {fact.key for fact in store.by_keys(Fact, facts)}
     beside = sorted({fact.id for key, fact in facts.items() if key not in there} - edited)
     served = {v.item_id for v in store.verdicts(edited) if v.check == AS_EDIT and v.label == "drop"}

@@ -37,6 +37,8 @@ def test_an_added_split_is_frozen_as_it_came(tmp_path: Path) -> None:
     digest = json.loads(invoke("split", "add", "mini", "-s", store, "--json"))["digest"]
     frozen = json.loads(invoke("split", "freeze", "mine", "-s", store, "--version", "1.0.0", "--json"))
     assert frozen["digest"] == digest and "dropped by asked_as_edit" in str(frozen)
+    for other in ("events", "documents"):
+        assert json.loads(invoke("split", "add", other, "-s", tmp_path / f"{other}.duckdb", "--json"))["digest"]
 
 
 def test_split_add_freeze_export(tmp_path: Path, store: Path) -> None:
