@@ -78,22 +78,6 @@ def verdict_key(*, item_id: str, by: str, related: tuple[str, ...] = (), model: 
     return f"verdict/{by}/{item_id}{tail}"
 
 
-AS_EDIT = "asked_as_edit"
-
-
-def asked_as_edit(fact_id: str, *, edited: bool) -> Verdict:
-    """Whether a fact's questions were written for its change; one that only serves as a neighbour makes no case.
-
-    Example:
-        >>> asked_as_edit("a1", edited=True).label, asked_as_edit("a1", edited=False).label
-        ('keep', 'drop')
-    """
-    by = f"{AS_EDIT}@1"
-    reason = "" if edited else "only serves as a neighbour here: its questions were written without its change"
-    key = verdict_key(item_id=fact_id, by=by)
-    return Verdict(key=key, item_id=fact_id, by=by, label="keep" if edited else "drop", reason=reason)
-
-
 def verdicts_of_people(verdicts: Iterable[Verdict]) -> list[Verdict]:
     """The people's verdicts on one item that count: a lead's decision alone where there is one.
 

@@ -10,9 +10,10 @@ from schemas.core.records import Record
 from schemas.facts import Fact
 from schemas.lineage import Lineage
 from schemas.scripts import Script, ScriptPrompt, ScriptQuestion
-from schemas.verdicts import Verdict
+from schemas.verdicts import Verdict, verdict_key
 
 Standing = Literal["keep", "unsure", "drop"]
+MARK = "asked_as_edit"
 
 
 def overall_label(verdicts: Iterable[Verdict]) -> Standing:
@@ -26,6 +27,14 @@ def overall_label(verdicts: Iterable[Verdict]) -> Standing:
     if "drop" in labels:
         return "drop"
     return "unsure" if labels & {"unsure", "unscored"} else "keep"
+
+
+def asked_as_edit(fact: Fact, *, edited: bool) -> Verdict:
+    """Whether a fact's questions were written for its change; one that only serves as a neighbour makes no case."""
+    by = f"{MARK}@1"
+    reason = "" if edited else "only serves as a neighbour here: its questions were written without its change"
+    key = verdict_key(item_id=fact.id, by=by)
+    return Verdict(key=key, item_id=fact.id, by=by, label="keep" if edited else "drop", reason=reason)
 
 
 REPEATED = "duplicate"

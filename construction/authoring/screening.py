@@ -6,17 +6,18 @@ from collections import defaultdict
 from collections.abc import Iterable, Sequence
 
 from construction.authoring.diversity import CHECK as CHOSEN
+from construction.authoring.outcome import MARK
 from construction.authoring.replacement import CHECK as REPLACED
 from construction.checks import CHECKS
 from construction.verifier.steps import READ, STEPS
 from curation.rules.rule import SplitRule, Verdicts
 from curation.store.store import Store
-from schemas.verdicts import AS_EDIT, Verdict
+from schemas.verdicts import Verdict
 
 SCREEN = "screen_question"
 """The task of people whose verdicts on questions count here."""
 OWN_CHECKS = frozenset(
-    {*CHECKS.names(), *(step.check for step in STEPS.values()), READ.partition("@")[0], CHOSEN, REPLACED, AS_EDIT}
+    {*CHECKS.names(), *(step.check for step in STEPS.values()), READ.partition("@")[0], CHOSEN, REPLACED, MARK}
 )
 """Checks whose verdicts construct makes itself, and makes again in every run."""
 

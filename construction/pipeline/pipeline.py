@@ -12,7 +12,7 @@ from typing import NamedTuple
 from construction.authoring.author import Author, QuestionQuota, ScriptWriter
 from construction.authoring.diversity import BY as CHOSEN
 from construction.authoring.diversity import chosen_verdict
-from construction.authoring.outcome import FactOutcome
+from construction.authoring.outcome import MARK, FactOutcome, asked_as_edit
 from construction.authoring.replacement import Choice, generation_verdicts
 from construction.checks import CheckInputs, judge
 from construction.llm.client import Client
@@ -40,7 +40,7 @@ from schemas.facts import Fact, Neighbour
 from schemas.lineage import Lineage
 from schemas.scripts import ScriptPrompt
 from schemas.text.counting import counted
-from schemas.verdicts import AS_EDIT, Verdict, asked_as_edit
+from schemas.verdicts import Verdict
 
 logger = logging.getLogger(__name__)
 
@@ -251,10 +251,10 @@ class Construction:
         made_at = now()
         records: list[Record] = []
         lineage: list[Lineage] = []
-        known = {v.item_id for v in self._store.verdicts([one.fact.id for one in outcomes]) if v.check == AS_EDIT}
+        known = {v.item_id for v in self._store.verdicts([one.fact.id for one in outcomes]) if v.check == MARK}
         for one in outcomes:
             if edited or one.fact.id not in known:  # an earlier run may have asked for it as an edit
-                records.append(asked_as_edit(one.fact.id, edited=edited))
+                records.append(asked_as_edit(one.fact, edited=edited))
             records += [one.fact, *one.records()]
             lineage.append(Lineage(item_id=one.fact.id, stage="load", made_at=made_at, detail={"from": self._origin}))
             lineage += one.lineage

@@ -17,7 +17,7 @@ from statistics import mean
 from typing import NamedTuple
 
 from construction.authoring.diversity import CHECK as SURPLUS
-from construction.authoring.outcome import Standing, better, worse
+from construction.authoring.outcome import MARK, Standing, better, worse
 from construction.report.records import (
     PAPER_TABLE,
     AuthorLine,
@@ -35,7 +35,7 @@ from schemas.core.errors import UserError
 from schemas.facts import Fact, Neighbour
 from schemas.lineage import Lineage
 from schemas.scripts import MAX_STEPS, Script, ScriptPrompt, ScriptQuestion
-from schemas.verdicts import AS_EDIT, Verdict, verdicts_of_people
+from schemas.verdicts import Verdict, verdicts_of_people
 
 MADE = {"questions", "scripts", "truncate", "neighbours", "adopt"}  # stages that construction writes
 EXAMPLES = 3
@@ -95,7 +95,7 @@ class JudgedItems:
         verdicts = [
             v
             for (name, _, to), (_, v) in self._said.get(item, {}).items()
-            if name != AS_EDIT and (to == (related,) if related else not to)
+            if name != MARK and (to == (related,) if related else not to)
         ]
         return verdicts_of_people(verdicts) or verdicts
 
@@ -199,7 +199,7 @@ class _Count:
 
     def _edit_mark(self, fact: Fact) -> bool | None:
         """Whether a fact was worked on as an edit, as the mark says; None where there is no mark."""
-        label = self._judged.label(fact.id, AS_EDIT)
+        label = self._judged.label(fact.id, MARK)
         return None if label is None else label == "keep"
 
     def stand(self, kind: str, key: str, item: str, text: str, related: str | None = None) -> tuple[Standing, str]:

@@ -25,7 +25,6 @@ from schemas.core.ids import canonical_json, digest
 from schemas.core.records import Record
 from schemas.facts import Fact, Source
 from schemas.lineage import Lineage
-from schemas.verdicts import AS_EDIT, Verdict, asked_as_edit
 
 if TYPE_CHECKING:
     from curation.loaders.formats.native import TableMapping
@@ -272,24 +271,7 @@ def import_split(split: Split, path: Path, *, origin: str, identity: Identity = 
     act = Lineage(item_id="", stage="import", made_at=made_at, detail={"from": origin})
     known = identity.of(f"{split.name}@{split.version}", split.digest)
     with Store.open(path, create=True) as store:
-        store.put(_edit_marks(store, split))
         return store.put_source(known, records, act, replace=identity.replace, shrink=identity.shrink, split=split)
-
-
-def _edit_marks(store: Store, split: Split) -> list[Verdict]:
-    """Verdicts: a fact that only serves as a neighbour makes no case, unless the store has it or the split edits it."""
-    edited, facts = set[str](), dict[str, Fact]()
-    for case in split.all_cases:
-        if isinstance(case, Case):
-            edited.add(case.fact.id)
-            facts |= {n.fact.key: n.fact for n in case.neighbours if n.fact.new is not None}
-    there = {fact.key for fact in store.by_keys(Fact, facts)}
-    beside = sorted({fact.id for key, fact in facts.items() if key not in there} - edited)
-    served = {v.item_id for v in store.verdicts(edited) if v.check == AS_EDIT and v.label == "drop"}
-    return [
-        *(asked_as_edit(fact, edited=False) for fact in beside),
-        *(asked_as_edit(fact, edited=True) for fact in sorted(served)),
-    ]
 
 
 def _each_once(records: Iterable[Record]) -> Iterator[Record]:

@@ -12,13 +12,14 @@ from construction.authoring.outcome import (
     QuestionOutcome,
     ScriptOutcome,
     Slot,
+    asked_as_edit,
     better,
     overall_label,
     worse,
 )
 from construction.scripts.truncation import cut_script
 from schemas.scripts import Script, ScriptQuestion
-from schemas.verdicts import Verdict, asked_as_edit, verdict_key
+from schemas.verdicts import Verdict, verdict_key
 from tests.support.facts import make_fact
 
 FACT = make_fact()
@@ -132,6 +133,6 @@ def test_a_measurement_without_a_label_drops_nothing():
 
 def test_a_fact_that_only_serves_makes_no_case_until_it_is_edited():
     """One verdict a fact: that of the later run takes the place of the earlier one, by its key."""
-    serves, verdict = asked_as_edit(FACT.id, edited=False), asked_as_edit(FACT.id, edited=True)
+    serves, verdict = asked_as_edit(FACT, edited=False), asked_as_edit(FACT, edited=True)
     assert serves.key == verdict.key and (serves.label, verdict.label) == ("drop", "keep")
     assert "only serves as a neighbour" in serves.reason and verdict.reason == ""

@@ -6,12 +6,12 @@ import asyncio
 
 import pytest
 
+from construction.authoring.outcome import MARK
 from construction.pipeline.pipeline import AuthorClient, Construction, ConstructionPlan, plan_work
 from construction.report.store_funnel import store_yield
 from curation.store.store import Store
 from schemas.facts import Fact, Neighbour
 from schemas.scripts import ScriptPrompt, ScriptQuestion
-from schemas.verdicts import AS_EDIT
 from tests.support.construction.scripted_client import ScriptedClient, client_of
 from tests.support.construction.scripted_client import plain_author as answer
 from tests.support.facts import make_fact
@@ -48,12 +48,7 @@ def test_edits_and_those_that_only_serve_are_stored_and_told_after_every_batch(r
     counts, output, _ = run([PERU, JAPAN], [OLD_PERU, INCA], batch=1)
     assert (counts.done, counts.kept, counts.unfinished) == (4, 4, 0)
     assert [(p.done, p.total) for p in output] == [(0, 4), (1, 4), (2, 4), (3, 4), (4, 4)] and output[-1] == counts
-    assert labels(run.path, AS_EDIT) == {
-        "f/Peru": "keep",
-        "f/Japan": "keep",
-        "f/Old-Peru": "drop",
-        "f/Inca-Land": "drop",
-    }
+    assert labels(run.path, MARK) == {"f/Peru": "keep", "f/Japan": "keep", "f/Old-Peru": "drop", "f/Inca-Land": "drop"}
     with Store.open(run.path) as store:
         assert {(x.edit, x.fact) for x in store.all(Neighbour)} == {("f/Peru", "f/Old-Peru"), ("f/Peru", "f/Inca-Land")}
         lines = {x.item_id: x for x in store.lineages(stage="load")}
@@ -79,11 +74,11 @@ def test_with_none_ahead_a_fact_is_finished_before_the_next_is_begun(run, ahead,
 def test_a_fact_that_served_and_is_edited_later_makes_a_case_and_stays_one(run):
     later = OLD_PERU.model_copy(update={"new": make_fact().new, "change": "counterfactual"})
     run([PERU], [later], neighbours=1)
-    assert labels(run.path, AS_EDIT)[later.key] == "drop"
+    assert labels(run.path, MARK)[later.key] == "drop"
     run([later], [PERU], neighbours=1)
-    assert labels(run.path, AS_EDIT)[later.key] == "keep"
+    assert labels(run.path, MARK)[later.key] == "keep"
     run([PERU], [later], neighbours=1)
-    assert labels(run.path, AS_EDIT) == {PERU.key: "keep", later.key: "keep"}, "serving again undoes no edit"
+    assert labels(run.path, MARK) == {PERU.key: "keep", later.key: "keep"}, "serving again undoes no edit"
 
 
 def test_the_same_run_again_adds_nothing(run):

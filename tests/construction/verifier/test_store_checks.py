@@ -9,6 +9,7 @@ import pytest
 from click.testing import CliRunner
 
 from benchmarks.checks.leak_benchmark import leak_prompts
+from construction.authoring.outcome import asked_as_edit
 from construction.verifier.steps import read_verdict
 from curation.checks.store_checks import STORE_CHECKS, CheckContext, run_check
 from curation.cli.check import check as check_command
@@ -17,7 +18,6 @@ from curation.rules.rule import SplitRule
 from curation.store.store import Store
 from schemas.core.errors import UserError
 from schemas.scripts import ScriptQuestion
-from schemas.verdicts import asked_as_edit
 from tests.support.construction.verified import FACT, PROMPT, TEXT, readings
 from tests.support.facts import make_fact
 from tests.support.scripted_server import ScriptedServer
@@ -111,7 +111,7 @@ def test_what_was_written_offline_is_unsure_until_somebody_reads_it(tmp_path):
     question = ScriptQuestion(key="q", fact=fact.key, text=TEXT.split("\n")[0])
     prompt = PROMPT.model_copy(update={"question": "q"})
     with Store.open(path, create=True) as store:
-        store.put([fact, question, prompt, asked_as_edit(fact.id, edited=True), read_verdict(prompt.id)])
+        store.put([fact, question, prompt, asked_as_edit(fact, edited=True), read_verdict(prompt.id)])
         assert cases(store, "a") == 0 and cases(store, "b", ignore=("read",)) == 1
     line = ["verify_prompt", "--store", str(path), "--model", "gpt-x", "--again"]
     for name, reply, n in (("c", "nothing", 0), ("d", None, 1)):

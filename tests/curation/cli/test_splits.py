@@ -31,16 +31,6 @@ def store(tmp_path: Path) -> Path:
     return path
 
 
-def test_an_added_split_is_frozen_as_it_came(tmp_path: Path) -> None:
-    """Neighbours of temporal cases have changes of their own: they made 29 cases more, with prompts for no edit."""
-    store = tmp_path / "s.duckdb"
-    digest = json.loads(invoke("split", "add", "mini", "-s", store, "--json"))["digest"]
-    frozen = json.loads(invoke("split", "freeze", "mine", "-s", store, "--version", "1.0.0", "--json"))
-    assert frozen["digest"] == digest and "dropped by asked_as_edit" in str(frozen)
-    for other in ("events", "documents"):
-        assert json.loads(invoke("split", "add", other, "-s", tmp_path / f"{other}.duckdb", "--json"))["digest"]
-
-
 def test_split_add_freeze_export(tmp_path: Path, store: Path) -> None:
     header = json.loads(invoke("split", "add", "mini", "-s", store, "--json"))
     assert header["split"] == "mini"

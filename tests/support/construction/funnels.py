@@ -7,12 +7,13 @@ import json
 import pytest
 from click.testing import CliRunner
 
+from construction.authoring.outcome import asked_as_edit
 from construction.cli.construct import construct
 from curation.store.store import Store
 from schemas.facts import Neighbour
 from schemas.lineage import Lineage
 from schemas.scripts import Script, ScriptPrompt, ScriptQuestion
-from schemas.verdicts import Verdict, asked_as_edit, verdict_key
+from schemas.verdicts import Verdict, verdict_key
 from tests.support.facts import make_fact
 from tests.support.scripted_server import ScriptedServer, author, field
 
@@ -52,7 +53,7 @@ def by_hand(tmp_path):
     link = Neighbour(key="f/Peru~f/Japan", edit=peru.key, fact=japan.key, how="same_object")
     records = [peru, temporal, japan, link, *sum(chains.values(), ()), *reduced_chain, *chile, *neighbour]
     verdicts = [
-        *(asked_as_edit(f.id, edited=f is not japan) for f in (peru, temporal, japan)),
+        *(asked_as_edit(f, edited=f is not japan) for f in (peru, temporal, japan)),
         said(chains[2][2], "early_cut@2", "unsure"),
         said(chains[3][0], "leak_in_question@1", "drop"),
         said(chains[3][0], "leak_in_question@2", "keep"),  # the newer version counts
