@@ -193,11 +193,10 @@ def open_connection(path: Path, *, write: bool = False, create: bool = False) ->
 
 
 def _reader(path: Path) -> Connection:
-    """A connection for reading, which is that on which the file was examined; origins that it lacks are in memory."""
+    """A connection for reading, which is that on which the file was examined."""
     db = connect(path, write=False)
     try:
-        if m004_origins.__name__ not in _migrations_of(db, path):
-            make_origins(db, temporary=True)
+        _migrations_of(db, path)
     except BaseException:
         db.close()
         raise

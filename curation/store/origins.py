@@ -179,6 +179,8 @@ def stale_items(db: Any, *, root: str | None = None, prefix: str = "") -> list[S
     """
     if not _has_former(db):
         return []
+    if not db.execute("SELECT 1 FROM information_schema.tables WHERE table_name = 'origins'"):
+        make_origins(db, temporary=True)
     sql, values = _STALE, list[str]()
     if root is not None:
         sql += """ AND r.id IN (SELECT o.item FROM origins o JOIN records f ON f.id = o.origin

@@ -17,7 +17,6 @@ from evaluation.metrics.pooled import PERPLEXITY
 from evaluation.regimes.config import regime_title
 from evaluation.runs.frame import Scores, unedited_run
 from evaluation.runs.results import EditorRun, Run, asked_cases, unedited_cases
-from evaluation.runs.validity_variants import COMPONENT
 from schemas.runs import CaseResult
 
 ALL = "all"
@@ -182,7 +181,7 @@ def _row(editor: EditorRun, keys: Sequence[str], run: Run, scores: Scores, metri
         seconds_score=mean_interval([r.seconds_score for r in good]).mean,
         peak_bytes=max(peaks, default=None),
         blow_ups=tuple(k for k in mine if mine[k].notes.get("blow_up")),
-        variant=editor.manifest.components.get(COMPONENT, ""),
+        variant=editor.variant,
         edits=(0, 0) if editor.label == base else _edits_in_force(good),
         unedited=len(unedited),
     )

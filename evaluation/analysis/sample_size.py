@@ -13,8 +13,7 @@ from curation.stats.paired import cases_needed
 from evaluation.editors.baselines import NULL_METHODS
 from evaluation.metrics.base import Metric
 from evaluation.runs.frame import Scores
-from evaluation.runs.results import EditorRun, Run
-from evaluation.runs.validity_variants import COMPONENT
+from evaluation.runs.results import Run
 
 
 class CasesNeeded(NamedTuple):
@@ -49,7 +48,7 @@ def sample_sizes(
         power: Chance to find the difference.
         family: Comparisons that are corrected for (Bonferroni).
     """
-    forms = {e.label: _form(e) for e in run.editors if e.manifest.editor not in NULL_METHODS}
+    forms = {e.label: e.variant for e in run.editors if e.manifest.editor not in NULL_METHODS}
     out = []
     for metric in metrics:
         if metric.pooled:
@@ -73,8 +72,3 @@ def sample_sizes(
             needed[gap] = max(few, LEAST_CASES), max(many, LEAST_CASES)
         out.append(CasesNeeded(metric.name, min(n for _, n in found), len(spreads), (middle, widest), needed))
     return out
-
-
-def _form(row: EditorRun) -> str:
-    """The validity variant in which a row is asked; empty: as the split says."""
-    return row.manifest.components.get(COMPONENT, "")

@@ -133,7 +133,7 @@ class TargetBatch:
         return self.means(-values.gather(1, self.goals[:, None])[:, 0])
 
     def select(self, texts: Sequence[int]) -> TargetBatch:
-        """Some of the texts, as indices; what was read before is kept."""
+        """Some of the texts, as indices, with their prefixes and hidden states."""
         chosen, index = [self.texts[n] for n in texts], send(list(texts), self.lm.device)
         start, prefix = self.start, None if self.prefix is None else self.prefix.select(index)
         if start is not None:

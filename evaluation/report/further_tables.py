@@ -106,7 +106,7 @@ def chat_table(table: Comparison, metrics: Sequence[Metric], scores: Scores, run
     asked = [row for row in table.rows if row.variant.partition("@")[0] == CHAT]
     in_chat = {row.label.replace(f" [{CHAT}]", "", 1): row for row in asked}
     rows: list[tuple[Cell, ...]] = []
-    cases = asked_cases(run).values()
+    cases = asked_cases(run).values() if in_chat else ()
     one_form = [metric for metric in metrics if in_chat and not _asked_in_two_forms(metric, cases)]
     for metric in metrics:
         if metric in one_form:

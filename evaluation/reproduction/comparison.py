@@ -27,7 +27,6 @@ from evaluation.reproduction.published import (
     printed_figures,
 )
 from evaluation.runs.results import cases_by_key
-from evaluation.runs.validity_variants import COMPONENT
 from schemas.cases import AnyCase, Case, DocumentCase, EventCase
 from schemas.text.counting import counted
 
@@ -116,8 +115,8 @@ def _set_up(part: ReportSection, row: MethodRow) -> Iterator[str]:
     run = next(e for e in part.run.editors if e.label == row.label)
     if (regime := run.manifest.regime) != "single":
         yield f"regime {regime}, not each edit alone"
-    if COMPONENT in run.manifest.components:
-        yield f"a validity row ({run.manifest.components[COMPONENT].partition('@')[0]})"
+    if run.variant:
+        yield f"a validity row ({run.variant.partition('@')[0]})"
     if absent := row.failed + row.pending + row.unedited:
         yield f"{counted(absent, 'case')} without answers"
 

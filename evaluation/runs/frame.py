@@ -21,7 +21,7 @@ from evaluation.metrics.base import (
 from evaluation.metrics.generation import metrics_of
 from evaluation.metrics.pooled import PERPLEXITY, RATIO, contributions, exponential, pooled_difference
 from evaluation.runs.results import EditorRun, Run, all_cases_by_key, answers_by_probe
-from evaluation.runs.validity_variants import COMPONENT, asked_case
+from evaluation.runs.validity_variants import asked_case
 from schemas.answers import Answer, CaseScores, ItemScore
 from schemas.core.errors import UserError
 from schemas.ratings import Rating
@@ -117,9 +117,8 @@ def score_run(run: Run, metrics: Sequence[Metric], normalisation: Normalisation)
 
 def unedited_run(run: Run, editor: EditorRun) -> EditorRun:
     """The unedited model that was asked in the same form as a method: under the same validity variant, where it was."""
-    variant = editor.manifest.components.get(COMPONENT)
     asked_alike = (e for e in run.editors if e.manifest.editor == run.baseline.manifest.editor)
-    return next((e for e in asked_alike if e.manifest.components.get(COMPONENT) == variant), run.baseline)
+    return next((e for e in asked_alike if e.variant == editor.variant), run.baseline)
 
 
 def answers_frame(

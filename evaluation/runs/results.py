@@ -15,6 +15,7 @@ from curation.splits.contradictions import overwritten
 from curation.splits.split_file import Split, load_split, write_split
 from evaluation.metrics.generation import DocumentChoice, SharedQuestions
 from evaluation.regimes.config import RegimeChoice, asked_positions, lengths_reached
+from evaluation.runs.validity_variants import COMPONENT
 from schemas.answers import Answer
 from schemas.cases import AnyCase, Case
 from schemas.core.config import to_toml, validate
@@ -130,6 +131,11 @@ class EditorRun(NamedTuple):
     results: dict[str, CaseResult]
     environment: dict[str, Any]
     folder: EditorFolder | None = None
+
+    @property
+    def variant(self) -> str:
+        """The validity variant in which its cases were asked, ``name@version``; empty: as the split says."""
+        return self.manifest.components.get(COMPONENT, "")
 
 
 class Run(NamedTuple):

@@ -103,9 +103,8 @@ def execute(
     plan = open_plan(config, lm)
     with fixed_order() if config.deterministic else nullcontext(), open_model(plan, lm) as model:
         plan = for_model(plan, has_chat=model.scorer.has_chat)
-        probes = [probe for case in plan.cases for probe in ask(case, plan.metrics)]
         by_default = not config.metrics and not config.behind_endpoint
-        if by_default and (texts := written_probes(probes)):
+        if by_default and (texts := written_probes([p for c in plan.cases for p in ask(c, plan.metrics)])):
             log.warning(
                 "each method writes %d texts of at most %d tokens in all; metrics = 'teacher-forced' writes none",
                 len(texts),

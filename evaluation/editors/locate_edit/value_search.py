@@ -162,6 +162,7 @@ def _search(
     s, size, has_essence = settings, len(requests[0].prompts), bool(requests[0].essence)
     prompts = [text for request in requests for text in request.prompts]
     batch = TargetBatch(lm, prompts + [text for one in requests for text in one.essence], layer, share=share)
+    places = _places(batch)
     delta = torch.zeros(len(requests), lm.layout.width, device=lm.device, requires_grad=True)
     optimiser = torch.optim.Adam([delta], lr=s.lr)
     values: dict[int, SearchedValue] = {}
@@ -172,7 +173,7 @@ def _search(
         with torch.set_grad_enabled(not last):
             shifts = delta[rows]
             of_texts = torch.cat([shifts.repeat_interleave(size, 0), shifts] if has_essence else [shifts])
-            log_probs, outputs = _pass_with(of_texts, batch, module)
+            log_probs, outputs = _pass_with(of_texts, batch, module, places)
             now = log_probs[-len(left) :]  # after the essence prompts, each of which has one scored position
             if step == 0:
                 initial, before = outputs[: len(prompts) : size], now.detach()
@@ -194,20 +195,25 @@ def _search(
         if len(stay) < len(left):
             essence = [len(left) * size + i for i in stay if has_essence]
             batch = batch.select([i * size + n for i in stay for n in range(size)] + essence)
-            left = [left[i] for i in stay]
+            left, places = [left[i] for i in stay], _places(batch)
     return [values[n] for n in range(len(requests))]
 
 
-def _pass_with(shifts: Tensor, batch: TargetBatch, module: nn.Module) -> tuple[Tensor, Tensor]:
+def _places(batch: TargetBatch) -> tuple[Tensor, ...]:
+    """Row and column of every text's first changed token, [texts] each."""
+    changed = [text.changed - begin for text, begin in zip(batch.texts, batch.begins, strict=True)]
+    return send([list(range(len(changed))), changed], batch.lm.device).unbind()
+
+
+def _pass_with(shifts: Tensor, batch: TargetBatch, module: nn.Module, at: tuple[Tensor, ...]) -> tuple[Tensor, Tensor]:
     """Log-probabilities before every goal with δ added, and the outputs without it, [texts, width], both float32.
 
     Args:
         shifts: δ of every text, [texts, width].
         batch: The texts.
         module: Whose output is changed.
+        at: Where: ``_places`` of the batch.
     """
-    changed = [text.changed - begin for text, begin in zip(batch.texts, batch.begins, strict=True)]
-    at = send([list(range(len(changed))), changed], shifts.device).unbind()
     outputs = [shifts]
 
     def add(_: Tensor, out: Tensor) -> Tensor:
