@@ -3,12 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from functools import lru_cache
 from typing import Annotated, Any, Literal
 
-from pydantic import BaseModel
-
-from construction.llm.step import Request
+from construction.llm.step import Request, schema_of
 from curation.files.journal import Journal
 from schemas.core.config import validate
 from schemas.core.ids import content_id
@@ -57,11 +54,6 @@ class StoredOutcome(Frozen):
         return escape_line(name, longest=_LONGEST_NAME) if name else None
 
 
-@lru_cache(maxsize=256)
-def _schema(reply: type[BaseModel]) -> dict[str, Any]:
-    return reply.model_json_schema()
-
-
 def request_key(model: str, request: Request) -> str:
     """Journal key of a call: hash of model, messages, parameters, reply schema and sample number.
 
@@ -71,7 +63,7 @@ def request_key(model: str, request: Request) -> str:
         "model": model,
         "messages": [{"role": m.role, "content": m.content} for m in request.messages],
         "parameters": request.parameters,
-        "schema": _schema(request.reply),
+        "schema": schema_of(request.reply),
         "sample": request.sample,
     }
     return REPLIES + content_id("request", payload)

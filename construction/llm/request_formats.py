@@ -18,7 +18,7 @@ from pydantic import BaseModel
 
 from construction.llm.calls.call_errors import CallError
 from construction.llm.reply_cache import ReplyCache
-from construction.llm.step import PlainText, Request
+from construction.llm.step import PlainText, Request, schema_of, without_words
 from schemas.core.config import validate
 from schemas.core.ids import content_id
 from schemas.core.records import Frozen
@@ -143,18 +143,13 @@ def body_of(model: str, request: Request, form: RequestFormat, *, longest: int |
 
 
 @lru_cache(maxsize=256)
-def schema_of(reply: type[BaseModel]) -> str:
-    """The JSON schema of a reply type, as text."""
-    return json.dumps(reply.model_json_schema(), sort_keys=True)
-
-
-@lru_cache(maxsize=256)
 def _response_format(reply: type[BaseModel]) -> dict[str, Any]:
     function: Any = openai.pydantic_function_tool(reply)["function"]  # the public way to the strict form of a schema
-    schema = {"schema": function["parameters"], "name": reply.__name__, "strict": True}
+    schema = {"schema": without_words(function["parameters"]), "name": reply.__name__, "strict": True}
     return {"type": "json_schema", "json_schema": schema}
 
 
 @lru_cache(maxsize=256)
 def _wanted_shape(reply: type[BaseModel]) -> str:
-    return f"\n\nReply with one JSON object and nothing else. It fits this JSON schema:\n{schema_of(reply)}"
+    schema = json.dumps(schema_of(reply), sort_keys=True)
+    return f"\n\nReply with one JSON object and nothing else. It fits this JSON schema:\n{schema}"

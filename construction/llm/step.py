@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from functools import partial
+from functools import lru_cache, partial
 from typing import Any, Generic, Literal, NamedTuple, TypeVar
 
 from pydantic import BaseModel
@@ -32,7 +32,7 @@ class Request(NamedTuple):
 
     Attributes:
         messages: The chat so far.
-        reply: Type of the reply; its JSON schema is part of the request.
+        reply: Type of the reply; its JSON schema (``schema_of``) is part of the request.
         parameters: Sampling parameters as the endpoint takes them (``temperature``, ``max_tokens``, ``seed`` ...).
         sample: Number of the sample, from 0: the same question asked again on purpose.
         longest: Tokens of the reply at most, where neither the parameters nor the user say; no part of a call's key.
@@ -65,9 +65,30 @@ class PlainText(BaseModel):
 
     text: str
     cut: bool = False
-    # What a model that thinks first thought, where the endpoint sends it beside the text. Neither this field nor a word
-    # on it above: the schema, description and all, is part of the key under which replies are cached.
+    # What a model that thinks first thought, where the endpoint sends it beside the text.
     thought: SkipJsonSchema[str | None] = None
+
+
+@lru_cache(maxsize=256)
+def schema_of(reply: type[BaseModel]) -> dict[str, Any]:
+    """The JSON schema of a reply type without its titles and descriptions, which are docstrings for people.
+
+    Example:
+        >>> schema_of(Message)["properties"]["content"]
+        {'type': 'string'}
+    """
+    schema: dict[str, Any] = without_words(reply.model_json_schema())
+    return schema
+
+
+def without_words(schema: Any) -> Any:
+    """A JSON schema without titles and descriptions; a property of such a name stays."""
+    if isinstance(schema, list):
+        return [without_words(part) for part in schema]
+    if not isinstance(schema, dict):
+        return schema
+    named = ("title", "description")
+    return {k: without_words(v) for k, v in schema.items() if k not in named or not isinstance(v, str)}
 
 
 class PromptStep(Generic[R, W]):

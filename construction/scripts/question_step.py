@@ -68,7 +68,7 @@ class Thought(BaseModel):
 
 
 class ReasonedQuestions(QuestionList, Thought):
-    """The reply of a capable model since version 2: a thought, then all questions at once."""
+    """The reply of a capable model: a thought, then all questions at once."""
 
 
 class OneQuestion(BaseModel):

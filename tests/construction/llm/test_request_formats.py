@@ -3,16 +3,17 @@
 from __future__ import annotations
 
 import asyncio
+import json
 
 import pytest
-from pydantic import BaseModel
+from pydantic import BaseModel, Field
 
 from construction.llm.calls.call_errors import CallError
 from construction.llm.client import Client
 from construction.llm.endpoint import Access
 from construction.llm.reply_cache import ReplyCache
-from construction.llm.request_formats import RequestFormat, fallback
-from construction.llm.step import Message, Request
+from construction.llm.request_formats import RequestFormat, body_of, fallback
+from construction.llm.step import Message, Request, schema_of
 from curation.files.journal import Journal
 from schemas.core.errors import ModelError
 from tests.support.scripted_server import Raw, ScriptedServer, completion
@@ -169,3 +170,19 @@ def test_usage_may_be_missing(ask):
 def test_a_server_that_takes_nothing_says_so(ask):
     with ScriptedServer(lambda p: UNNAMED) as server, pytest.raises(ModelError, match="HTTP 422"):
         ask(server.url, *[request(str(i)) for i in range(9)])
+
+
+def test_words_about_a_reply_type_are_no_part_of_a_request():
+    class Answer(BaseModel):
+        """Words for people.
+
+        Attributes:
+            title: A field of this name stays.
+        """
+
+        title: str = Field(description="more words")
+
+    request = Request((Message(role="user", content="How?"),), Answer, {})
+    sent = body_of("m", request, RequestFormat())["response_format"]["json_schema"]["schema"]
+    for schema in (schema_of(Answer), sent):
+        assert "words" not in json.dumps(schema) and schema["properties"]["title"] == {"type": "string"}
