@@ -1,7 +1,7 @@
 """What checks say of natural prompts: drafts of capable authors as they came, labelled by readers.
 
 Each item of ``curation/shipped/scripts/natural.jsonl`` is a question and a script about a shipped fact, as an author
-wrote it on the first attempt. Other readers answered ``verify_question@1``, ``verify_prompt@1`` and ``verify_next@2``;
+wrote it on the first attempt. Other readers answered ``verify_question@2``, ``verify_prompt@2`` and ``verify_next@3``;
 their answers are read here by the steps that read a model's reply. Two label readers said whether the step needs the
 fact, whether the object comes next, whether nothing leaks, and whether a person would ask. All of them are large
 language models.

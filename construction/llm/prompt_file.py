@@ -159,14 +159,23 @@ class PromptFolder(Generic[P]):
         folder: Name of the folder in it.
         tasks: Tasks that a profile has a file for, each and every one.
         reader: Who uses the prompts, for messages ("the judge").
+        beside: Files of others that may stand in a folder of the user's own.
         fix: How to come by a copy of ours, for messages.
     """
 
     def __init__(
-        self, model: type[P], *, package: str, folder: str, tasks: Sequence[str], reader: str, fix: str = ""
+        self,
+        model: type[P],
+        *,
+        package: str,
+        folder: str,
+        tasks: Sequence[str],
+        reader: str,
+        beside: Sequence[str] = (),
+        fix: str = "",
     ) -> None:
         self._model, self._package, self._folder = model, package, folder
-        self.tasks, self._reader, self._fix = tuple(tasks), reader, fix
+        self.tasks, self._reader, self._beside, self._fix = tuple(tasks), reader, tuple(beside), fix
 
     def path(self) -> Path:
         """The folder."""
@@ -237,8 +246,8 @@ class PromptFolder(Generic[P]):
                 )
             if paths:
                 prompts[task] = (self._load_custom(paths[0], task), paths[0])
-        if not prompts:
-            allowed = ", ".join(f"{task}.toml" for task in self.tasks)
+        if not prompts and not any((folder / name).exists() for name in self._beside):
+            allowed = ", ".join((*(f"{task}.toml" for task in self.tasks), *self._beside))
             raise UserError("the folder holds no prompt", where=str(folder), allowed=allowed, fix=fix)
         return prompts
 
@@ -247,14 +256,23 @@ class PromptFolder(Generic[P]):
         if data.get("task", task) != task:
             raise UserError(f"task = '{data['task']}' in a file called '{path.name}'", where=str(path), allowed=task)
         prompt = validate(self._model, data, where=str(path))
-        ours = self.shipped(task)
-        if prompt.digest not in {one.digest for one in ours} and prompt.name in {one.name for one in ours}:
-            raise UserError(
-                f"name = '{prompt.name}' is that of our own prompt, and this one differs from it",
-                where=str(path),
-                fix="give it another name, so that the lineage tells them apart",
-            )
+        refuse_our_name(prompt, self.shipped(task), path)
         return prompt
+
+
+def refuse_our_name(prompt: PromptFile, ours: Sequence[PromptFile], path: Path) -> None:
+    """Refuse a prompt of the user's own that the lineage could not tell from ours; an earlier version of ours is none.
+
+    Raises:
+        UserError: it has the name of a prompt of ours and differs from it.
+    """
+    alike = [one for one in ours if one.name == prompt.name and one.version <= prompt.version]
+    if alike and prompt.digest not in {one.digest for one in ours}:
+        raise UserError(
+            f"name = '{prompt.name}' is that of our own prompt, and this one differs from it",
+            where=str(path),
+            fix="give it another name, so that the lineage tells them apart",
+        )
 
 
 def read_prompt(model: type[P], path: Path) -> P:

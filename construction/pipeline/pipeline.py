@@ -208,7 +208,7 @@ class Construction:
             client,
             questions=QuestionStep(wording["questions"]),
             writers=[ScriptWriter(who, ScriptStep(prompt)) for who, prompt in written],
-            reader=Verifier(reader.client) if reader else None,
+            reader=Verifier(reader.client, plan.prompts) if reader else None,
             unread=plan.unread,
             dropped=dropped,
         )

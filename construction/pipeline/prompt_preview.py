@@ -19,7 +19,7 @@ CAPABLE = "paper"
 def prompt_list(profile: str | None = None, folder: Path | None = None) -> Iterator[dict[str, str]]:
     """Name, task, profile, shape and file of every prompt, of one profile's, or of those in a folder.
 
-    The verifier's stand at the end; a folder of one's own holds none of them.
+    The verifier's stand at the end.
     """
     for prompt, path in _writer_prompts(profile, folder):
         yield {
@@ -30,9 +30,10 @@ def prompt_list(profile: str | None = None, folder: Path | None = None) -> Itera
             "path": path,
         }
     for task in _verifier_tasks(profile, folder):
-        path = f"construction/verifier/prompts/{verify_file(task).name}"
-        row = {"label": STEPS[task].load(model="example").label, "task": f"verify_{task}", "profile": CAPABLE}
-        yield {**row, "shape": "reading", "path": path}
+        name = verify_file(task).name
+        path = str(folder / name) if folder else f"construction/verifier/prompts/{name}"
+        label = STEPS[task].load(model="example", folder=folder).label
+        yield {"label": label, "task": f"verify_{task}", "profile": CAPABLE, "shape": "reading", "path": path}
 
 
 def render_messages(fact: Fact, profile: str | None = None, folder: Path | None = None) -> Iterator[dict[str, str]]:
@@ -51,14 +52,16 @@ def render_messages(fact: Fact, profile: str | None = None, folder: Path | None 
     text = f"{question.text}\nStep 1: Look for it on a map\nStep 2: Travel to"
     cut = ScriptPrompt(key="example/p", fact=fact.key, text=text, offset=len(text) + 1, targets=(fact.old.text,))
     for task in _verifier_tasks(profile, folder):
-        step = STEPS[task].load(model="example")
+        step = STEPS[task].load(model="example", folder=folder)
         for message in step.prompt([VerifyAsk(fact, question if task == "question" else cut)]):
             yield {"label": step.label, "role": message.role, "content": message.content}
 
 
 def _verifier_tasks(profile: str | None, folder: Path | None) -> Iterable[str]:
-    """The verifier's tasks; it has one wording, for capable models."""
-    return STEPS if folder is None and (profile or CAPABLE).partition("@")[0] == CAPABLE else ()
+    """The verifier's tasks, of which a folder of one's own may hold some; it has one wording, for capable models."""
+    if folder is not None:
+        return [task for task in STEPS if (folder / verify_file(task).name).exists()]
+    return STEPS if (profile or CAPABLE) == CAPABLE else ()
 
 
 def _writer_prompts(profile: str | None, folder: Path | None) -> Iterator[tuple[WriterPrompt, str]]:

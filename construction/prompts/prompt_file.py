@@ -11,6 +11,7 @@ from pydantic import Field, model_validator
 from construction.llm.prompt_file import ProfilePrompt, PromptFolder
 from construction.llm.prompt_text import places, refuse_unknown_places, require_places
 from construction.llm.step import Message
+from construction.verifier.steps import STEPS, verify_file
 from curation.files.atomic import write_text
 from schemas.core.errors import UserError
 
@@ -100,20 +101,22 @@ FILES = PromptFolder(
     folder="templates",
     tasks=tuple(WriterPrompt.fills),
     reader="construction",
+    beside=[verify_file(task).name for task in STEPS],
     fix="write a copy to change with: scedit prompts --profile paper --write DIR",
 )
 
 
 def copy_prompts(profile: str, folder: Path) -> list[Path]:
-    """Copy a profile's prompts into a folder, to be changed there; files that are there already are left alone.
+    """Copy a profile's prompts and the verifier's into a folder, to be changed there.
 
     Raises:
         UserError: a file is in the way, or the folder cannot be written.
     """
-    targets = {task: folder / f"{task}.toml" for task in FILES.tasks}
-    there = [str(p) for p in targets.values() if p.exists()]
+    files = {folder / f"{task}.toml": FILES.file(task, profile) for task in FILES.tasks}
+    files |= {folder / verify_file(task).name: verify_file(task) for task in STEPS}
+    there = [str(target) for target in files if target.exists()]
     if there:
         raise UserError("the file is there already", where=there[0], fix="name another folder")
-    for task, target in targets.items():
-        write_text(target, FILES.file(task, profile).read_text(encoding="utf-8"), "the prompt")
-    return list(targets.values())
+    for target, file in files.items():
+        write_text(target, file.read_text(encoding="utf-8"), "the prompt")
+    return list(files)

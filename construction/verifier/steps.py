@@ -16,13 +16,20 @@ from importlib.resources import files
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar, Generic, Literal, TypeVar
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import BaseModel, ConfigDict, Field, model_validator
 
 from construction.checks.prompts import blank_step_labels
 from construction.llm.call_lineage import lineage_of_call
 from construction.llm.client import Client, gather_all
-from construction.llm.prompt_file import PromptFile, read_prompt, text_quality
-from construction.llm.prompt_text import LONGEST, fence_text, find_quote, tidy
+from construction.llm.prompt_file import PromptFile, read_prompt, refuse_our_name, text_quality
+from construction.llm.prompt_text import (
+    LONGEST,
+    fence_text,
+    find_quote,
+    refuse_unknown_places,
+    require_places,
+    tidy,
+)
 from construction.llm.step import Message, PromptStep, Request
 from schemas.facts import Entity, Fact
 from schemas.lineage import Lineage
@@ -35,6 +42,7 @@ if TYPE_CHECKING:
     from construction.llm.client import Client, Reply
 
 TOGETHER = 12  # items of a fact in one request
+_PLACES = frozenset({"subject", "statement", "relation", "old", "new", "when", "texts"})
 _NONE = "none"
 _ARTICLE = r"the|a|an"
 _TITLE = r"governor|(?:lord )?mayor|president|(?:prime )?minister|secretary|chancellor|coach|mr|mrs|ms|dr|sir|dame"
@@ -52,10 +60,31 @@ class VerifierPrompt(PromptFile):
 
     reply_tokens: int = Field(ge=1)
 
+    @model_validator(mode="after")
+    def _placeholders(self) -> VerifierPrompt:
+        refuse_unknown_places({"system": self.system, "user": self.user}, _PLACES)
+        require_places("user", self.user, frozenset({"texts"}))
+        return self
+
 
 def verify_file(task: str) -> Path:
-    """The prompt file of a task: ``question``, ``prompt`` or ``next``."""
+    """Our prompt file of a task: ``question``, ``prompt`` or ``next``."""
     return Path(str(files("construction.verifier").joinpath("prompts", f"verify_{task}.toml")))
+
+
+def wording_of(task: str, folder: Path | None = None) -> VerifierPrompt:
+    """The prompt of a task, or the one that stands in a folder of the user's own.
+
+    Raises:
+        UserError: a broken file, or one that passes for ours.
+    """
+    ours = read_prompt(VerifierPrompt, verify_file(task))
+    path = folder / verify_file(task).name if folder else None
+    if path is None or not path.exists():
+        return ours
+    prompt = read_prompt(VerifierPrompt, path)
+    refuse_our_name(prompt, [ours], path)
+    return prompt
 
 
 @dataclass(frozen=True)
@@ -159,9 +188,9 @@ class VerifyStep(PromptStep[Sequence[VerifyAsk], Verdict]):
         self.name, self.version = wording.name, wording.version
 
     @classmethod
-    def load(cls, *, model: str) -> VerifyStep:
+    def load(cls, *, model: str, folder: Path | None = None) -> VerifyStep:
         """The step with its wording; ``model`` is who answers, as the verdicts name it."""
-        return cls(read_prompt(VerifierPrompt, verify_file(cls.task)), model=model)
+        return cls(wording_of(cls.task, folder), model=model)
 
     @property
     def by(self) -> str:
@@ -178,6 +207,7 @@ class VerifyStep(PromptStep[Sequence[VerifyAsk], Verdict]):
             "relation": tidy(fact.relation.label or fact.relation.id),
             "old": tidy(fact.old.text),
             "new": tidy(fact.new.text) if fact.new else "another one",
+            "when": f"Today is shortly before {tidy(fact.changed_on)}." if fact.changed_on else "",
             "texts": "\n\n".join(texts),
         }
         return self.wording.chat(values)
@@ -429,11 +459,13 @@ class Verifier:
 
     Args:
         client: Asks the model that reads.
+        prompts: Folder of the user's own prompts, which replace ours.
     """
 
-    def __init__(self, client: Client) -> None:
+    def __init__(self, client: Client, prompts: Path | None = None) -> None:
         self.client = client
-        self._steps = {task: STEPS[task].load(model=client.endpoint.model) for task in (*ON_QUESTIONS, *ON_PROMPTS)}
+        model = client.endpoint.model
+        self._steps = {task: STEPS[task].load(model=model, folder=prompts) for task in (*ON_QUESTIONS, *ON_PROMPTS)}
 
     async def read(
         self, tasks: Sequence[str], fact: Fact, items: Sequence[ScriptPrompt | ScriptQuestion], trace: list[Lineage]

@@ -50,7 +50,7 @@ class VerifyCheck(StoreCheck):
     on_request = True
     batch: ClassVar[int] = 256
     task: ClassVar[str]
-    version: ClassVar[int] = 1  # that of the prompt file, see ``by``
+    version: ClassVar[int] = 2  # that of the prompt file, see ``by``
 
     class Params(VerifyParams):
         """How the model is asked."""
@@ -154,5 +154,5 @@ class ContinuationVerification(VerifyCheck):
     name: ClassVar[str] = "verify_next"
     on: ClassVar[str] = "prompt"
     about: ClassVar[str] = "a model that is not told the fact continues: does it name the object first?"
-    version: ClassVar[int] = 2
+    version: ClassVar[int] = 3
     task: ClassVar[str] = "next"

@@ -58,9 +58,15 @@ def test_what_a_fact_says_is_data_in_what_is_shown():
     assert part.count("</text>") == 1 and "< /text> {old}" in part, "no name closes the fence or fills a placeholder"
 
 
-def test_prompts_of_ones_own_are_shown_with_their_files_and_without_the_verifier(tmp_path):
-    copy_prompts("paper", tmp_path / "mine")
-    (tmp_path / "mine" / "questions.toml").unlink()
-    rows = list(prompt_list(folder=tmp_path / "mine"))
-    assert [(r["task"], r["path"]) for r in rows] == [("scripts", str(tmp_path / "mine" / "scripts.toml"))]
-    assert {t["label"] for t in render_messages(FACT, folder=tmp_path / "mine")} == {rows[0]["label"]}
+def test_prompts_of_ones_own_are_shown_with_their_files_the_verifiers_among_them(tmp_path):
+    mine = tmp_path / "mine"
+    copy_prompts("paper", mine)
+    for name in ("questions", "verify_question", "verify_prompt"):
+        (mine / f"{name}.toml").unlink()
+    rows = list(prompt_list(folder=mine))
+    assert [(r["task"], r["path"]) for r in rows] == [
+        (task, str(mine / f"{task}.toml")) for task in ("scripts", "verify_next")
+    ]
+    assert {t["label"] for t in render_messages(FACT, folder=mine)} == {row["label"] for row in rows}
+    (mine / "scripts.toml").unlink()
+    assert [r["task"] for r in prompt_list(folder=mine)] == ["verify_next"], "a folder of the verifier's alone is one"

@@ -24,8 +24,10 @@ from construction.verifier.steps import (
     VerifyAsk,
     requests_of,
     verify,
+    verify_file,
 )
 from curation.files.journal import Journal
+from schemas.core.errors import DataError, UserError
 from schemas.scripts import ScriptPrompt, ScriptQuestion
 from tests.support.construction.verified import FACT, PROMPT, TEXT
 from tests.support.scripted_server import Raw, ScriptedServer
@@ -76,8 +78,8 @@ def test_what_quotes_come_to(name):
     quotes, label, spans = QUOTES[name]
     (verdict,) = read(reading(*quotes))
     assert (verdict.label, [s.text for s in verdict.spans]) == (label, spans), verdict.reason
-    assert (verdict.item_id, verdict.by, verdict.model) == (PROMPT.id, "verify_prompt@1", "gpt-x")
-    assert verdict.reason.endswith("(verify_prompt@1)"), "the prompt version"
+    assert (verdict.item_id, verdict.by, verdict.model) == (PROMPT.id, "verify_prompt@2", "gpt-x")
+    assert verdict.reason.endswith("(verify_prompt@2)"), "the prompt version"
     assert all(TEXT[s.start : s.end] == s.text for s in verdict.spans)
     assert ("because" in verdict.reason) == (label != "unscored")
 
@@ -97,7 +99,7 @@ def test_what_quotes_come_to(name):
 def test_a_question_that_a_person_would_ask_and_that_needs_the_object(asked, needed, label, words):
     reply = QuestionReply(readings=[QuestionReading(n=1, why="so it is", asked=asked, needed=needed)])
     (verdict,) = step("question").parse([ABOUT_QUESTION], reply)
-    assert (verdict.label, verdict.item_id, verdict.by) == (label, QUESTION.id, "verify_question@1")
+    assert (verdict.label, verdict.item_id, verdict.by) == (label, QUESTION.id, "verify_question@2")
     assert words in verdict.reason
 
 
@@ -139,7 +141,30 @@ def test_everything_that_is_wrong_with_a_prompt_is_in_one_reason():
 )
 def test_how_a_reader_continues_who_is_not_told_the_fact(text, label):
     (verdict,) = step("next").parse([ASK], NextReply(readings=[NextWords(n=1, next=text)]))
-    assert (verdict.label, verdict.by) == (label, "verify_next@2")
+    assert (verdict.label, verdict.by) == (label, "verify_next@3")
+
+
+def test_the_reader_of_a_fact_that_changed_is_told_the_time_and_nobody_else_is():
+    dated = FACT.model_copy(update={"change": "temporal", "changed_on": "2024-06"})
+    for fact, told in ((dated, True), (FACT, False)):
+        (*_, turn) = step("next").prompt([VerifyAsk(fact, PROMPT)])
+        assert turn.content.startswith("Today is shortly before 2024-06." if told else "Text 1:")
+        assert fact.old.text not in turn.content
+
+
+def test_prompts_of_ones_own_replace_the_verifiers(tmp_path):
+    path = tmp_path / "verify_next.toml"
+    text = verify_file("next").read_text(encoding="utf-8")
+    path.write_text(text.replace("version = 3", "version = 2").replace("six", "two"), encoding="utf-8")
+    earlier = STEPS["next"].load(model="m", folder=tmp_path)
+    assert earlier.by == "verify_next@2" and "two words" in earlier.wording.system, "an earlier version of ours is ours"
+    assert STEPS["prompt"].load(model="m", folder=tmp_path).wording == step().wording
+    path.write_text(text.replace("six", "two"), encoding="utf-8")
+    with pytest.raises(UserError, match="that of our own prompt"):
+        STEPS["next"].load(model="m", folder=tmp_path)
+    path.write_text(text.replace('"verify_next"', '"mine"').replace("{texts}", "{text}"), encoding="utf-8")
+    with pytest.raises(DataError, match="unknown placeholder {text}"):
+        STEPS["next"].load(model="m", folder=tmp_path)
 
 
 def test_after_a_change_in_time_a_reader_may_know_the_new_object():
@@ -230,7 +255,7 @@ def test_replies_over_the_wire(name, tmp_path):
     (verdict,) = verdicts
     assert verdict.label == label and len(verdict.reason) < 1000
     assert [line.item_id for line in lines] == [verdict.id]
-    assert (lines[0].prompt, lines[0].model, lines[0].stage) == ("verify_prompt@1", "gpt-x", "verify")
+    assert (lines[0].prompt, lines[0].model, lines[0].stage) == ("verify_prompt@2", "gpt-x", "verify")
 
 
 def test_a_refusal_is_unscored_and_an_absent_endpoint_leaves_the_item_due(tmp_path):
