@@ -39,6 +39,7 @@ from schemas.facts import Fact
 from schemas.scripts import ScriptPrompt, ScriptQuestion, render
 
 READERS = ("verify_question", "verify_prompt", "verify_next")
+ON_CUTS = READERS[1:]
 
 
 class Labels(Frozen):
@@ -88,7 +89,8 @@ class NaturalScript(Frozen):
         fact: Key of a shipped fact.
         author: Number of the author, 1 to 3.
         label: By the first label reader.
-        second: By the second one, who looked for faults only: ``good``, or the fault; None where nobody did.
+        second: By the second one, who looked for faults only: ``good``, or the fault.
+        settled: By a third one, where these two disagree.
         asked: The answer to ``verify_question``.
         reading: The answer to ``verify_prompt``, object shown.
         next: The answer to ``verify_next``, who is not told the fact.
@@ -102,15 +104,16 @@ class NaturalScript(Frozen):
     steps: tuple[str, ...]
     cut: Place
     label: Labels
-    second: Literal["good", "needs", "next"] | None
+    second: Literal["good", "needs", "next"]
+    settled: Literal["good", "needs", "next"] | None = None
     asked: QuestionAnswer
     reading: PromptAnswer
     next: str
 
     @property
     def faulty(self) -> bool:
-        """Whether either reader finds the cut faulty."""
-        return not self.label.good or self.second in ("needs", "next")
+        """Whether most readers find the cut faulty."""
+        return self.settled != "good" if self.settled else not self.label.good
 
 
 class Judged(NamedTuple):
@@ -188,12 +191,12 @@ def cuts_table(scripts: Sequence[Judged]) -> str:
         "good, of facts that changed": lambda one: not one.script.faulty and one.fact.change == "temporal",
         "faulty": lambda one: one.script.faulty,
     }
-    head = ("cuts", "rules keep", *(f"`{check}` keeps" for check in READERS), "all three keep")
+    head = ("cuts", "rules keep", *(f"`{check}` keeps" for check in READERS), "both readings of cuts", "all three")
     lines = [f"| {' | '.join(head)} |", "| --- " * len(head) + "|"]
     for name, is_in in groups.items():
         group = [one for one in scripts if is_in(one)]
         cells = []
-        for checks in (("rules",), *((check,) for check in READERS), READERS):
+        for checks in (("rules",), *((check,) for check in READERS), ON_CUTS, READERS):
             cells.append(_share(sum(one.kept(checks) for one in group), len(group)))
         lines.append(f"| {name} | {' | '.join(cells)} |")
     return "\n".join(lines)
