@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 
-from construction.prompts.prompt_file import FILES, WriterPrompt
+from construction.prompts.prompt_file import FILES, WriterPrompt, verify_file
 from construction.scripts.question_step import QuestionStep, relation_words
 from construction.scripts.script_step import ScriptAsk, ScriptStep
-from construction.verifier.steps import STEPS, VerifyAsk, verify_file
+from construction.verifier.steps import STEPS, VerifyAsk
 from schemas.facts import Fact
 from schemas.scripts import ScriptPrompt, ScriptQuestion
 

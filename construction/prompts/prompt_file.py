@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from importlib.resources import files
 from pathlib import Path
 from typing import ClassVar, Literal
 
@@ -11,7 +12,6 @@ from pydantic import Field, model_validator
 from construction.llm.prompt_file import ProfilePrompt, PromptFolder
 from construction.llm.prompt_text import places, refuse_unknown_places, require_places
 from construction.llm.step import Message
-from construction.verifier.steps import STEPS, verify_file
 from curation.files.atomic import write_text
 from schemas.core.errors import UserError
 
@@ -23,9 +23,16 @@ SHAPES: Mapping[str, tuple[str, ...]] = {
     "questions": ("why_list", "one"),
     "scripts": ("scripts", "object_last"),
 }
+READINGS = ("question", "prompt", "next")
+"""What the verifier is asked about; each has a prompt file."""
 TOGETHER = 12
 MOST_CANDIDATES = 15
 MOST_QUESTIONS = 20
+
+
+def verify_file(task: str) -> Path:
+    """Our prompt file of one of ``READINGS``."""
+    return Path(str(files("construction.verifier").joinpath("prompts", f"verify_{task}.toml")))
 
 
 class WriterPrompt(ProfilePrompt):
@@ -101,7 +108,7 @@ FILES = PromptFolder(
     folder="templates",
     tasks=tuple(WriterPrompt.fills),
     reader="construction",
-    beside=[verify_file(task).name for task in STEPS],
+    beside=[verify_file(task).name for task in READINGS],
     fix="write a copy to change with: scedit prompts --profile paper --write DIR",
 )
 
@@ -112,11 +119,11 @@ def copy_prompts(profile: str, folder: Path) -> list[Path]:
     Raises:
         UserError: a file is in the way, or the folder cannot be written.
     """
-    files = {folder / f"{task}.toml": FILES.file(task, profile) for task in FILES.tasks}
-    files |= {folder / verify_file(task).name: verify_file(task) for task in STEPS}
-    there = [str(target) for target in files if target.exists()]
+    copies = {folder / f"{task}.toml": FILES.file(task, profile) for task in FILES.tasks}
+    copies |= {folder / verify_file(task).name: verify_file(task) for task in READINGS}
+    there = [str(target) for target in copies if target.exists()]
     if there:
         raise UserError("the file is there already", where=there[0], fix="name another folder")
-    for target, file in files.items():
+    for target, file in copies.items():
         write_text(target, file.read_text(encoding="utf-8"), "the prompt")
-    return list(files)
+    return list(copies)

@@ -12,7 +12,6 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import partial
-from importlib.resources import files
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar, Generic, Literal, TypeVar
 
@@ -31,6 +30,7 @@ from construction.llm.prompt_text import (
     tidy,
 )
 from construction.llm.step import Message, PromptStep, Request
+from construction.prompts.prompt_file import verify_file
 from schemas.facts import Entity, Fact
 from schemas.lineage import Lineage
 from schemas.scripts import ScriptPrompt, ScriptQuestion
@@ -65,11 +65,6 @@ class VerifierPrompt(PromptFile):
         refuse_unknown_places({"system": self.system, "user": self.user}, _PLACES)
         require_places("user", self.user, frozenset({"texts"}))
         return self
-
-
-def verify_file(task: str) -> Path:
-    """Our prompt file of a task: ``question``, ``prompt`` or ``next``."""
-    return Path(str(files("construction.verifier").joinpath("prompts", f"verify_{task}.toml")))
 
 
 def wording_of(task: str, folder: Path | None = None) -> VerifierPrompt:

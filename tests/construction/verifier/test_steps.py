@@ -13,6 +13,7 @@ from construction.llm.client import Client
 from construction.llm.endpoint import Access
 from construction.llm.prompt_text import LONGEST, find_quote
 from construction.llm.reply_cache import ReplyCache, request_key
+from construction.prompts.prompt_file import verify_file
 from construction.verifier.steps import (
     STEPS,
     NextReply,
@@ -24,7 +25,6 @@ from construction.verifier.steps import (
     VerifyAsk,
     requests_of,
     verify,
-    verify_file,
 )
 from curation.files.journal import Journal
 from schemas.core.errors import DataError, UserError
