@@ -12,7 +12,7 @@ from __future__ import annotations
 import argparse
 import sys
 from collections import Counter, defaultdict
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 
 from benchmarks.open.cuts import all_own, guidance_table, one_a_case
@@ -39,7 +39,7 @@ from schemas.scripts import ScriptPrompt
 from schemas.text.mentions import find
 from schemas.verdicts import Verdict
 
-CHECKS = ("token_boundary", "known_before", "predictability")
+CHECKS = ("token_boundary", "known_before")
 LARGER_CHECKS = ("token_boundary", "known_before")
 MODEL, LARGER = "embedded", "local"
 NAMES = {MODEL: "SmolLM2-135M", LARGER: "Qwen2.5-Coder-1.5B"}
@@ -71,6 +71,7 @@ def run_checks(store: Store, split: Split, tell: Callable[[str], object], *, lar
         options = {"known_before": {"dtype": "bfloat16"}}
         for check in make_checks(LARGER_CHECKS, models=[LARGER], options=options):
             checks.append((check, edited if check.name == "known_before" else None))
+    checks += [(check, {p.id for p in one_a_case(split)}) for check in make_checks(["predictability"], models=[MODEL])]
 
     def progress(n: int, of: int) -> None:
         tell(f"\r{n} of {of}")
@@ -235,7 +236,7 @@ def sharing_table(split: Split) -> str:
 
 
 def prompts_table(split: Split, by_check: dict[str, dict[str, Verdict]], boundaries: dict[str, Verdict]) -> str:
-    """Token boundaries, of both tokenizers, and predictability of script prompts and neighbours' prompts."""
+    """Token boundaries of script prompts and neighbours' prompts by both tokenizers; predictability of one a case."""
     groups: dict[str, list[ScriptPrompt]] = {
         "script prompts": [p for case in split.cases for p in case.prompts],
         "neighbours' prompts": [p for case in split.cases for n in case.neighbours for p in n.prompts],
@@ -243,19 +244,17 @@ def prompts_table(split: Split, by_check: dict[str, dict[str, Verdict]], boundar
     rows = []
     for name, prompts in groups.items():
         cuts = [[one[p.id] for p in prompts if p.id in one] for one in (by_check["token_boundary"], boundaries)]
-        bits = [v.value for p in prompts if (v := by_check["predictability"].get(p.id)) and v.value is not None]
-        bits = bits if len(bits) == len(prompts) else []  # the first by key are no sample
-        middle = f"{sorted(bits)[len(bits) // 2]:.1f}" if bits else "-"
-        faults = [share(sum(v.label != "keep" for v in cut), len(cut)) for cut in cuts]
-        rows.append([name, *faults, middle, share(high(bits), len(bits))])
+        rows.append([name, *(share(sum(v.label != "keep" for v in cut), len(cut)) for cut in cuts)])
     heads = ["", *(f"fault at the object's token boundary, {name}" for name in NAMES.values())]
-    heads += ["predictability, median (bits)", f"{HIGH:g} bits or more"]
-    return table(heads, rows)
-
-
-def high(bits: Iterable[float]) -> int:
-    """How many reach ``HIGH``."""
-    return sum(value >= HIGH for value in bits)
+    judged = [by_check["predictability"].get(prompt.id) for prompt in one_a_case(split)]
+    bits = sorted(v.value for v in judged if v and v.value is not None)
+    if len(bits) < len(judged):
+        return table(heads, rows)
+    many = share(sum(value >= HIGH for value in bits), len(bits))
+    return (
+        f"{table(heads, rows)}\n\nPredictability of one script prompt a case, {NAMES[MODEL]}: median "
+        f"{bits[len(bits) // 2]:.1f} bits; {HIGH:g} bits or more in {many}."
+    )
 
 
 def figures(store: Store, split: Split, unedited: Run | None) -> str:

@@ -9,7 +9,8 @@ from pydantic import Field
 
 from evaluation.editors.in_context.dense import DenseRetrieval
 from evaluation.editors.in_context.retrieval import statement
-from evaluation.inference.scoring import score
+from evaluation.inference.batched_scoring import EditScorer
+from evaluation.inference.passes import EditedProbes
 from schemas.cases import EditRequest
 from schemas.probes import ScoreProbe
 
@@ -62,7 +63,7 @@ class SelectiveReasoning(DenseRetrieval):
             )
             for request, prompt in found
         ]
-        answers = score(self.lm, probes) if probes else []
+        (answers,) = EditScorer(self.lm).score([EditedProbes((), None, probes)])
         return [_says_yes(answer.targets, self.params.margin) for answer in answers]
 
 

@@ -7,7 +7,9 @@ from collections.abc import Sequence
 import pytest
 
 from curation.files.artifact_cache import Cache
-from evaluation.editors.in_context import retrieval, scr
+from evaluation.editors.in_context import retrieval
+from evaluation.inference.batched_scoring import EditScorer
+from evaluation.inference.passes import EditedProbes
 from evaluation.models.language_model import LM
 from schemas.answers import Answer, TargetScore
 from schemas.cases import Case
@@ -26,11 +28,12 @@ def asked(monkeypatch: pytest.MonkeyPatch) -> list[list[ScoreProbe]]:
     """Calls of the model, which says yes where the prompt speaks of Peru and the fact does."""
     calls: list[list[ScoreProbe]] = []
 
-    def score(_: LM, probes: Sequence[ScoreProbe]) -> list[Answer]:
-        calls.append(list(probes))
-        return [_answer(p, 0.1 if p.prompt.count("Peru") > 1 else -0.1) for p in probes]
+    def score(_: EditScorer, edited: Sequence[EditedProbes]) -> list[list[Answer]]:
+        (probes,) = [[p for p in one.probes if isinstance(p, ScoreProbe)] for one in edited]
+        calls.append(probes)
+        return [[_answer(p, 0.1 if p.prompt.count("Peru") > 1 else -0.1) for p in probes]]
 
-    monkeypatch.setattr(scr, "score", score)
+    monkeypatch.setattr(EditScorer, "score", score)
     encoder = CountingEncoder()
     monkeypatch.setattr(retrieval, "_embedder", lambda name, device: encoder)
     return calls
