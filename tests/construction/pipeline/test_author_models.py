@@ -153,6 +153,9 @@ def test_own_prompts_are_used_and_named_in_the_lineage(tmp_path, facts):
         assert "You plan days" in systems
         output = run(facts, tmp_path / "p", server, "--prompts", tmp_path / "nowhere", code=1)
         assert output == "" and not (tmp_path / "p/s.duckdb").exists()
+        (custom / "verify_next.toml").write_text("[x")
+        output = run(facts, tmp_path / "p", server, "--prompts", custom, code=1)
+        assert output == "" and not (tmp_path / "p/s.duckdb").exists(), "a broken prompt stops before facts are stored"
     with Store.open(tmp_path / "o/s.duckdb") as store:
         lines = [store.lineage(s.id)[0] for s in store.all(Script)]
     assert {x.prompt for x in lines} == {"scripts_mine@5"} and all(x.detail["wording"] for x in lines)
