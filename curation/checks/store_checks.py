@@ -17,6 +17,7 @@ from curation.files.model_packages import EMBEDDED, EMBEDDED_LABEL
 from curation.store.store import KINDS, Store
 from schemas.core.config import Options, validate
 from schemas.core.errors import UserError
+from schemas.core.ids import seed
 from schemas.core.records import Record
 from schemas.core.registry import Registry
 from schemas.facts import Fact, Object
@@ -77,14 +78,20 @@ class CheckContext:
 
     @cached_property
     def objects(self) -> dict[str, tuple[Object, ...]]:
-        """Old and new objects of every relation, each text once, in order of the text."""
+        """Old and new objects of every relation, each text once, in an order drawn by a seed of relation and text.
+
+        The draw does not depend on the store's other content, so the first ones change little when facts are added.
+        """
         by_relation: dict[str, dict[str, Object]] = {}
         for fact in self.facts.values():
             of = by_relation.setdefault(fact.relation.id, {})
             for one in (fact.old, fact.new):
                 if one is not None:
                     of.setdefault(one.text.casefold(), one)
-        return {relation: tuple(of[text] for text in sorted(of)) for relation, of in by_relation.items()}
+        return {
+            relation: tuple(sorted(of.values(), key=lambda one: (seed("rivals", relation, one.text), one.text)))
+            for relation, of in by_relation.items()
+        }
 
 
 class StoreCheck:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from itertools import islice
 from pathlib import Path
 from typing import Any, Protocol
 
@@ -10,7 +11,6 @@ from curation.checks.store_checks import CheckContext, StoreCheck
 from curation.files.model_packages import EMBEDDED, EMBEDDED_LABEL
 from schemas.answers import Answer
 from schemas.core.config import Options
-from schemas.core.ids import seed
 from schemas.core.records import Record
 from schemas.facts import Fact, Object
 from schemas.probes import ScoreProbe
@@ -146,15 +146,16 @@ def model_label(name: str) -> str:
 
 
 def rivals(fact: Fact, objects: Iterable[Object], *, limit: int, apart: Iterable[Object] = ()) -> tuple[Object, ...]:
-    """Other objects of a fact's relation, at most so many, drawn by a seed of the relation and their text.
+    """The first objects of a fact's relation, at most so many, that share no name with its old one or with ``apart``.
 
-    The draw does not depend on the fact, the order or the store's other content, so it changes little when facts are
-    added. Objects that share a name with the fact's old object or with one of ``apart`` are no rivals.
+    Args:
+        fact: The fact.
+        objects: Those of its relation in the order drawn for it (``CheckContext.objects``).
+        limit: At most so many.
+        apart: Objects that are compared anyway.
     """
     taken = {name.casefold() for one in (fact.old, *apart) for name in one.names}
-    free = [o for o in objects if not taken & {name.casefold() for name in o.names}]
-    free.sort(key=lambda o: (seed("rivals", fact.relation.id, o.text), o.text))
-    return tuple(free[:limit])
+    return tuple(islice((o for o in objects if not taken & {name.casefold() for name in o.names}), limit))
 
 
 def other_objects(fact: Fact, around: CheckContext, *, limit: int) -> tuple[str, ...]:
