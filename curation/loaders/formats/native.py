@@ -58,6 +58,7 @@ class NativeJsonl(FormatReader):
     """One JSON object a line.
 
     Needed are ``subject``, ``relation``, ``prompt`` (with one ``{}``) and ``old``, and ``new`` for a fact to be edited;
+    in ``paraphrases``, too, ``{}`` is the subject;
     subject, relation and objects may be strings or whole values with aliases. ``key``, ``source``, ``paraphrases`` and
     ``changed_on`` (makes the change temporal) may be left out. A line with another ``kind`` than ``fact`` is a whole
     record of that kind.
@@ -88,6 +89,8 @@ class NativeJsonl(FormatReader):
         parts = {**short.__dict__}
         if "source" not in data:
             parts["source"] = Source(name=self.named.name, licence="not stated")
+        if "kind" not in data:  # a whole record is as it stands
+            parts["paraphrases"] = tuple(text.replace("{}", short.subject.text) for text in short.paraphrases)
         if not data.get("key"):
             parts["key"] = f"{slug(self.named.stem)}/{_key_part(short.relation.id)}/{_key_part(short.subject.text)}"
         fact = Fact.model_validate(parts)

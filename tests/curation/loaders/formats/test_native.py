@@ -71,6 +71,15 @@ def test_files_come_back_whole_in_order(many: list[Fact], tmp_path_factory: pyte
     assert [(f, f.id) for f in loaded.facts] == [(f, f.id) for f in many]
 
 
+def test_a_paraphrase_may_have_a_gap_for_the_subject(tmp_path: Path) -> None:
+    row = {"subject": "Peru", "relation": "capital", "prompt": "The capital of {} is", "old": "Lima", "new": "Oslo"}
+    header, cells = ",".join((*row, "paraphrases")), ",".join((*row.values(), "{} is ruled from|Peru's capital is"))
+    (tmp_path / "f.csv").write_text(f"{header}\n{cells}\n")
+    (tmp_path / "f.jsonl").write_text(json.dumps({**row, "paraphrases": ["{} is ruled from", "Peru's capital is"]}))
+    for name in ("f.csv", "f.jsonl"):
+        assert load(tmp_path / name).facts[0].paraphrases == ("Peru is ruled from", "Peru's capital is")
+
+
 def test_every_other_kind_comes_back_too(peru: Fact, tmp_path: Path) -> None:
     question = ScriptQuestion(key="f/peru/q1", fact=peru.key, text="How to go?")
     prompt = ScriptPrompt(key="p", fact=peru.key, text="How to go?\nStep 1: To", offset=22, targets=("Lima",))
