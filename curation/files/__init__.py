@@ -1,1 +1,1 @@
-"""Bytes on disk that survive a kill: journal, atomic writes, disk-backed collections, artifact cache."""
+"""Bytes on disk that survive a kill: journal, atomic writes, artifact cache."""

@@ -41,7 +41,8 @@ class Editor(ABC):
     Attributes:
         name: As in the table ``EDITORS``.
         version: Raised when the same options would give other edits.
-        takes: Kinds of request it takes: ``fact``, ``event``. A run of others is refused before the model is loaded.
+        takes: Kinds of request it takes: ``fact``, ``event``, ``document``. A run of others is refused before the model
+            is loaded.
         about: One line for lists.
         needs: What must be at hand beside the model.
         costs: What an edit costs, in words.
@@ -85,7 +86,10 @@ class Editor(ABC):
 
     @classmethod
     def wants_support(cls, options: Mapping[str, Any]) -> bool:
-        """Whether edits with these options depend on the run's support; a run without one is then refused."""
+        """Whether edits with these options depend on the run's support; a run without one is then refused.
+
+        ``prepare`` is given no support otherwise.
+        """
         return False
 
     @classmethod

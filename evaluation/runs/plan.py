@@ -202,6 +202,14 @@ def metrics_with_roles(roles: Iterable[Role], chosen: Sequence[Metric], generati
     return tuple(chosen_metrics)
 
 
+def support_for(editor: Editor, cases: Sequence[AnyCase]) -> Sequence[AnyCase]:
+    """The support's cases for a method that says its edits depend on them (``wants_support``), none for others.
+
+    A run's identity holds the support of the former only, so nobody else may learn from it.
+    """
+    return cases if editor.wants_support(plain_params(editor)) else ()
+
+
 def plain_params(editor: Editor) -> dict[str, Any]:
     """An editor's options as JSON values, by name."""
     return editor.params.model_dump(mode="json") if isinstance(editor.params, Options) else dict(editor.params)

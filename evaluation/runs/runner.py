@@ -36,6 +36,7 @@ from evaluation.runs.plan import (
     open_plan,
     order_in_words,
     plain_params,
+    support_for,
 )
 from evaluation.runs.progress import EditorProgress, RowCounts
 from evaluation.runs.results import EditorFolder, write_back, write_run
@@ -318,7 +319,7 @@ class Runner:
             begun = [stack.enter_context(self._begun(row, regime, units, cases)) for row in rows]
             todo = [unit for unit in units if any(one.missing(unit) for one in begun)]
             if todo and not any(one.tally.stopped for one in begun):
-                first.editor.prepare(self.plan.support.cases)
+                first.editor.prepare(support_for(first.editor, self.plan.support.cases))
                 context = RegimeContext(
                     cases, first.editor, self.model.engine, self.scorer, begun[0].folder.path, first.manifest.key
                 )

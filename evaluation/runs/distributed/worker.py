@@ -16,7 +16,7 @@ from evaluation.engines.fast import FastEngine
 from evaluation.models.loading import fix_order
 from evaluation.runs.config import RunConfig
 from evaluation.runs.distributed.remote_model import ModelDescription
-from evaluation.runs.plan import plain_params
+from evaluation.runs.plan import plain_params, support_for
 from schemas.answers import Answer
 from schemas.cases import AnyCase
 from schemas.core.ids import content_id
@@ -104,8 +104,8 @@ class Worker:
 
         key = repr((task.method, sorted(task.params.items(), key=str)))
         if key not in self._editors:
-            self._editors[key] = make_editor(task.method, self.lm, self.cache, task.params)
-            self._editors[key].prepare(self.support.cases)
+            made = self._editors[key] = make_editor(task.method, self.lm, self.cache, task.params)
+            made.prepare(support_for(made, self.support.cases))
         editor = self._editors[key]
         identity = shard_identity(
             editor,

@@ -12,6 +12,7 @@ class RankOne(Editor):
     """Where a layer reads the last token of the fact prompt, it adds the new object's direction of the output head."""
 
     name, version, about = "rank_one", 1, "a rank-one change towards the new object"
+    costs = "one pass a fact"
 
     class Params(Options):
         """Which layer, and how much is added (the model's hidden states have norms of some hundreds there)."""
@@ -38,6 +39,7 @@ class Trained(Editor):
     """A few steps of Adam on one weight matrix; the model itself stays as it is."""
 
     name, version, about = "trained", 1, "one weight matrix, trained on the fact prompts"
+    costs = "some steps of training"
 
     class Params(Options):
         """Which layer, and how it is trained."""

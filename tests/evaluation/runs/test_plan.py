@@ -10,7 +10,7 @@ from curation.case_sources.opening import choose
 from curation.splits.split_file import make_split
 from evaluation.metrics.base import Metric
 from evaluation.metrics.generation import Generation, GenerationChoice, load_metrics, metrics_of
-from evaluation.runs.plan import ask, make_manifest, plain_params
+from evaluation.runs.plan import ask, make_manifest, plain_params, support_for
 from evaluation.runs.validity_variants import VARIANTS
 from schemas.cases import EventCase
 from schemas.core.errors import UserError
@@ -177,6 +177,8 @@ def test_the_support_counts_for_methods_that_learn_from_it() -> None:
     assert key(plain, support="abc") == key(plain)
     assert key(learner, support="abc") != key(learner) != key(learner, support="def")
     assert key(Learner("push", {"strength": 1}), support="abc") == key(Learner("push", {"strength": 1}))
+    cases = make_cases(2, 0).cases
+    assert support_for(learner, cases) == cases and not support_for(plain, cases), "who is not named learns nothing"
 
 
 def test_regime_and_variant_make_another_run() -> None:
