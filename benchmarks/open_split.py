@@ -33,6 +33,7 @@ from evaluation.metrics import METRICS
 from evaluation.runs.results import Run, load_run
 from schemas.answers import Answer
 from schemas.cases import Case
+from schemas.core.ids import seed
 from schemas.facts import Fact
 from schemas.runs import CaseResult
 from schemas.scripts import ScriptPrompt
@@ -46,6 +47,7 @@ NAMES = {MODEL: "SmolLM2-135M", LARGER: "Qwen2.5-Coder-1.5B"}
 MARKS = ("<!-- figures -->", "<!-- end of the figures -->")
 MEND = "shipped:mend-smollm2-135m.safetensors"
 DUPLICATES = (("question", "rouge1", 0.7), ("prompt", "rouge1", 0.6), ("question", "embedding", 0.9))
+LARGER_CASES = 100  # of whose facts the larger model is asked; all would take two hours of one core
 HIGH = 8.0  # bits by which a prompt with a hidden subject raises the old object
 
 
@@ -59,15 +61,14 @@ def fill_store(path: Path, split: Split) -> None:
 def run_checks(store: Store, split: Split, tell: Callable[[str], object], *, larger: bool = False) -> None:
     """Let the checks judge what they have not judged yet.
 
-    The larger model is asked in bfloat16, and for what it knows of the edited facts only: the neighbours' would take
-    three times as long, and no table shows them.
+    The larger model is asked in bfloat16, and for what it knows of the edited facts of some cases only.
     """
     around = CheckContext(store)
     checks: list[tuple[StoreCheck, set[str] | None]] = [(check, None) for check in make_checks(CHECKS, models=[MODEL])]
     for name, prompts in (("cut_guidance", one_a_case(split)), ("telling_word", all_own(split))):
         checks += [(check, {p.id for p in prompts}) for check in make_checks([name], models=[MODEL])]
     if larger:
-        edited = {case.fact.id for case in split.cases}
+        edited = {case.fact.id for case in drawn_cases(split)}
         options = {"known_before": {"dtype": "bfloat16"}}
         for check in make_checks(LARGER_CHECKS, models=[LARGER], options=options):
             checks.append((check, edited if check.name == "known_before" else None))
@@ -79,6 +80,11 @@ def run_checks(store: Store, split: Split, tell: Callable[[str], object], *, lar
     for one, among in checks:
         done = run_check(store, one, around=around, among=among, on_progress=progress)
         tell(f"\r{one.by}: {done.due} judged now\n")
+
+
+def drawn_cases(split: Split) -> list[Case]:
+    """Cases of whose facts the larger model is asked, drawn by their keys."""
+    return sorted(split.cases, key=lambda case: seed(case.key, "larger"))[:LARGER_CASES]
 
 
 def verdicts_by_check(store: Store, *, model: str = MODEL) -> dict[str, dict[str, Verdict]]:
@@ -149,6 +155,20 @@ def _mean_cell(values: Sequence[float]) -> str:
     assert interval.mean is not None
     ends = "" if interval.low is None else f" [{interval.low:+.2f}, {interval.high:+.2f}]"
     return f"{interval.mean:+.2f}{ends}"
+
+
+def known_to_larger(split: Split, known: dict[str, Verdict]) -> str:
+    """What the larger model knows, in a sentence."""
+    of_kind = {
+        kind: [case.fact for case in drawn_cases(split) if case.fact.change == kind]
+        for kind in ("counterfactual", "temporal")
+    }
+    said = [
+        f"{kind} {under_prompt} under the fact prompt, {under_any} under any of three"
+        for kind, facts in of_kind.items()
+        for under_prompt, under_any in [known_cells(facts, known)]
+    ]
+    return f"{NAMES[LARGER]} (bfloat16), of {LARGER_CASES} cases drawn by their keys: {'; '.join(said)}."
 
 
 def known_cells(facts: Sequence[Fact], known: dict[str, Verdict]) -> tuple[str, str]:
@@ -260,13 +280,13 @@ def prompts_table(split: Split, by_check: dict[str, dict[str, Verdict]], boundar
 def figures(store: Store, split: Split, unedited: Run | None) -> str:
     """All tables, with their headings."""
     by_check, larger = verdicts_by_check(store), verdicts_by_check(store, model=LARGER)
-    known = {NAMES[MODEL]: by_check["known_before"], NAMES[LARGER]: larger["known_before"]}
-    if not larger["known_before"]:
-        del known[NAMES[LARGER]]
+    known = {NAMES[MODEL]: by_check["known_before"]}
     dev = set(split.header["parts"]["dev"])
     log_odds = "Not measured." if unedited is None else log_odds_table(unedited)
     parts = {
-        "Relations, and what is known before the edit": relations_table(split, known, dev),
+        "Relations, and what is known before the edit": relations_table(split, known, dev)
+        + "\n\n"
+        + known_to_larger(split, larger["known_before"]),
         f"Log-odds of the old object, {NAMES[MODEL]}": log_odds,
         "Token boundaries and predictability": prompts_table(split, by_check, larger["token_boundary"]),
         "Do the cuts lead to the object?": guidance_table(split, by_check, NAMES[MODEL]),

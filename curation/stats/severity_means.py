@@ -194,8 +194,9 @@ def refuse_inestimable(ratings: Sequence[ScaleRating]) -> None:
     """Refuse ratings from which severity cannot be told.
 
     Raises:
-        UserError: nobody or one person rated, people share no items, an aspect has one value, a method has no rating on
-            it or those of one case only, or there are fewer than five cases; the sentence says which, and what helps.
+        UserError: nobody or one person rated, people share no items, methods share no cases or one alone, an
+            aspect has one value, a method has no rating on it or those of one case only, or there are fewer than five
+            cases; the sentence says which, and what helps.
     """
     persons = sorted({r.person for r in ratings})
     if len(persons) < 2:
@@ -209,11 +210,11 @@ def refuse_inestimable(ratings: Sequence[ScaleRating]) -> None:
         mine = [r for r in ratings if r.aspect == aspect]
         groups = connected_groups({p: [r.item for r in mine if r.person == p] for p in {r.person for r in mine}})
         if len(groups) > 1:
-            apart = "; ".join(", ".join(g) for g in groups)
             raise UserError(
-                f"severity cannot be told: these people share no items with one another: {apart}",
+                f"severity cannot be told: these people share no items with one another: {_in_words(groups)}",
                 fix="have one of each rate some items of the others",
             )
+        _refuse_methods_apart(mine)
         if len({r.value for r in mine}) < 2:
             raise UserError(
                 f"'{aspect}' has no variance: all {len(mine)} ratings are {mine[0].value}",
@@ -222,3 +223,22 @@ def refuse_inestimable(ratings: Sequence[ScaleRating]) -> None:
         for method in sorted({r.method for r in ratings}):
             if len({r.case for r in mine if r.method == method}) < 2:
                 raise UserError(f"'{aspect}' has ratings of {method} in fewer than two cases", fix="rate more of them")
+
+
+def _refuse_methods_apart(ratings: Sequence[ScaleRating]) -> None:
+    """Refuse methods of an aspect that no case links, or one alone: a jackknife without it could not compare them."""
+    cases: defaultdict[str, set[str]] = defaultdict(set)
+    for r in ratings:
+        cases[r.method].add(r.case)
+    for without in ("", *sorted({r.case for r in ratings})):
+        groups = connected_groups({method: sorted(rated - {without}) for method, rated in cases.items()})
+        if len(groups) > 1:
+            but = f" but '{without}'" if without else ""
+            raise UserError(
+                f"methods cannot be compared on '{ratings[0].aspect}': these share no case{but}: {_in_words(groups)}",
+                fix="have scripts of both rated on the same cases",
+            )
+
+
+def _in_words(groups: Sequence[Sequence[str]]) -> str:
+    return "; ".join(", ".join(group) for group in groups)

@@ -33,16 +33,16 @@ def test_from_the_published_files_to_a_split(folder: Path) -> None:
         result = CliRunner().invoke(cli, shlex.split(line)[1:], catch_exceptions=False)
         assert result.exit_code == 0, result.output
         statements[line.split()[2]] = result.output
-    assert "1,385 cases, 5,586 fact questions, 9,155 tendency questions" in statements["freeze"]
+    assert "708 cases, 3,290 fact questions, 3,913 tendency questions" in statements["freeze"]
     assert "OUT, erratum drops the fact_question" in statements["explain"]
-    assert len(json.loads((folder / "out.json").read_text(encoding="utf-8"))) == 1_385
+    assert len(json.loads((folder / "out.json").read_text(encoding="utf-8"))) == 708
     result = CliRunner().invoke(cli, shlex.split(second)[1:])
     assert result.exit_code == 1 and "judged" not in result.output and "held by people" in str(result.exception)
     config = next(block for block in blocks(PAGE, "toml") if "# events.toml" in block.text)
     (folder / "events.toml").write_text(config.text, encoding="utf-8")
     dry, *_ = third.strip().splitlines()
     result = CliRunner().invoke(cli, shlex.split(dry)[1:], catch_exceptions=False)
-    assert result.exit_code == 0 and "10 of 1,385 cases" in result.output and "bm25: 10 cases" in result.output
+    assert result.exit_code == 0 and "10 of 708 cases" in result.output and "bm25: 10 cases" in result.output
 
 
 @pytest.mark.slow

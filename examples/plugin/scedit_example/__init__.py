@@ -1,1 +1,1 @@
-"""A plug-in for scedit: one method, one metric, one loader, one check, one rating task."""
+"""A plug-in for scedit: three methods, one metric, one loader, one check, one rating task."""

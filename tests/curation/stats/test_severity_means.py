@@ -69,6 +69,14 @@ CROSSED = [rating(f"{c}{m}", p, n % 5 + 1) for n, (c, m, p) in enumerate(
         ([], "nobody has rated yet"),
         ([r for r in CROSSED if r.person == "ann"], "ann alone rated"),
         ([r for r in CROSSED if (r.person == "ann") == (r.method == "x")], "share no items with one another: ann; bob"),
+        (
+            [r for r in CROSSED if (r.method == "x") == (r.case in ("c1", "c2"))],
+            "methods cannot be compared on 'a': these share no case: x; y",
+        ),
+        (
+            [r for r in CROSSED if r.case == "c3" or (r.method == "x") == (r.case in ("c1", "c2"))],
+            "these share no case but 'c3': x; y",
+        ),
         ([r._replace(value=7) for r in CROSSED], "'a' has no variance: all 20 ratings are 7"),
         (
             [*CROSSED, *(r._replace(aspect="b") for r in CROSSED if r.method == "x")],
