@@ -86,10 +86,14 @@ class AnswerTendency(EventTask):
                 )
 
     def records(self, item: TaskItem, answers: Answers, *, person: str) -> list[Record]:
-        """The answer as a measurement: 1 for (A) to 3 for (C), 0 where no option is likelier; it decides nothing."""
+        """The answer as a measurement: 1 for (A) to 3 for (C), 0 where no option is likelier; it decides nothing.
+
+        Marked words, where a campaign asks for them, stand in a verdict of their own.
+        """
         checked = self.checked(item, answers)
         value, comment = NUMBERS[checked["own"]], str(checked.get("comment", ""))
-        return [self.person_verdict(item.id, person, "own", value=value, unit="option", reason=comment)]
+        own = self.person_verdict(item.id, person, "own", value=value, unit="option", reason=comment)
+        return [own, *self.marks(item.id, checked, person)]
 
 
 RIGHT, WRONG, UNSURE = "right", "wrong", "unsure"
