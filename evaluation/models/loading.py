@@ -267,7 +267,8 @@ def _explain(name: str, error: Exception) -> ModelError:
     if "Repo id must be" in text:
         return ModelError("there is no such folder", where=name, fix="name a folder that holds a model, or a hub name")
     if "trust_remote_code" in text:
-        return ModelError("the model brings its own code", where=name, fix="read it, then set trust_remote_code = true")
+        fix = "read it, load it with transformers (trust_remote_code=True) and give the model to scedit.evaluate"
+        return ModelError("the model brings its own code", where=name, fix=fix)
     if "safetensors" in text:
         return ModelError(
             "the model has no safetensors weights", where=name, fix="convert them with transformers first"

@@ -160,7 +160,7 @@ def test_a_models_own_code_is_refused_unless_asked_for(tmp_path: Path) -> None:
         "class Mine(GPT2LMHeadModel):\n    config_class = MineConfig\n",
         encoding="utf-8",
     )
-    with pytest.raises(ModelError, match=r"brings its own code; read it, then set trust_remote_code"):
+    with pytest.raises(ModelError, match=r"brings its own code; read it, load it with transformers"):
         LM.load(str(folder), device="cpu")
     assert not (tmp_path / "ran").exists()
 
