@@ -125,8 +125,8 @@ def _mlp(lm: LM) -> Finding:
     at = lm.layout
     if at.experts:
         text = (
-            "Mixtures of experts: no single map is the MLP's output projection. Methods in context, lora, ft_lm, side and "
-            "unke work; the others are refused."
+            "Mixtures of experts: no single map is the MLP's output projection. Methods in context, lora, ft_lm, side "
+            "and unke work; the others are refused."
         )
         return Finding("mlp", "note", text, {"experts": True})
     order = "[in, out]" if at.transposed else "[out, in]"

@@ -89,8 +89,8 @@ class NativeJsonl(FormatReader):
         parts = {**short.__dict__}
         if "source" not in data:
             parts["source"] = Source(name=self.named.name, licence="not stated")
-        if "kind" not in data:  # a whole record is as it stands
-            parts["paraphrases"] = tuple(text.replace("{}", short.subject.text) for text in short.paraphrases)
+        if isinstance(data.get("subject"), str):  # a whole value is as it stands
+            parts["paraphrases"] = tuple(_filled(text, short.subject.text) for text in short.paraphrases)
         if not data.get("key"):
             parts["key"] = f"{slug(self.named.stem)}/{_key_part(short.relation.id)}/{_key_part(short.subject.text)}"
         fact = Fact.model_validate(parts)
@@ -100,6 +100,11 @@ class NativeJsonl(FormatReader):
         if self._objects.setdefault(fact.key, objects_digest) == objects_digest:
             return fact
         return fact.model_copy(update={"key": f"{fact.key}~{objects_digest[:6]}"})
+
+
+def _filled(paraphrase: str, subject: str) -> str:
+    """A paraphrase with its gap filled; one that names the subject has none."""
+    return paraphrase if subject in paraphrase else paraphrase.replace("{}", subject)
 
 
 def _read_record(kind: Any, data: dict[str, Any]) -> Record:
@@ -159,7 +164,8 @@ def _from_cells(cells: Mapping[str, Any]) -> dict[str, Any]:
         if isinstance(value, str) and (value or name != "new"):
             value = {"text": value.strip(), "aliases": _split(cells.get(f"{name}_aliases") or "")}
         data |= {name: value} if value else {}
-    data["paraphrases"] = _split(cells.get("paraphrases") or "")
+    subject = cells["subject"] if isinstance(cells["subject"], str) else ""
+    data["paraphrases"] = [_filled(text, subject) for text in _split(cells.get("paraphrases") or "")]
     subjects = _split(cells.get("neighbours") or "")  # others with the same old object
     data["neighbour_prompts"] = [cells["prompt"].replace("{}", subject) for subject in subjects]
     if cells.get("source") or cells.get("licence"):
