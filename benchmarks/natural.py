@@ -89,7 +89,7 @@ class NaturalScript(Frozen):
         fact: Key of a shipped fact.
         author: Number of the author, 1 to 3.
         label: By the first label reader.
-        second: By the second one, who looked for faults only: ``good``, or the fault.
+        second: By one of two second readers, who looked for faults in the cut: ``good``, or the fault.
         settled: By a third one, where these two disagree.
         asked: The answer to ``verify_question``.
         reading: The answer to ``verify_prompt``, object shown.

@@ -41,7 +41,6 @@ from schemas.text.mentions import find
 from schemas.verdicts import Verdict
 
 CHECKS = ("token_boundary", "known_before")
-LARGER_CHECKS = ("token_boundary", "known_before")
 MODEL, LARGER = "embedded", "local"
 NAMES = {MODEL: "SmolLM2-135M", LARGER: "Qwen2.5-Coder-1.5B"}
 MARKS = ("<!-- figures -->", "<!-- end of the figures -->")
@@ -65,14 +64,14 @@ def run_checks(store: Store, split: Split, tell: Callable[[str], object], *, lar
     """
     around = CheckContext(store)
     checks: list[tuple[StoreCheck, set[str] | None]] = [(check, None) for check in make_checks(CHECKS, models=[MODEL])]
-    for name, prompts in (("cut_guidance", one_a_case(split)), ("telling_word", all_own(split))):
+    one_each = one_a_case(split)
+    for name, prompts in (("cut_guidance", one_each), ("telling_word", all_own(split)), ("predictability", one_each)):
         checks += [(check, {p.id for p in prompts}) for check in make_checks([name], models=[MODEL])]
     if larger:
         edited = {case.fact.id for case in drawn_cases(split)}
         options = {"known_before": {"dtype": "bfloat16"}}
-        for check in make_checks(LARGER_CHECKS, models=[LARGER], options=options):
+        for check in make_checks(CHECKS, models=[LARGER], options=options):
             checks.append((check, edited if check.name == "known_before" else None))
-    checks += [(check, {p.id for p in one_a_case(split)}) for check in make_checks(["predictability"], models=[MODEL])]
 
     def progress(n: int, of: int) -> None:
         tell(f"\r{n} of {of}")

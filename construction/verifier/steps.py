@@ -39,7 +39,7 @@ from schemas.text.mentions import find
 from schemas.verdicts import Label, Span, Verdict, verdict_key
 
 if TYPE_CHECKING:
-    from construction.llm.client import Client, Reply
+    from construction.llm.client import Reply
 
 TOGETHER = 12  # items of a fact in one request
 _PLACES = frozenset({"subject", "statement", "relation", "old", "new", "when", "texts"})
@@ -362,8 +362,6 @@ async def verify(step: VerifyStep, asks: Sequence[VerifyAsk], client: Client) ->
 
     None on items of a request that the endpoint leaves unanswered, so that they stay due.
     """
-    from construction.llm.client import gather_all
-
     verdicts = [
         step.verdict(ask, "unscored", f"longer than {LONGEST} characters: not sent to a model")
         for ask in asks

@@ -211,7 +211,7 @@ def refuse_inestimable(ratings: Sequence[ScaleRating]) -> None:
         groups = connected_groups({p: [r.item for r in mine if r.person == p] for p in {r.person for r in mine}})
         if len(groups) > 1:
             raise UserError(
-                f"severity cannot be told: these people share no items with one another: {_in_words(groups)}",
+                f"severity cannot be told: these people share no items with one another: {_names_of(groups)}",
                 fix="have one of each rate some items of the others",
             )
         _refuse_methods_apart(mine)
@@ -235,10 +235,10 @@ def _refuse_methods_apart(ratings: Sequence[ScaleRating]) -> None:
         if len(groups) > 1:
             but = f" but '{without}'" if without else ""
             raise UserError(
-                f"methods cannot be compared on '{ratings[0].aspect}': these share no case{but}: {_in_words(groups)}",
+                f"methods cannot be compared on '{ratings[0].aspect}': these share no case{but}: {_names_of(groups)}",
                 fix="have scripts of both rated on the same cases",
             )
 
 
-def _in_words(groups: Sequence[Sequence[str]]) -> str:
+def _names_of(groups: Sequence[Sequence[str]]) -> str:
     return "; ".join(", ".join(group) for group in groups)

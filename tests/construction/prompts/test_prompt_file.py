@@ -241,7 +241,9 @@ def test_the_command_writes_lists_and_renders_a_folder(tmp_path):
     change(custom / "scripts.toml", "scripts_paper", "scripts_mine")
     change(custom / "scripts.toml", "Object: {object}", "Thing to use: {object}")
     rows = [json.loads(x) for x in runner.invoke(command, ["--prompts", str(custom), "--jsonl"]).output.splitlines()]
-    assert [r["label"] for r in rows][:2] == ["questions_paper@6", "scripts_mine@5"]
+    assert [r["label"] for r in rows] == [
+        "questions_paper@6", "scripts_mine@5", "verify_question@2", "verify_prompt@2", "verify_next@3"
+    ]  # fmt: skip
     facts = tmp_path / "f.jsonl"
     facts.write_text(make_fact().model_dump_json() + "\n")
     outcome = runner.invoke(command, ["--prompts", str(custom), "--fact", str(facts)])

@@ -265,6 +265,7 @@ MANY = objects(*(f"Town {n}" for n in range(30)))
 def test_rivals_are_the_first_of_their_relation() -> None:
     few = rivals(PERU_BASE, MANY, limit=5)
     assert few == tuple(MANY[:5]) == rivals(make_fact("Chad", "Bonn", "Rome"), MANY, limit=5)
+    assert few == rivals(PERU_BASE, MANY, limit=30)[:5], "taking more keeps those that were taken"
 
 
 def test_who_shares_a_name_is_no_rival() -> None:

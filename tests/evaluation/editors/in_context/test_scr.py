@@ -64,5 +64,6 @@ def test_the_real_model_decides(lm: LM, cache: Cache, support: list[Case], monke
     editor = prepared("scr", lm, cache, support, memory=5, top=1)
     edit, prompt = editor.edit([PERU]), "The capital of Peru is"
     (decided,) = editor.matter([(PERU, prompt)])
+    assert editor.matter([]) == [], "nothing was found, nothing is asked"
     assert edit.rewrite(prompt) == (SAID if decided else "") + prompt
     assert editor.components["form"] == "raw", "this tokenizer has no chat template"
