@@ -1,11 +1,12 @@
 """A blind reading of a split: sheets for a reader who has not seen it, and what the answers come to.
 
 ``python -m benchmarks.open.reading sheets SPLIT.jsonl FOLDER --edits 150 --neighbours 100 --seed 7`` draws script
-prompts and paraphrases, shuffles them, adds a damaged control to every four, and writes one file a test,
-``TEST.jsonl``. A reader writes ``TEST.answers.jsonl`` beside it: ``{"n": 1, "answer": "..."}``. ``score FOLDER`` prints
-the table. The truth is in ``truth.jsonl``, which the reader must not open. A reader is a person or a language model;
-say which. ``verdicts FOLDER OUT --reader NAME`` writes the answers as verdicts for ``scedit data import``, and
-``decide SPLIT OUT FOLDER ...`` what several readings come to.
+prompts and paraphrases, shuffles them, adds a damaged prompt as a control for every four, and writes one file a test,
+``TEST.jsonl``. Controls are other prompts than those that are judged; if all are judged, every fourth is shown twice.
+A reader writes ``TEST.answers.jsonl`` beside it: ``{"n": 1, "answer": "..."}``. ``score FOLDER`` prints the table. The
+truth is in ``truth.jsonl``, which the reader must not open. A reader is a person or a language model; say which.
+``verdicts FOLDER OUT --reader NAME`` writes the answers as verdicts for ``scedit data import``, and ``decide SPLIT OUT
+FOLDER ...`` what several readings come to.
 
 | test | what the reader sees | what it writes | passes if |
 | --- | --- | --- | --- |
@@ -25,6 +26,7 @@ import random
 from collections import defaultdict
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
+from statistics import fmean
 from typing import Any, NamedTuple
 
 from construction.verifier.steps import names_first
@@ -75,16 +77,18 @@ class Drawn(NamedTuple):
         return self.fact.relation.id
 
 
-def drawn(split: Split, *, edits: int, neighbours: int, seed: int) -> list[Drawn]:
-    """Script prompts by a seed, each once, also where a neighbour serves several cases or is edited itself."""
+def drawn(split: Split, *, edits: int, neighbours: int, seed: int) -> tuple[list[Drawn], list[Drawn]]:
+    """Script prompts by a seed, each once, also where a neighbour serves several cases, and those to damage."""
     own = {p.id: Drawn("edit", case.fact, p) for case in split.cases for p in case.prompts}
     served = {p.id: Drawn("neighbour", n.fact, p) for case in split.cases for n in case.neighbours for p in n.prompts}
     beside = {key: one for key, one in served.items() if key not in own}  # an edited fact may serve another edit
-    out = []
+    prompts, controls = list[Drawn](), list[Drawn]()
     for pool, count in ((own, edits), (beside, neighbours)):
         keys = sorted(pool, key=lambda key: seed_of("reading", str(seed), key))
-        out += [pool[key] for key in keys[:count]]
-    return out
+        prompts += [pool[key] for key in keys[:count]]
+        others = keys[count:][: count // CONTROLS] or keys[:count:CONTROLS]
+        controls += [pool[key] for key in others]
+    return prompts, controls
 
 
 def objects_of(fact: Fact) -> list[Object]:
@@ -120,25 +124,26 @@ def shown(test: str, one: Drawn, other: Drawn | None) -> str | None:
 
 def sheets(split: Split, *, edits: int, neighbours: int, seed: int) -> Iterator[tuple[str, list[dict[str, Any]]]]:
     """Every test with its items in random order; each has its text, and its truth."""
-    prompts = drawn(split, edits=edits, neighbours=neighbours, seed=seed)
+    prompts, controls = drawn(split, edits=edits, neighbours=neighbours, seed=seed)
     for test in TESTS:
         rng = random.Random(seed_of("reading", str(seed), test))
-        items = list(_paraphrases(prompts) if test == "paraphrase" else _items(test, prompts, rng))
+        items = list(_paraphrases(prompts) if test == "paraphrase" else _items(test, prompts, controls, rng))
         rng.shuffle(items)
         yield test, [{"n": n, **item} for n, item in enumerate(items, 1)]
 
 
-def _items(test: str, prompts: Sequence[Drawn], rng: random.Random) -> Iterator[dict[str, Any]]:
-    for number, one in enumerate(prompts):
+def _items(
+    test: str, prompts: Sequence[Drawn], controls: Sequence[Drawn], rng: random.Random
+) -> Iterator[dict[str, Any]]:
+    for one in prompts:
         text = shown(test, one, None)
-        if text is None:
-            continue
-        yield _item(one, text, control=False)
+        if text is not None:
+            yield _item(one, text, control=False)
+    for one in controls:
         others = [other for other in prompts if other.relation != one.relation]
-        if number % CONTROLS == 0 and others:
-            damaged = shown(test, one, rng.choice(others))
-            if damaged is not None:
-                yield _item(one, damaged, control=True)
+        damaged = shown(test, one, rng.choice(others)) if others else None
+        if damaged is not None:
+            yield _item(one, damaged, control=True)
 
 
 def _paraphrases(prompts: Sequence[Drawn]) -> Iterator[dict[str, Any]]:
@@ -150,7 +155,7 @@ def _paraphrases(prompts: Sequence[Drawn]) -> Iterator[dict[str, Any]]:
 
 def _item(one: Drawn, text: str, *, control: bool) -> dict[str, Any]:
     fact = one.fact.model_dump(mode="json", include={"old", "new", "change"})
-    ids = {"fact": one.fact.id, "prompt": one.prompt.id}
+    ids = {"fact": one.fact.id, "prompt": one.prompt.id, "relation": one.relation}
     return {"kind": one.kind, "control": control, "text": text, **ids, **fact}
 
 
@@ -299,7 +304,20 @@ def score(folder: Path) -> str:
         cells = [_share([ok for item, ok in read if group(item)]) for group in groups]
         noticed = _share([not ok for item, ok in read if item["control"]])
         lines.append(f"| {test} | {' | '.join(cells)} | {noticed} |")
+        if test == "hidden":
+            lines.append(f"| hidden, by the relation alone | {' | '.join(_by_relation(said, g) for g in groups)} | - |")
     return "\n".join(lines)
+
+
+def _by_relation(said: Sequence[Answered], group: Callable[[dict[str, Any]], bool]) -> str:
+    """How many would pass if a relation's answers were dealt out anew, so that a text's own words cannot help."""
+    passed = list[float]()
+    for one in (one for one in said if group(one.item)):
+        alike = [
+            other.item for other in said if other.item["relation"] == one.item["relation"] and not other.item["control"]
+        ]
+        passed.append(fmean(passes("hidden", item, one.answer) for item in alike))
+    return f"{fmean(passed):.2f}" if passed else "-"
 
 
 def _share(passed: Sequence[bool]) -> str:

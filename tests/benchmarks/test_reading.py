@@ -95,6 +95,37 @@ def test_a_reader_sees_no_truth_and_no_order(folder: Path) -> None:
             assert not [text for text, old in shown if old in text]
 
 
+def test_a_control_is_a_prompt_that_is_not_judged(folder: Path, tmp_path: Path) -> None:
+    """A reader who has seen a prompt whole knows it again where it is damaged."""
+
+    def seen(items: list[dict[str, Any]]) -> tuple[set[str], set[str]]:
+        judged = {i["prompt"] for i in items if not i["control"] and i["test"] == "after_edit"}
+        return judged, {i["prompt"] for i in items if i["control"]}
+
+    judged, controls = seen(truth(folder))
+    assert controls and not judged & controls
+    reading.write_sheets(small_split(), tmp_path, edits=10_000, neighbours=10_000, seed=7)
+    judged, controls = seen(truth(tmp_path))
+    assert controls and any(key in judged for key in controls), "all are judged, so some are shown twice"
+
+
+def test_what_would_be_guessed_of_the_relation_alone(folder: Path) -> None:
+    """A reader who always names one object hits it wherever it is the object, and no text helped."""
+    read_all(folder, blind=True)
+    items = [i for i in truth(folder) if i["test"] == "hidden"]
+    judged = [i for i in items if not i["control"]]
+    told = max((i["old"]["text"] for i in judged), key=[i["old"]["text"] for i in judged].count)
+    rows = [{"n": i["n"], "answer": f"{told}; none"} for i in items]
+    (folder / "hidden.answers.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows), "utf-8")
+    table = {line.split("|")[1].strip(): line.split("|")[2:4] for line in reading.score(folder).splitlines()[2:]}
+    for kind, alone in zip(("edit", "neighbour"), table["hidden, by the relation alone"], strict=True):
+        shares = []
+        for one in (i for i in judged if i["kind"] == kind):
+            alike = [i for i in judged if i["relation"] == one["relation"]]
+            shares.append(sum(i["old"]["text"] != told for i in alike) / len(alike))
+        assert float(alone) == pytest.approx(sum(shares) / len(shares), abs=0.006)
+
+
 def test_the_same_seed_draws_the_same(folder: Path, tmp_path: Path) -> None:
     reading.write_sheets(small_split(), tmp_path, **DRAW)
     for name in (*(f"{test}.jsonl" for test in reading.TESTS), "truth.jsonl"):
