@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import logging
 import tomllib
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from functools import cache as remember
 from importlib.resources import files
 from pathlib import Path
@@ -31,12 +31,13 @@ def _table() -> dict[str, Any]:
     return tomllib.loads((files("evaluation.editors") / "presets.toml").read_text(encoding="utf-8"))
 
 
-def preset(method: str, model: LM | str) -> dict[str, Any]:
+def preset(method: str, model: LM | str, given: Collection[str] = ()) -> dict[str, Any]:
     """Options of ``method`` tuned for a model, or scaled by its depth where nobody has tuned them (logged as such).
 
     Args:
         method: Name in ``EDITORS``; methods without presets get no options.
         model: The model, or its name; scaling needs the model itself.
+        given: Options that the user sets, which the log does not call scaled.
 
     Raises:
         UserError: only a name is given and there is no preset for it.
@@ -54,12 +55,14 @@ def preset(method: str, model: LM | str) -> dict[str, Any]:
     if isinstance(model, str):
         raise UserError(f"there is no preset of '{method}' for the model '{model}'", fix="set editor.params.layer")
     options = _scale_layers(method, model.layout.depth)
-    layers = options["layers"] if "layers" in options else [options["layer"]]
-    where = f" {layers[0]}" if "layer" in options else f"s {layers[0]}-{layers[-1]}"
-    log.warning(
-        "nobody has tuned '%s' for %s: layer%s of %d and other options are scaled defaults (%s)",
-        method, model.name, where, model.layout.depth, _table()["scaled"][method]["source"],
-    )  # fmt: skip
+    if "layer" in given or "layers" in given:
+        which = "options that you do not set"
+    elif "layer" in options:
+        which = f"layer {options['layer']} of {model.layout.depth} and other options"
+    else:
+        which = f"layers {options['layers'][0]}-{options['layers'][-1]} of {model.layout.depth} and other options"
+    source = _table()["scaled"][method]["source"]
+    log.warning("nobody has tuned '%s' for %s: %s are scaled defaults (%s)", method, model.name, which, source)
     return options
 
 
@@ -79,7 +82,7 @@ def options(method: str, lm: LM, changes: Mapping[str, Any]) -> dict[str, Any]:
         UserError: unknown method.
     """
     kind: type[Editor] = EDITORS.get(method)
-    return _without_alternatives(kind, preset(method, lm), changes)
+    return _without_alternatives(kind, preset(method, lm, changes), changes)
 
 
 def check_options(

@@ -52,6 +52,10 @@ def test_scaled_by_depth_and_said_so(tiny: LM, caplog: pytest.LogCaptureFixture)
     with caplog.at_level(logging.WARNING):
         assert preset("memit", tiny)["layers"] == [0, 1]  # up to 0.27 of 3 layers, at most five of them
     assert "layers 0-1 of 3" in caplog.text
+    caplog.clear()
+    with caplog.at_level(logging.WARNING):
+        preset("ft", tiny, {"layer": 1, "lr": 0.1})
+    assert "options that you do not set are scaled defaults" in caplog.text and "of 3" not in caplog.text
     with pytest.raises(UserError, match="no preset of 'ft'"):
         preset("ft", "some-other-model")
 
