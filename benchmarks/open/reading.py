@@ -104,8 +104,8 @@ def shown(test: str, one: Drawn, other: Drawn | None) -> str | None:
         head, _, _ = text.rpartition("\n")
         return text if other is None else head  # the cut step is gone: any step may follow
     if test == "after_edit":
-        if new is None:
-            return None
+        if new is None or (other is not None and fact.change == "temporal"):
+            return None  # of a change in time a reader may know the new object without being told
         said = fact if other is None else other.fact
         wanted = said.new or said.old
         return f"Suppose that {said.fact_prompt} {wanted.text}.\n{text}"

@@ -109,6 +109,13 @@ def test_a_control_is_a_prompt_that_is_not_judged(folder: Path, tmp_path: Path) 
     assert controls and any(key in judged for key in controls), "all are judged, so some are shown twice"
 
 
+def test_what_a_reader_may_know_by_now_is_no_control(folder: Path) -> None:
+    """After a change in time, whoever is told of another edit may still name the new object."""
+    changes = {i["prompt"]: i["change"] for i in truth(folder)}
+    assert "temporal" in changes.values()
+    assert not [i for i in truth(folder) if i["test"] == "after_edit" and i["control"] and i["change"] == "temporal"]
+
+
 def test_what_would_be_guessed_of_the_relation_alone(folder: Path) -> None:
     """A reader who always names one object hits it wherever it is the object, and no text helped."""
     read_all(folder, blind=True)
