@@ -171,6 +171,7 @@ def _continue(lm: LM, per_row: PerRow, batch: Sequence[_PromptRow], sampling: Sa
             stack.enter_context(per_row.on(numbers))
         stack.enter_context(tell_prompts_if(lm.model, gates))
         stack.enter_context(_only_settings(lm.model, config))
+        stack.callback(lm.module(lm.layout.head).register_forward_pre_hook(_in_one_piece).remove)
         lm.model.generate(
             input_ids=ids,
             attention_mask=mask,
@@ -178,6 +179,15 @@ def _continue(lm: LM, per_row: PerRow, batch: Sequence[_PromptRow], sampling: Sa
             stopping_criteria=StoppingCriteriaList([endings]),
         )
     return [text for text in endings.texts if text is not None]
+
+
+def _in_one_piece(_: Any, args: tuple[Tensor, ...]) -> tuple[Tensor, ...]:
+    """The head's input, copied where it is a view of every row's last position.
+
+    For such a view PyTorch copies the whole head once a row on a CPU: 57 s and 9 GB instead of 0.1 s for 20 rows and
+    152,000 tokens in bfloat16.
+    """
+    return (args[0].contiguous(), *args[1:])
 
 
 @contextmanager

@@ -51,6 +51,19 @@ def test_greedy_equals_one_at_a_time(kind: str) -> None:
     assert lm.weights_digest() == digest
 
 
+@pytest.mark.parametrize("kind", ["llama", "gpt2"])
+def test_the_head_reads_whole_tensors(kind: str) -> None:
+    """Of a view of the last positions, PyTorch copies the head once a row on a CPU: gigabytes for a large vocabulary."""
+    lm, whole = make(kind), list[bool]()
+    head = lm.module(lm.layout.head)
+    with_hook = head.register_forward_hook(lambda _, args, __: whole.append(args[0].is_contiguous()))
+    try:
+        generate(lm, [PromptToContinue(text) for text in TEXTS], sampling=Sampling(max_tokens=3))
+    finally:
+        with_hook.remove()
+    assert len(whole) >= 3 and all(whole) and not head._forward_pre_hooks, "nothing stays behind"
+
+
 def test_a_sample_depends_on_its_seed_alone() -> None:
     lm = make("llama")
     sampling = Sampling(max_tokens=8, temperature=1.0, top_p=0.9)
