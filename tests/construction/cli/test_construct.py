@@ -73,7 +73,7 @@ def test_store_holds_records_verdicts_and_lineage(tmp_path, facts):
             lines = store.lineage(script.id)
             assert 1 <= len(lines) <= 2, "a second attempt may write the same steps"
             for line in lines:
-                assert (line.model, line.prompt, line.stage) == ("scripted", "scripts_paper@5", "scripts")
+                assert (line.model, line.prompt, line.stage) == ("scripted", "scripts_paper@6", "scripts")
                 assert line.endpoint == server.url and line.request.startswith("llm/") and line.tokens_out == 7
         labels = {(v.check, v.label) for v in store.verdicts()}
         assert {("question_form", "keep"), ("reply_usable", "keep")} <= labels

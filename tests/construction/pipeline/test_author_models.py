@@ -158,7 +158,7 @@ def test_own_prompts_are_used_and_named_in_the_lineage(tmp_path, facts):
         assert output == "" and not (tmp_path / "p/s.duckdb").exists(), "a broken prompt stops before facts are stored"
     with Store.open(tmp_path / "o/s.duckdb") as store:
         lines = [store.lineage(s.id)[0] for s in store.all(Script)]
-    assert {x.prompt for x in lines} == {"scripts_mine@5"} and all(x.detail["wording"] for x in lines)
+    assert {x.prompt for x in lines} == {"scripts_mine@6"} and all(x.detail["wording"] for x in lines)
 
 
 AUTHORS = {

@@ -196,8 +196,8 @@ WRONG = {
     "no place for the object": ("scripts", "Object: {object}\n", "", "the placeholder {object} is missing"),
     "no place for the subject": ("questions", "Subject: {subject}\n", "", "the placeholder {subject} is missing"),
     "no place for the number": ("questions", "Number of questions: {count}\n", "", "{count} is missing"),
-    "no version": ("scripts", "version = 5\n", "", "version: Field required"),
-    "version 0": ("scripts", "version = 5\n", "version = 0\n", "version: Input should be greater"),
+    "no version": ("scripts", "version = 6\n", "", "version: Field required"),
+    "version 0": ("scripts", "version = 6\n", "version = 0\n", "version: Input should be greater"),
     "another task": ("scripts", 'task = "scripts"', 'task = "questions"', "task = 'questions' in a file"),
     "unknown field": ("scripts", "[parameters]", "[parametres]", "did you mean 'parameters'?"),
     "not TOML": ("scripts", 'shape = "scripts"', "shape = steps", "not readable as TOML"),
@@ -242,7 +242,7 @@ def test_the_command_writes_lists_and_renders_a_folder(tmp_path):
     change(custom / "scripts.toml", "Object: {object}", "Thing to use: {object}")
     rows = [json.loads(x) for x in runner.invoke(command, ["--prompts", str(custom), "--jsonl"]).output.splitlines()]
     assert [r["label"] for r in rows] == [
-        "questions_paper@6", "scripts_mine@5", "verify_question@2", "verify_prompt@2", "verify_next@3"
+        "questions_paper@6", "scripts_mine@6", "verify_question@2", "verify_prompt@3", "verify_next@3"
     ]  # fmt: skip
     facts = tmp_path / "f.jsonl"
     facts.write_text(make_fact().model_dump_json() + "\n")

@@ -78,8 +78,8 @@ def test_what_quotes_come_to(name):
     quotes, label, spans = QUOTES[name]
     (verdict,) = read(reading(*quotes))
     assert (verdict.label, [s.text for s in verdict.spans]) == (label, spans), verdict.reason
-    assert (verdict.item_id, verdict.by, verdict.model) == (PROMPT.id, "verify_prompt@2", "gpt-x")
-    assert verdict.reason.endswith("(verify_prompt@2)"), "the prompt version"
+    assert (verdict.item_id, verdict.by, verdict.model) == (PROMPT.id, "verify_prompt@3", "gpt-x")
+    assert verdict.reason.endswith("(verify_prompt@3)"), "the prompt version"
     assert all(TEXT[s.start : s.end] == s.text for s in verdict.spans)
     assert ("because" in verdict.reason) == (label != "unscored")
 
@@ -255,7 +255,7 @@ def test_replies_over_the_wire(name, tmp_path):
     (verdict,) = verdicts
     assert verdict.label == label and len(verdict.reason) < 1000
     assert [line.item_id for line in lines] == [verdict.id]
-    assert (lines[0].prompt, lines[0].model, lines[0].stage) == ("verify_prompt@2", "gpt-x", "verify")
+    assert (lines[0].prompt, lines[0].model, lines[0].stage) == ("verify_prompt@3", "gpt-x", "verify")
 
 
 def test_a_refusal_is_unscored_and_an_absent_endpoint_leaves_the_item_due(tmp_path):

@@ -56,7 +56,7 @@ def test_a_perfect_verifier_scores_perfectly_over_a_store(tmp_path):
             verdict = verdicts[p.script_prompt.id]
             assert verdict.label == ("drop" if p.label == "leak" else "keep")
             assert [s.text for s in verdict.spans] == ([p.words.text] if p.words else [])
-            assert store.lineage(verdict.id)[0].prompt == "verify_prompt@2"
+            assert store.lineage(verdict.id)[0].prompt == "verify_prompt@3"
 
 
 def test_a_prompt_without_its_fact_stays_due(tmp_path):
