@@ -29,6 +29,7 @@ from pathlib import Path
 from statistics import fmean
 from typing import Any, NamedTuple
 
+from construction.mentions import other_names
 from construction.verifier.steps import names_first
 from curation.files.atomic import write_text
 from curation.files.json_files import json_lines
@@ -168,7 +169,8 @@ def passes(test: str, item: dict[str, Any], answer: str) -> bool:
     if test == "hidden":
         return not find(answer, old)
     wanted = [new] if test == "after_edit" else [old, new if item["change"] == "temporal" else None]
-    return any(names_first(answer, one) for one in wanted if one is not None)
+    named = (one.model_copy(update={"aliases": (*one.aliases, *other_names(one).names)}) for one in wanted if one)
+    return any(names_first(answer, one) for one in named)
 
 
 def write_sheets(split: Split, folder: Path, **draw: int) -> None:

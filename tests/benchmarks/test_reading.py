@@ -158,6 +158,12 @@ def test_what_passes(test: str, change: str, said: str, ok: bool) -> None:
     assert reading.passes(test, item, said) is ok
 
 
+def test_another_name_of_the_object_is_the_object() -> None:
+    item = {"old": {"text": "baht"}, "new": {"text": "rupiah"}, "change": "counterfactual"}
+    said = {text: reading.passes("continuation", item, text) for text in ("Thai baht", "the baht", "Thai food", "THB")}
+    assert said == {"Thai baht": True, "the baht": True, "Thai food": False, "THB": True}
+
+
 def test_what_several_readings_come_to(tmp_path: Path) -> None:
     """A prompt with a light fault stays where its fact has too few better ones; one with a heavy fault never does."""
     split = small_split()
