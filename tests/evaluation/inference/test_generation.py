@@ -53,7 +53,7 @@ def test_greedy_equals_one_at_a_time(kind: str) -> None:
 
 @pytest.mark.parametrize("kind", ["llama", "gpt2"])
 def test_the_head_reads_whole_tensors(kind: str) -> None:
-    """Of a view of the last positions, PyTorch copies the head once a row on a CPU: gigabytes for a large vocabulary."""
+    """Of a view of the last positions, PyTorch copies the head once a row on a CPU: gigabytes for many tokens."""
     lm, whole = make(kind), list[bool]()
     head = lm.module(lm.layout.head)
     with_hook = head.register_forward_hook(lambda _, args, __: whole.append(args[0].is_contiguous()))
