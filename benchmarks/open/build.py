@@ -92,6 +92,8 @@ def main(arguments: Sequence[str] | None = None) -> None:
     parser.add_argument("folder", type=Path)
     parser.add_argument("--ship", action="store_true", help="pack the split into the package")
     options = parser.parse_args(arguments)
+    if options.folder.exists() and not (options.folder.is_dir() and not any(options.folder.iterdir())):
+        parser.error(f"{options.folder}: there is something here already; name a new or empty folder")
     whole = made_again(options.folder)
     for name, split in {"open": whole, **{name: part_of_split(whole, name) for name in PARTS}}.items():
         path = options.folder / f"{name}.jsonl"

@@ -31,7 +31,7 @@ from curation.rules.explain import rule_of
 from curation.rules.release import freeze_with_report as make
 from curation.rules.release import note_published, rule_for
 from curation.rules.rule import SplitRule, read_rule
-from curation.shipped import SPLITS, named_split, read_config, shipped_split
+from curation.shipped import SHIPPED_NAMES, SPLITS, named_split, read_config, shipped_split
 from curation.splits.split_file import Split, load_split, write_split
 from curation.splits.versions import merge_errata, read_errata
 from curation.store.store import Store
@@ -281,7 +281,9 @@ def _split(name: str, store: Store | None, file: Path | None) -> Split:
         return store.open_split(name)
     if name in SPLITS:
         return shipped_split(name)
-    raise UserError(f"where is the split '{name}'?", fix="say --store STORE or --split-file FILE")
+    raise UserError(
+        f"no split '{name}' comes with the program", allowed=SHIPPED_NAMES, fix="for yours: --store or --split-file"
+    )
 
 
 def _names(formats: str) -> list[str]:

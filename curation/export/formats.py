@@ -19,7 +19,7 @@ from curation.export.fact_formats import (
 from curation.export.parquet import write_parquet
 from curation.splits.split_file import Split, write_split
 from schemas.core.errors import UserError
-from schemas.core.registry import Registry
+from schemas.core.registry import Registry, check_choice
 
 if TYPE_CHECKING:
     from curation.store.store import Store
@@ -193,6 +193,7 @@ def chosen_exporter(format: str, knowedit_lists: bool = False) -> Exporter:
     Raises:
         UserError: unknown format, or one that knows no such lists.
     """
+    check_choice(format, ("csv", *EXPORTERS.names()), "format")
     exporter: Exporter = CSV if format == "csv" else EXPORTERS.get(format)
     if not knowedit_lists:
         return exporter

@@ -131,6 +131,8 @@ def _unknown_shape(data: dict[str, Any], path: Path) -> DataError:
     if {"annotation_id", "lead_time"} <= data.keys():
         what = "annotations of Label Studio in its format JSON-MIN, and no facts"
         return DataError(what, where=str(path), fix="export as 'JSON', read by annotate label-studio pull")
+    if {"split", "digest", "cases"} <= data.keys():
+        return DataError("a frozen split, and no facts", where=str(path), fix=f"scedit split add {path} --store STORE")
     return DataError(
         f"not a known shape of facts (its first record has {', '.join(sorted(data)[:6])})",
         where=str(path),

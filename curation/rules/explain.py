@@ -128,17 +128,18 @@ class Explainer:
     def explain(self, item: str) -> Explanation:
         """Why a fact, event or document, what asks about it, a neighbour or a case is in or out.
 
-        The selection runs over the item's own edits, and over those that it is a neighbour's part of. What is in by
-        the rule and stale is ``held``.
+        The selection runs over the item's own edits, and over those that it is a neighbour's part of; of a case over
+        its own alone. What is in by the rule and stale is ``held``.
 
         Raises:
             UserError: there is no such item, or it is of a kind that the rule does not decide.
         """
         record = self._store.get(item.removeprefix("case/"))
+        is_case = item.startswith("case/")
         if isinstance(record, Case | EventCase | DocumentCase):
-            record = record.request
+            record, is_case = record.request, True
         _check_kind(record, self._ruling.rule)
-        trace = _Trace(self._store, self._ruling, record, self._cases_of)
+        trace = _Trace(self._store, self._ruling, record, self._cases_of, is_case=is_case)
         explanation = trace.explain()
         path, keys = {step.record.id for step in explanation.steps}, {explanation.key, *trace.edits_in_cases()}
         stale = [s for s in self._stale if s.id in path or keys & set(s.origins.split())]
@@ -177,7 +178,9 @@ def _check_kind(record: Record, rule: SplitRule) -> None:
 class _Trace:
     """The selection over the edits that an item belongs to: their cases, and why the rest is left out."""
 
-    def __init__(self, store: Store, ruling: Ruling, record: Record, cases_of: Callable[[str], _Selected]) -> None:
+    def __init__(
+        self, store: Store, ruling: Ruling, record: Record, cases_of: Callable[[str], _Selected], *, is_case: bool
+    ) -> None:
         self._store, self._rule, self._ruling, self._record = store, ruling.rule, ruling, record
         path = [record]
         for one in path:  # the list grows while it is gone through
@@ -186,7 +189,7 @@ class _Trace:
         edits = {r.key for r in path if isinstance(r, _EDITS)}
         if isinstance(record, Neighbour):
             edits = {record.edit}
-        elif self._rule.edited == "fact":  # it can be in as a neighbour's
+        elif self._rule.edited == "fact" and not is_case:  # it can be in as a neighbour's
             edits |= store.edits_beside(edits)
         self._path = [*path, *(store.of_parents(ScriptPrompt, [record.key]) if isinstance(record, Fact) else ())]
         self._links = store.of_parents(Neighbour, edits) if self._rule.edited == "fact" else []

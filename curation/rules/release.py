@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import logging
 from collections import Counter
 from collections.abc import Iterator
@@ -81,9 +82,9 @@ def freeze_with_report(
 ) -> FreezeResult:
     """Choose by the rule, less what errata take out, and keep the split in the store.
 
-    The errata of the split's latest version before are applied too and stand in the new header. Cases go into the
-    store as they are decided; the split that is returned reads them there. A version that is taken by the same cases
-    stays as it is, header and all.
+    The errata of the split's latest version before are applied too and stand in the new header, as does who wrote it.
+    Another rule than that version's is warned of. Cases go into the store as they are decided; the split that is
+    returned reads them there. A version that is taken by the same cases stays as it is, header and all.
 
     Raises:
         UserError: the name or the version cannot be one, or no case is left.
@@ -101,6 +102,8 @@ def freeze_with_report(
 
     def split_details() -> dict[str, Any]:
         details: dict[str, Any] = {"rule": rule.model_dump(mode="json"), "counts": choice.counts}
+        if before and "written_by" in before.header:
+            details["written_by"] = before.header["written_by"]
         return details | ({"errata": known.header()} if known.entries else {})
 
     finder, alone = ContradictionFinder(), Counter[bool]()
@@ -116,9 +119,21 @@ def freeze_with_report(
             name,
             version,
         )
+    if before and before.version != version and (changes := _rule_changes(before, rule)):
+        log.warning("the rule is not that of %s@%s: %s", name, before.version, changes)
     for warning in _greedy(choice, rule):
         log.warning("%s", warning)
     return FreezeResult(split, dict(choice.unprompted), tuple(finder.found), alone[True])
+
+
+def _rule_changes(before: Split, rule: SplitRule) -> str:
+    """What a rule says otherwise than that of the version before; empty where nothing, or where that has none."""
+    if not isinstance(before.header.get("rule"), dict):
+        return ""
+    old = rule_of(before.header).model_dump(mode="json")
+    new = rule.model_dump(mode="json")
+    changed = [name for name in new if new[name] != old[name]]
+    return "; ".join(f"{name} is {json.dumps(new[name])}, was {json.dumps(old[name])}" for name in changed)
 
 
 def _greedy(choice: SelectionStream, rule: SplitRule) -> Iterator[str]:

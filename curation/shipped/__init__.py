@@ -194,10 +194,15 @@ def named_split(name: str) -> Split:
     """The split that a command line names: a shipped one, or a frozen split file.
 
     Raises:
-        UserError, DataError: as ``curation.splits.split_file.load_split``.
+        UserError: neither of that name.
+        DataError: as ``curation.splits.split_file.load_split``.
 
     Example:
         >>> named_split("mini").name
         'mini'
     """
-    return shipped_split(name) if name in SPLITS else load_split(name)
+    if name in SPLITS:
+        return shipped_split(name)
+    if not Path(name).exists():
+        raise UserError("there is no such split file", where=name, allowed=f"a file, or {SHIPPED_NAMES}")
+    return load_split(name)

@@ -24,6 +24,14 @@ def test_what_ships_is_what_the_sources_make(tmp_path: Path) -> None:
     assert listed == open_path().with_name("checksums.sha256").read_text(encoding="utf-8")
 
 
+def test_a_folder_with_files_is_refused(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    (tmp_path / "open.duckdb").write_text("an earlier build", encoding="utf-8")
+    with pytest.raises(SystemExit):
+        build.main([str(tmp_path)])
+    assert "name a new or empty folder" in capsys.readouterr().err
+    assert [path.name for path in tmp_path.iterdir()] == ["open.duckdb"]
+
+
 def test_no_prompt_stands_that_a_reading_dropped(tmp_path: Path) -> None:
     prompts = {p.id for case in open_release().cases for x in (case, *case.neighbours) for p in x.prompts}
     dropped = set()

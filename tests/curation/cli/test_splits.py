@@ -148,7 +148,7 @@ def test_the_command(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("args", "complaint"),
     [
-        (("other",), "where is the split 'other'"),
+        (("other",), "no split 'other' comes with the program; allowed: mini, open, .*--store or --split-file"),
         (("other", "--split-file", SMALL), "holds the split 'mini@1.0.0', not 'other'"),
         (("mini", "--formats", "parket"), "unknown exporter 'parket'.*did you mean 'parquet'"),
         (("mini", "--formats", ","), "names no format"),

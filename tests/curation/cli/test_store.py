@@ -128,7 +128,7 @@ def test_import_show_list_stats(store: Path) -> None:
         (["store", "list", "cats", "-s", "STORE"], "unknown kind 'cats'; allowed: fact"),
         (["split", "freeze", "x", "-s", "STORE", "--set", "unsur=keep"], "did you mean 'unsure'"),
         (["split", "freeze", "x", "-s", "STORE", "--set", "min_prompts=99"], "would have no case"),
-        (["split", "add", "no.jsonl", "-s", "STORE"], "no such split file"),
+        (["split", "add", "no.jsonl", "-s", "STORE"], "no such split file; allowed: a file, or mini, open, open:dev"),
         (["store", "stats", "-s", "absent.duckdb"], "no such store"),
     ],
 )

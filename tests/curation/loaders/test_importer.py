@@ -261,6 +261,7 @@ def test_a_table_in_another_encoding(tmp_path: Path, encoding: str, message: str
     [
         ({**SHORT, "old": 1969}, 'it is a number: write "1969"'),
         ([{"id": 1, "annotation_id": 3, "lead_time": 3.2, "text": "How?"}], "Label Studio in its format JSON-MIN"),
+        ([{"split": "mine", "digest": "0", "cases": 1}], "a frozen split, and no facts; scedit split add"),
     ],
 )
 def test_what_is_nearly_right_is_told_what_to_do(tmp_path: Path, record: object, message: str) -> None:

@@ -32,6 +32,21 @@ def test_reasons_come_from_the_rule(two_edits: Path) -> None:
     assert "has 0 script prompts, the rule wants 1 (leak drops the prompt" in change.reason
 
 
+def test_the_next_version_says_where_its_rule_differs_and_who_wrote_it(
+    two_edits: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    with Store.open(two_edits, write=True) as store:
+        old = freeze(store, "mine", SplitRule(min_prompts=2), version="1.0.0-candidate")
+        details = {"rule": old.header["rule"], "written_by": "a model"}
+        store.put_split(make_split("mine", old.cases, version="1.0.0", details=details))
+        freeze(store, "mine", SplitRule(min_prompts=2), version="1.1.0-candidate")
+        assert "the rule is not that of" not in caplog.text
+        new = freeze(store, "mine", SplitRule(unsure="keep"), version="1.1.0-candidate.2")
+    expected = 'the rule is not that of mine@1.1.0-candidate: unsure is "keep", was "hold"; min_prompts is 1, was 2'
+    assert expected in caplog.text
+    assert new.header["written_by"] == "a model"
+
+
 def test_release_waits_for_people_or_says_why_not(two_edits: Path, caplog: pytest.LogCaptureFixture) -> None:
     with Store.open(two_edits, write=True) as store:
         freeze(store, "mine", SplitRule(), version="1.0.0-candidate")
