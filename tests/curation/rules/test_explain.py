@@ -51,7 +51,7 @@ CASES = [
     ("few neighbours", [said(LINK.id, "x@1", "drop")], EDIT.key, {"min_neighbours": 1}, "out", "has 0 neighbours"),
     ("neighbour", [], LINK.key, {}, "in", "as a neighbour in 'case/f/peru'"),
     ("neighbour's fact", [], OTHER.key, {"prefix": "f/peru"}, "in", "as a neighbour in 'case/f/peru'"),
-    ("case of a neighbour's fact", [], f"case/{OTHER.key}", {"prefix": "f/peru"}, "out", "does not begin with 'f/peru'"),
+    ("neighbour's case", [], f"case/{OTHER.key}", {"prefix": "f/peru"}, "out", "does not begin with 'f/peru'"),
     ("neighbour's prompt", [], BESIDE[2].key, {"prefix": "f/peru"}, "in", "as a neighbour's prompt of 'case/f/peru'"),
     ("a pair", [said(LINK.id, "pair@1", "drop", BESIDE[2].id)], BESIDE[2].key, {"prefix": "f/peru"}, "out",
      "pair says so beside 'f/peru'"),
