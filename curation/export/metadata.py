@@ -4,15 +4,17 @@ from __future__ import annotations
 
 import json
 import math
+import re
 from collections.abc import Iterable, Mapping, Sequence
 from functools import partial
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from curation.export.parquet import EXTRAS, Column, tables_of, tables_of_type
+from curation.export.parquet import EXTRAS, Column, parts_of, tables_of
 from curation.export.summary import SplitSummary
 from curation.files.templates import templates_in
 from curation.splits.split_file import Split
+from curation.stats.estimates import Estimate
 from schemas.cases import FACT
 from schemas.text.counting import counted
 from schemas.text.escaping import escape_line
@@ -28,8 +30,15 @@ _LICENCES = {  # as sources name them: the hub's word, and the address
 }
 _SIZES = ((1_000, "n<1K"), (10_000, "1K<n<10K"), (100_000, "10K<n<100K"), (1_000_000, "100K<n<1M"))
 _MOST = 20  # values of a list in the header that the card spells out
-_KNOWN = {"format", "split", "version", "cases", "digest", "rule", "counts", "written_by", "judged_by"}
+_KNOWN = {
+    "format", "split", "version", "cases", "digest", "rule", "counts", "written_by", "judged_by", "quality", "release",
+    "errata",
+}  # fmt: skip
 """Parts of the header that have a place in the card."""
+
+
+_NOTHING: dict[str, Any] = {"written_by": None, "judged_by": None, "rule": None, "errata": [], "release": None}
+_NO_SAMPLE: dict[str, Any] = {"without_sample": None, "samples": []}
 
 
 class ReleasePart(NamedTuple):
@@ -41,7 +50,9 @@ class ReleasePart(NamedTuple):
     cases: int
 
 
-def card(split: Split, summary: SplitSummary, parts: Sequence[ReleasePart], *, tables: bool = True) -> str:
+def card(
+    split: Split, summary: SplitSummary, parts: Sequence[ReleasePart], *, tables: bool = True, repeat: str = ""
+) -> str:
     """The card as Markdown, by the template ``card.md.jinja``.
 
     Args:
@@ -49,18 +60,24 @@ def card(split: Split, summary: SplitSummary, parts: Sequence[ReleasePart], *, t
         summary: What ``survey`` counted.
         parts: The files that go with it.
         tables: Whether ``data/*.parquet`` are among them (then the header says how to load them).
+        repeat: How to make the split again, where that is known.
     """
     header, cases = split.header, len(split.all_cases)
     filters = {
         "cell": _cell,
         "words": _plain_text,
         "counted": counted,
+        "fields": lambda values, names: [values[name] for name in names],
+        "estimate": lambda values: Estimate(**{"value": None} | values).text(),
         "quote": partial(json.dumps, ensure_ascii=False),
     }
     page = templates_in(Path(__file__).parent, filters=filters).get_template("card.md.jinja")
     text = page.render(
         split=split,
-        header={"written_by": None, "judged_by": None, "rule": None, **header},
+        header=_NOTHING | header | {"quality": _NO_SAMPLE | header.get("quality", {})},
+        changes=header.get("release", {}).get("changelog", "").partition("\n\n")[2].strip(),
+        divided=sorted(set(parts_of(split).values())),
+        repeat=repeat,
         lost={k: n for k, n in header.get("counts", {}).items() if k not in ("cases", "facts")},
         more={k: v for k, v in header.items() if k not in _KNOWN and v not in (None, "", [], {})},
         summary=summary,
@@ -73,7 +90,7 @@ def card(split: Split, summary: SplitSummary, parts: Sequence[ReleasePart], *, t
         file_name=split.name.replace("/", "-") + ".jsonl",
         first=lambda counts: list(counts.items())[:8],
     )
-    return text.rstrip() + "\n"
+    return re.sub(r"\n{3,}", "\n\n", text.rstrip()) + "\n"
 
 
 def hub_licence(licences: Sequence[str]) -> str:
@@ -100,7 +117,7 @@ def _cell(value: object) -> str:
 
 def _plain_text(value: Any) -> str:
     if isinstance(value, dict):
-        return "; ".join(f"{k} = {_plain_text(v)}" for k, v in value.items())
+        return "; ".join(f"{k} = {_plain_text(v)}" for k, v in value.items() if v not in (None, "", {}))
     if isinstance(value, list):
         return f"{len(value):,} of them" if len(value) > _MOST else ", ".join(_plain_text(v) for v in value) or "none"
     return str(value)
@@ -183,7 +200,7 @@ def croissant(
 ) -> dict[str, Any]:
     """The metadata as plain JSON values; record sets stand for the Parquet tables among the files."""
     listed, publisher = list(files), publisher or PublisherDetails()
-    columns = {**tables_of_type(split.type), "extras": EXTRAS}
+    columns = {**tables_of(split), "extras": EXTRAS}
     tables = {f"data/{name}.parquet": name for name in columns}
     licences = [_LICENCES.get(licence, ("", licence))[1] for licence in summary.licences]
     metadata: dict[str, Any] = {

@@ -23,13 +23,14 @@ from schemas.facts import Neighbour
 class Column(NamedTuple):
     """A column: its name, its DuckDB type (``[]``: a list), what is in it, and where a row has it (``record.text``).
 
-    A path that leads nowhere is null; one through a list is the list of what its members have there.
+    A path that leads nowhere is null; one through a list is the list of what its members have there. A function in its
+    place is given the row.
     """
 
     name: str
     type: str
     about: str
-    path: str = ""
+    path: str | Callable[[Any], Any] = ""
 
 
 def source_columns(what: str) -> tuple[Column, ...]:
@@ -247,6 +248,8 @@ def values_of(row: Any, columns: Iterable[Column]) -> tuple[Any, ...]:
 
 
 def _value_of(row: Any, column: Column) -> Any:
+    if callable(column.path):
+        return column.path(row)
     value = row
     for name in column.path.split("."):
         several = isinstance(value, tuple | list)
@@ -257,13 +260,27 @@ def _value_of(row: Any, column: Column) -> Any:
 def write_parquet(split: Split, path: Path) -> int:
     """A folder with one Parquet file for each table; returns the number of cases written."""
     with atomic_folder(path) as folder:
-        write_tables(split.all_cases, folder, split.extras, tables=tables_of_type(split.type))
+        tables = tables_of(split)
+        tables.pop("extras", None)
+        write_tables(split.all_cases, folder, split.extras, tables=tables)
     return len(split.all_cases)
 
 
 def tables_of(split: Split) -> dict[str, tuple[Column, ...]]:
-    """The tables of a split with their columns."""
-    return {**tables_of_type(split.type), **({"extras": EXTRAS} if split.extras else {})}
+    """The tables of a split with their columns; where its header lists parts, a case has the column ``part``."""
+    tables = dict(tables_of_type(split.type))
+    if split.type == FACT and (parts := parts_of(split)):
+        names = " or ".join(dict.fromkeys(parts.values()))
+        part = Column("part", "VARCHAR", f"part of the split: {names}", lambda row: parts.get(row.case.key))
+        tables["cases"] = (*tables["cases"], part)
+    return {**tables, **({"extras": EXTRAS} if split.extras else {})}
+
+
+def parts_of(split: Split) -> dict[str, str]:
+    """The part that a case belongs to by the split's header, by the case's key."""
+    listed = split.header.get("parts", {})
+    keys = {case.key for case in split.all_cases} if listed else set()
+    return {key: name for name, of in listed.items() if isinstance(of, list) for key in of if key in keys}
 
 
 def tables_of_type(edits: str) -> Mapping[str, tuple[Column, ...]]:

@@ -13,6 +13,7 @@ from curation.export.summary import survey
 from curation.files.artifact_cache import sha256
 from curation.files.atomic import atomic_file, atomic_folder
 from curation.files.json_files import read_text
+from curation.shipped import how_to_repeat
 from curation.splits.split_file import Split
 from curation.store.store import Store
 from schemas.cases import FACT
@@ -74,7 +75,7 @@ def publish(
             cases[name] = exporter(split, partial / place)
             parts.append(ReleasePart(place, exporter.about, exporter.losses, cases[name]))
         files = _list_data_files(partial)
-        text = card(split, summary, parts, tables="parquet" in chosen)
+        text = card(split, summary, parts, tables="parquet" in chosen, repeat=how_to_repeat(split))
         with atomic_file(partial / _CARD) as file:
             file.write(text)
         with atomic_file(partial / _CROISSANT) as file:

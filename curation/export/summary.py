@@ -111,6 +111,8 @@ def survey(split: Split, store: Store | None = None) -> SplitSummary:
             continue
         if verdict.item_id in links and any(r not in items for r in verdict.related):
             continue  # about a neighbour beside a prompt that is not in the split
+        if verdict.judged_by is not None and verdict.label is None:
+            continue  # a criterion of the quality sample, which the split's header reports
         if verdict.judged_by is not None:
             people[verdict.by.rsplit("/", 1)[-1]].append(verdict)
         else:
@@ -156,6 +158,7 @@ def _fact_numbers(cases: Sequence[Case]) -> SplitSummary:
     changes: Counter[str] = Counter()
     neighbours: Counter[str] = Counter()
     relations: Counter[str] = Counter()
+    labels: dict[str, str] = {}
     steps: Counter[int | None] = Counter()
     texts: Counter[str] = Counter()
     languages: Counter[str] = Counter()
@@ -166,7 +169,8 @@ def _fact_numbers(cases: Sequence[Case]) -> SplitSummary:
         questions, near, lonely = questions + len(case.questions), near + beside, lonely + (not beside)
         changes[f"cases, {case.fact.change}"] += 1
         neighbours.update(f"neighbours, {n.link.how.replace('_', ' ')}" for n in case.neighbours)
-        relations[case.fact.relation.label or case.fact.relation.id] += 1
+        relations[case.fact.relation.id] += 1
+        labels.setdefault(case.fact.relation.id, case.fact.relation.label or case.fact.relation.id)
         languages[case.fact.language] += 1
         steps.update(p.step for p in case.prompts)
         texts.update(p.text for p in case.prompts)
@@ -175,13 +179,19 @@ def _fact_numbers(cases: Sequence[Case]) -> SplitSummary:
     counts |= {"relations": len(relations), "script questions": questions, "script prompts": texts.total()}
     return SplitSummary(
         counts={**counts, **dict(sorted(neighbours.items())), "neighbour script prompts": near},
-        groups=dict(relations.most_common()),
+        groups={_relation_name(id_, labels): n for id_, n in relations.most_common()},
         sources=dict(sources.most_common()),
         languages=dict(languages.most_common()),
         steps=dict(sorted(steps.items(), key=lambda x: (x[0] is None, x[0] or 0))),
         lonely=lonely,
         repeated=texts.total() - len(texts),
     )
+
+
+def _relation_name(id_: str, labels: Mapping[str, str]) -> str:
+    """A relation's label, with its id where another relation has the same label."""
+    label = labels[id_]
+    return label if list(labels.values()).count(label) == 1 else f"{label} ({id_})"
 
 
 def _event_numbers(cases: Iterable[AnyCase]) -> SplitSummary:

@@ -21,6 +21,11 @@ SHIPPED = Path(__file__).parent
 
 SPLITS = ("mini", "open", "open:dev", "open:test", "events", "documents", "hops")
 """Names of the frozen splits that come with the program."""
+_REPEAT = (
+    "To make it or read it again: facts, all replies of the models and all readings are in `benchmarks/open/sources` "
+    "of the toolkit's repository. `python -m benchmarks.open.build FOLDER` makes the same bytes from them and asks nobody; "
+    "`python -m benchmarks.open.reading` writes sheets for another blind reading and scores them."
+)
 _AGAIN = "install the package again: nothing may be evaluated on a changed copy"
 PARTS = ("dev", "test")
 """Parts of the split ``open``."""
@@ -167,6 +172,14 @@ def reserved_case(cases: Iterable[Case]) -> str | None:
         return None
     reserved = set(open_release().header["parts"]["test"])
     return next((key for key in ours if key in reserved), None)
+
+
+def how_to_repeat(split: Split) -> str:
+    """How ``open`` or a part of it, as it ships, is made and read again; empty for other splits."""
+    if split.name not in ("mini", "open", *(f"open-{part}" for part in PARTS)):
+        return ""
+    shipped = (mini_split(), open_release(), *(open_part(part) for part in PARTS))
+    return _REPEAT if split.digest in {one.digest for one in shipped} else ""
 
 
 def shipped_split(name: str) -> Split:

@@ -161,6 +161,18 @@ def test_every_column_says_what_is_in_it_and_no_name_stands_twice() -> None:
             assert len({c.name for c in columns}) == len(columns)
 
 
+def test_cases_name_the_part_that_they_belong_to(tmp_path: Path) -> None:
+    cases = small_split().cases[:3]
+    parts = {"divided_by": ["subject"], "dev": [cases[0].key], "test": [cases[1].key]}
+    publish(make_split("s", cases, details={"parts": parts}), tmp_path / "r", formats=("parquet",))
+    written = {row["case"]: row["part"] for row in rows(tmp_path / "r" / "data", "cases")}
+    assert written == {cases[0].key: "dev", cases[1].key: "test", cases[2].key: None}
+    card = (tmp_path / "r" / "README.md").read_text(encoding="utf-8")
+    assert "the column `part` of `cases` tells dev and test apart" in card
+    assert "| `part` | VARCHAR | part of the split: dev or test |" in card
+    assert '"cases/part"' in (tmp_path / "r" / "croissant.json").read_text(encoding="utf-8")
+
+
 ROLES = [{"role": "Buyer", "entity": {"text": "Alba Rail"}}, {"role": "B", "entity": {"text": "Brenta Rail"}}]
 EVENT_CASE = event_case(event=make_event(roles=ROLES, template="merger"))
 

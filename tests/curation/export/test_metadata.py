@@ -17,7 +17,7 @@ from curation.shipped import shipped_split
 from curation.splits.split_file import Split, load_split, make_split
 from curation.store.store import Store
 from schemas.events.questions import TendencyQuestion
-from schemas.facts import Source
+from schemas.facts import Relation, Source
 from schemas.lineage import Lineage
 from schemas.ratings import Rating
 from schemas.verdicts import Verdict
@@ -120,6 +120,70 @@ def test_checks_and_people_are_counted(four: Split, store: Store) -> None:
         f"- Gwet's AC1: {look.agreement.ac1.text()}" in text
         and f"- Krippendorff's alpha (nominal): {look.agreement.alpha.text()}" in text
     )
+
+
+def test_relations_of_one_label_are_counted_apart() -> None:
+    cases = small_split().cases[:3]
+    labels = {"P54-club": "plays for", "P54-team": "plays for", "P1": "made by"}
+    facts = [
+        case.fact.model_copy(update={"relation": Relation(id=id_, label=label)})
+        for case, (id_, label) in zip(cases, labels.items(), strict=True)
+    ]
+    split = make_split("s", [c.model_copy(update={"fact": f}) for c, f in zip(cases, facts, strict=True)])
+    summary = survey(split)
+    assert summary.counts["relations"] == 3
+    assert summary.groups == {"plays for (P54-club)": 1, "plays for (P54-team)": 1, "made by": 1}
+
+
+def test_what_people_said_stands_in_tables_and_outdates_the_judges_of_the_frozen_split(
+    four: Split, store: Store
+) -> None:
+    prompts = [p.id for c in four.cases for p in c.prompts]
+    with store:
+        for name in ("ann", "bob"):
+            store.put([said(p, f"person:{name}/quality@3", "keep") for p in prompts])
+            store.put([said(p, f"person:{name}/quality_cut@3", value=1.0, unit="yes") for p in prompts])
+        summary = survey(four, store)
+    assert [task.task for task in summary.people] == ["quality@3"], "a criterion is no task of its own"
+    share = {"name": "all", "value": 0.92564, "low": 0.888, "high": 0.9583}
+    nothing = {"name": "alpha", "reason": "there is one rater"}
+    sample = {
+        "unit": "prompt",
+        "items": 9,
+        "population": 1297,
+        "people": ["ann", "bob"],
+        "acceptance": {"all": share},
+        "accepted_by_everybody": share,
+        "agreement": {"all": {"ac1": share, "alpha": nothing, "exact": share}},
+    }
+    said_of_it = {
+        "judged_by": "a model; no person has judged it",
+        "quality": {"samples": [sample]},
+        "errata": [{"item": "case/f", "id": None, "what": "wrong capital", "action": "drop", "date": "2026-11-30"}],
+        "release": {
+            "date": "2026-11-30",
+            "frozen_as": "four@2.0.0-candidate",
+            "before": {"version": "1.0.0"},
+            "changelog": "## four 2.0.0 (2026-11-30)\n\n4 cases.\n\n### Dropped (1)\n\n- `case/f`: wrong capital\n",
+        },
+    }
+    text = card(make_split("four", four.cases, details=said_of_it), summary, PARTS)
+    assert "When it was frozen: judged by a model; no person has judged it." in text
+    assert "**Quality sample**: 9 of 1,297 prompts, judged by 2 raters." in text
+    interval = "0.926 [0.888, 0.958]"
+    assert f"| all | {interval} | {interval} | undefined, because there is one rater | {interval} |" in text
+    assert "| case/f | wrong capital | drop | 2026-11-30 |" in text
+    assert "frozen as four@2.0.0-candidate; the release before is 1.0.0." in text
+    assert "## four 2.0.0" not in text and "### Dropped (1)\n\n- `case/f`: wrong capital" in text
+    assert "0.92564" not in text and "**quality**:" not in text and "\n\n\n" not in text
+
+
+def test_the_card_of_the_open_split_says_how_to_make_and_read_it_again(tmp_path: Path) -> None:
+    publish(shipped_split("open:dev"), tmp_path / "dev", formats=("parquet",))
+    assert "benchmarks.open.build" in (tmp_path / "dev" / "README.md").read_text(encoding="utf-8")
+    other = make_split("open", small_split().cases[:2])
+    publish(other, tmp_path / "other", formats=("parquet",))
+    assert "benchmarks.open" not in (tmp_path / "other" / "README.md").read_text(encoding="utf-8")
 
 
 def test_licences_are_named_by_source(four: Split) -> None:
