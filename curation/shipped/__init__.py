@@ -23,7 +23,7 @@ SPLITS = ("mini", "open", "open:dev", "open:test", "events", "documents", "hops"
 """Names of the frozen splits that come with the program."""
 _REPEAT = (
     "To make it or read it again: facts, all replies of the models and all readings are in `benchmarks/open/sources` "
-    "of the toolkit's repository. `python -m benchmarks.open.build FOLDER` makes the same bytes from them and asks nobody; "
+    "of the toolkit's repository. `python -m benchmarks.open.build FOLDER` makes the same bytes from them; "
     "`python -m benchmarks.open.reading` writes sheets for another blind reading and scores them."
 )
 _AGAIN = "install the package again: nothing may be evaluated on a changed copy"
