@@ -301,6 +301,11 @@ class Author:
         said: dict[str, list[Verdict]] = {key: [] for key in prompts}
         if self._reader is not None:
             said = await self._reader.read(ON_PROMPTS, fact, list(prompts.values()), trace)
+            for slot in slots:
+                question = slot.questions[-1]
+                for key in {s.prompt.id for s in question.scripts if s.prompt is not None} & prompts.keys():
+                    unscored = any(v.label == "unscored" for v in (*question.verdicts, *said[key]))
+                    said[key].append(read_verdict(key, by="" if unscored else self._reader.name))
         elif self._unread:
             said = {key: [read_verdict(key)] for key in prompts}
         for key in prompts:

@@ -160,7 +160,10 @@ def _import_facts(prepared: PreparedJob) -> SourceUpdate:
 def _run(prepared: PreparedJob, *, origin: str) -> ConstructionProgress:
     """Construct; a person who stops it is told how to go on."""
     from construction.pipeline.runner import ProgressDisplay
+    from curation.files.journal import Journal
 
+    with Journal(prepared.job.journal, write=True):
+        pass  # damaged lines are moved away, so that the estimate can read the journal
     live = ProgressDisplay(prepared.estimate().answers)
     with resumable():
         return prepared.run(origin=origin, live=live)

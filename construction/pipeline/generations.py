@@ -98,8 +98,8 @@ def refuse_second_generation(earlier: Sequence[EarlierItems], *, where: str) -> 
         raise UserError(
             sentence(earlier),
             where=where,
-            fix="--add keeps both, --replace puts the new one in the place of the earlier; the model, prompts and "
-            "numbers of before go on with what is there",
+            fix="--add keeps both, --replace puts the new one in the place of the earlier; the model, prompts, numbers "
+            "and journal of before go on with what is there",
         )
 
 

@@ -1,6 +1,7 @@
 """A language model reads: would a person ask this, is a prompt cut at the object, and does it leak?
 
-All items of a fact go in one request, and the reply has one reading for each. Leaking words must be quoted: the quoted
+All items of a fact go in one request, and the reply has one reading for each; what it leaves out is asked about once
+more. Leaking words must be quoted: the quoted
 words have to stand in the prompt, and whatever a reply does not say of an item is ``unscored``, never a verdict for or
 against. Facts and texts are data in these prompts: nothing in them is followed, and a reply can only become a label, a
 reason and places in the text.
@@ -9,13 +10,14 @@ reason and places in the text.
 from __future__ import annotations
 
 import re
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import partial
+from functools import lru_cache, partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar, Generic, Literal, TypeVar
 
-from pydantic import BaseModel, ConfigDict, Field, model_validator
+from pydantic import BaseModel, ConfigDict, Field, create_model, model_validator
 
 from construction.checks.prompts import blank_step_labels
 from construction.llm.call_lineage import lineage_of_call
@@ -167,6 +169,20 @@ class NextReply(Readings[NextWords]):
     """The words that come next, text by text."""
 
 
+@lru_cache(maxsize=256)
+def complete(reply: type[BaseModel], count: int) -> type[BaseModel]:
+    """The reply type with the same schema that also has to read each of so many texts once."""
+
+    def check(said: Any) -> Any:
+        times = Counter(reading.n for reading in said.readings)
+        if wrong := [n for n in range(1, count + 1) if times[n] != 1]:
+            raise ValueError(f"text {wrong[0]} has {times[wrong[0]]} readings, and needs one")
+        return said
+
+    validators: dict[str, Any] = {"check": model_validator(mode="after")(check)}
+    return create_model(reply.__name__, __base__=reply, __validators__=validators)
+
+
 class VerifyStep(PromptStep[Sequence[VerifyAsk], Verdict]):
     """Base of the verifier's steps.
 
@@ -234,6 +250,11 @@ class VerifyStep(PromptStep[Sequence[VerifyAsk], Verdict]):
             else:
                 verdicts.append(self.verdict(ask, "unscored", f"the reply has {len(own)} readings of this text"))
         return verdicts
+
+    def unread(self, asks: Sequence[VerifyAsk], reply: BaseModel) -> list[VerifyAsk]:
+        """Items that a reply does not read, or reads twice."""
+        times = Counter(reading.n for reading in reply.readings)  # type: ignore[attr-defined]
+        return [ask for n, ask in enumerate(asks, 1) if times[n] != 1]
 
     def read(self, ask: VerifyAsk, reading: Any) -> Verdict:
         """The verdict on one item."""
@@ -367,20 +388,34 @@ async def verify(step: VerifyStep, asks: Sequence[VerifyAsk], client: Client) ->
         for ask in asks
         if ask.too_long
     ]
-    requests = requests_of(asks)
-    replies = await gather_all([client.ask(step.sample(some)) for some in requests])
-    lineage: list[Lineage] = []
-    for some, reply in zip(requests, replies, strict=True):
-        if reply.status == "unanswered":
-            continue
-        if reply.value is None:
-            reason = f"no usable reply: {reply.status}: {reply.message[:200]}"
-            read = [step.verdict(ask, "unscored", reason) for ask in some]
-        else:
-            read = step.parse(some, reply.value)
-        verdicts += read
-        lineage += [_line(verdict, step, reply, client) for verdict in read]
-    return verdicts, lineage
+    asked = await gather_all([_ask(step, some, client) for some in requests_of(asks)])
+    lineage = [line for said in asked for _, line in said]
+    return verdicts + [verdict for said in asked for verdict, _ in said], lineage
+
+
+async def _ask(step: VerifyStep, asks: Sequence[VerifyAsk], client: Client) -> list[tuple[Verdict, Lineage]]:
+    """What a model says of the items of one request; those that its reply leaves out are asked about once more."""
+    reply = await client.ask(step.sample(asks))
+    said = _said(step, asks, reply, client)
+    unread = [] if reply.value is None else step.unread(asks, reply.value)
+    if not unread:
+        return said
+    alone = step.sample(unread)
+    reply = await client.ask(alone._replace(reply=complete(alone.reply, len(unread))))
+    left = {ask.item.id for ask in unread}
+    return [one for one in said if one[0].item_id not in left] + _said(step, unread, reply, client)
+
+
+def _said(step: VerifyStep, asks: Sequence[VerifyAsk], reply: Reply, client: Client) -> list[tuple[Verdict, Lineage]]:
+    """The verdicts that a reply means, each with its lineage; none where there is no answer."""
+    if reply.status == "unanswered":
+        return []
+    if reply.value is None:
+        reason = f"no usable reply: {reply.status}: {reply.message[:200]}"
+        verdicts = [step.verdict(ask, "unscored", reason) for ask in asks]
+    else:
+        verdicts = step.parse(asks, reply.value)
+    return [(verdict, _line(verdict, step, reply, client)) for verdict in verdicts]
 
 
 def requests_of(asks: Sequence[VerifyAsk]) -> list[list[VerifyAsk]]:
@@ -432,6 +467,8 @@ READ = "read@1"
 def read_verdict(prompt_id: str, *, by: str = "") -> Verdict:
     """``unsure`` of a prompt that nobody has read; ``keep`` where a model has, whose own verdicts then count.
 
+    So a prompt about which a verifier said nothing is in no split, though a rule keeps what is ``unscored``.
+
     Args:
         prompt_id: Content id of the prompt.
         by: The model that read it; empty where nobody did.
@@ -456,9 +493,8 @@ class Verifier:
     """
 
     def __init__(self, client: Client, prompts: Path | None = None) -> None:
-        self.client = client
-        model = client.endpoint.model
-        self._steps = {task: STEPS[task].load(model=model, folder=prompts) for task in (*ON_QUESTIONS, *ON_PROMPTS)}
+        self.client, self.name = client, client.endpoint.model
+        self._steps = {task: STEPS[task].load(model=self.name, folder=prompts) for task in (*ON_QUESTIONS, *ON_PROMPTS)}
 
     async def read(
         self, tasks: Sequence[str], fact: Fact, items: Sequence[ScriptPrompt | ScriptQuestion], trace: list[Lineage]
@@ -475,7 +511,7 @@ class Verifier:
         answers = await gather_all([verify(self._steps[task], asks, self.client) for task in tasks])
         for verdicts, lines in answers:
             if len(verdicts) < len(asks):
-                raise UnansweredCall(f"no verdict from {self.client.endpoint.model}")
+                raise UnansweredCall(f"no verdict from {self.name}")
             trace += lines
             for verdict in verdicts:
                 said[verdict.item_id].append(verdict)

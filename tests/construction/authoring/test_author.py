@@ -224,6 +224,31 @@ def test_the_verifier_reads_all_texts_of_a_fact_in_three_requests():
     assert sorted(v.check for v in verdicts) == ["verify_next", "verify_next", "verify_prompt", "verify_prompt"]
 
 
+@pytest.mark.parametrize("rows_of_two", [lambda rows: rows[:1], lambda rows: [*rows, rows[1]]])
+def test_what_the_verifier_leaves_out_or_reads_twice_is_asked_about_again_alone(rows_of_two):
+    whole, asked = verifier()
+
+    def answer(request):
+        rows = json.loads(whole.client._answer(request))["readings"]
+        return json.dumps({"readings": rows_of_two(rows) if len(rows) == 2 else rows})
+
+    reader = Verifier(client_of(answer, model="reader"))
+    outcome = make(author_of(answers(), reader=reader)[0])
+    assert {slot.standing for slot in outcome.slots} == {"keep"}
+    assert sorted(request.messages[-1].content.count("<text>") for request in asked) == [1, 1, 1, 2, 2, 2]
+    verdicts = [v.id for q in outcome.questions() for one in (q, *q.scripts) for v in one.verdicts]
+    lines = [line.item_id for line in outcome.lineage if line.stage == "verify"]
+    assert len(lines) == len(set(lines)) == 6 and set(lines) <= set(verdicts)
+
+
+def test_a_prompt_that_the_verifier_never_reads_is_unsure():
+    reader = Verifier(client_of(lambda _: '{"readings": []}', model="reader"))
+    outcome = make(author_of(answers(), reader=reader)[0])
+    verdicts = [v for q in outcome.questions() for s in q.scripts for v in s.verdicts]
+    assert {v.label for v in verdicts if v.by == "read@1"} == {"unsure"}
+    assert {v.label for v in verdicts if v.model == "reader"} == {"unscored"}
+
+
 def test_a_question_that_the_verifier_drops_gets_no_script():
     reader, _ = verifier(second={"asked": {"asked": "no"}})
     outcome = make(author_of(answers(), reader=reader)[0])

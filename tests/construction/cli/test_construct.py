@@ -192,3 +192,19 @@ def test_a_store_is_rebuilt_from_the_journal_alone(tmp_path, facts):
         assert repeat.returncode == 0, repeat.stderr
         assert len(server.requests) == count
     assert contents(tmp_path / "two" / "s.duckdb") == contents(tmp_path / "one" / "s.duckdb")
+
+
+def test_a_damaged_line_of_the_journal_is_asked_for_again_by_the_same_command(tmp_path, facts):
+    journal = tmp_path / "o/s.duckdb.llm.jsonl"
+    with ScriptedServer(author) as server:
+        assert construct(facts, tmp_path / "o", server.url).returncode == 0
+        lines, calls = journal.read_bytes().splitlines(keepends=True), len(server.requests)
+        damaged = max(n for n, line in enumerate(lines) if line.startswith(b'{"key":"llm/'))
+        lines[damaged] = lines[damaged].replace(b'"raw":', b'"row":')
+        journal.write_bytes(b"".join(lines))
+        dry = construct(facts, tmp_path / "o", server.url, "--dry-run")
+        assert dry.returncode == 1 and "is damaged" in dry.stderr
+        again = construct(facts, tmp_path / "o", server.url)
+    assert again.returncode == 0, again.stderr
+    assert len(server.requests) == calls + 1
+    assert journal.with_name("s.duckdb.llm.jsonl.damaged").read_bytes() == lines[damaged]

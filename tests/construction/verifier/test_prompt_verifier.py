@@ -10,7 +10,10 @@ import pytest
 from click.testing import CliRunner
 
 from construction.cli.construct import construct
+from curation.rules.release import freeze
+from curation.rules.rule import SplitRule
 from curation.store.store import Store
+from schemas.core.errors import UserError
 from schemas.scripts import ScriptPrompt, ScriptQuestion
 from schemas.verdicts import Verdict
 from tests.support.construction import authored
@@ -54,6 +57,29 @@ def test_a_model_behind_an_endpoint_reads_what_it_wrote(tmp_path, facts, options
     assert sum(stage["calls"] for stage in estimate["stages"]) == counts["calls"] == len(server.requests)
     with Store.open(tmp_path / "s") as store:
         assert {v.check for v in store.verdicts() if v.check.startswith("verify")} == checks
+
+
+def test_prompts_that_the_verifier_says_nothing_of_are_in_no_split_until_it_does(tmp_path, facts):
+    silent = True
+
+    def answer(payload):
+        if payload["model"] != "reader":
+            return many(payload)
+        return '{"readings": []}' if silent else readings(payload)
+
+    more = ("--questions", 2, "--candidates", 4, "--verify", "reader")
+    with ScriptedServer(answer) as server:
+        assert run(facts, tmp_path / "o", server, *more)["kept"] == 0
+        with (
+            Store.open(tmp_path / "o/s.duckdb", write=True) as store,
+            pytest.raises(UserError, match="prompt: held by read: 4"),
+        ):
+            freeze(store, "one", SplitRule())
+        silent = False
+        assert run(facts, tmp_path / "o", server, *more)["kept"] == 0
+        assert run(facts, tmp_path / "o", server, *more, "--retry-failed")["kept"] == 4
+        with Store.open(tmp_path / "o/s.duckdb", write=True) as store:
+            assert len(list(freeze(store, "two", SplitRule()).cases)) == 2
 
 
 def test_verify_and_no_verify_exclude_each_other(tmp_path, facts):
