@@ -14,7 +14,7 @@ from importlib.resources import files
 from pathlib import Path
 from typing import Any, ClassVar, Generic, TypeVar
 
-from pydantic import Field, model_validator
+from pydantic import Field, field_validator, model_validator
 
 from construction.llm.prompt_text import fill, refuse_unknown_places, require_places
 from construction.llm.step import Message, PromptStep, Request
@@ -55,6 +55,8 @@ def text_quality(model: str, profile: str = "", *, named: str | None = None) -> 
 
 
 MOST_ATTEMPTS = 50
+NO_SAMPLING = ("model", "messages", "response_format", "stream", "n")
+"""Parts of a request that no prompt file may set: what is asked of whom, and what is paid for, would be another."""
 SAMPLES = 1000  # samples of one version: a raised version asks anew, and what version 1 asked keeps its journal keys
 
 
@@ -87,6 +89,13 @@ class PromptFile(Options):
     system: str
     user: str
     examples: tuple[FewShotExample, ...] = ()
+
+    @field_validator("parameters")
+    @classmethod
+    def _only_sampling(cls, parameters: dict[str, Any]) -> dict[str, Any]:
+        if other := [name for name in NO_SAMPLING if name in parameters]:
+            raise ValueError(f"'{other[0]}' is no sampling parameter")
+        return parameters
 
     @property
     def label(self) -> str:
@@ -250,6 +259,11 @@ class PromptFolder(Generic[P]):
             allowed = ", ".join((*(f"{task}.toml" for task in self.tasks), *self._beside))
             raise UserError("the folder holds no prompt", where=str(folder), allowed=allowed, fix=fix)
         return prompts
+
+    def unused(self, folder: Path) -> list[str]:
+        """Names of files in a folder of the user's own that look like prompts and are none of these; sorted."""
+        names = sorted(path.name for path in folder.glob("*.toml"))
+        return [name for name in names if name.split(".")[0] not in self.tasks and name not in self._beside]
 
     def _load_custom(self, path: Path, task: str) -> P:
         data = read_toml(path)

@@ -263,6 +263,8 @@ def prepare(job: ConstructionJob, *, on_progress: Callable[[str], object]) -> Pr
     if not edits:
         return None
     plan = job.plan  # a broken prompt is told before anything else is done
+    for name in FILES.unused(job.prompts_path) if job.prompts_path else ():
+        on_progress(f"{job.prompts_path}: {name} is not used, since no prompt of a construction has this name")
     tables = {path: load_as_known(path, job.store) for path in job.table_paths}
     beside = [*loaded.records]
     for more in tables.values():

@@ -126,10 +126,17 @@ class BatchApi:
         self._jitter = random.Random()
 
     async def create(self, mark: str, lines: bytes) -> str:
-        """Upload a file and make its batch; the id. A second attempt looks first whether the batch was made."""
-        file = await self._patiently(
-            lambda: self._client.files.create(file=(f"{_MARK}-{mark[:8]}.jsonl", lines), purpose="batch")
-        )
+        """Upload a file and make its batch; the id. A second attempt looks first whether the batch was made.
+
+        Raises:
+            ModelError: the endpoint has no Batch API.
+        """
+        content = (f"{_MARK}-{mark[:8]}.jsonl", lines)
+        try:
+            file = await self._patiently(lambda: self._client.files.create(file=content, purpose="batch"), missing=True)
+        except openai.NotFoundError:
+            fix = "leave --batch out, or check --base-url"
+            raise ModelError("the endpoint has no Batch API", where=self._address, fix=fix) from None
         first = True
 
         async def make() -> str:

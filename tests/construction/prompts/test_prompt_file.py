@@ -49,6 +49,8 @@ def test_every_reply_of_every_profile_is_limited(task):
         ("questions", {"shape": "scripts"}, "no shape 'scripts'"),
         ("scripts", {"shape": "why_list"}, "no shape 'why_list'"),
         ("questions", {"candidates": 0}, "candidates"),
+        ("questions", {"parameters": {"model": "another"}}, "'model' is no sampling parameter"),
+        ("scripts", {"parameters": {"temperature": 0, "n": 4}}, "'n' is no sampling parameter"),
     ],
 )
 def test_what_a_prompt_file_may_not_say(task, changes, words):
@@ -212,6 +214,13 @@ def test_what_is_wrong_is_said_in_one_sentence(folder, kind):
     with pytest.raises(UserError) as error:
         FILES.custom(folder)
     assert words in str(error.value) and f"{task}.toml" in str(error.value) and "\n" not in str(error.value)
+
+
+def test_a_file_that_is_no_prompt_by_its_name_is_named(folder):
+    assert FILES.unused(folder) == []
+    for old, new in (("questions.toml", "question.toml"), ("verify_next.toml", "verify_next.mine.toml")):
+        (folder / old).rename(folder / new)
+    assert FILES.unused(folder) == ["question.toml", "verify_next.mine.toml"]
 
 
 def test_a_place_for_the_new_object_needs_words_for_facts_without_one(folder):
