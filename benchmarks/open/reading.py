@@ -1,6 +1,6 @@
 """A blind reading of a split: sheets for a reader who has not seen it, and what the answers come to.
 
-``python -m benchmarks.open.reading sheets SPLIT.jsonl FOLDER --edits 150 --neighbours 100 --seed 7`` draws script
+``python -m benchmarks.open.reading sheets SPLIT FOLDER --edits 150 --neighbours 100 --seed 7`` draws script
 prompts and paraphrases, shuffles them, adds a damaged prompt as a control for every four, and writes one file a test,
 ``TEST.jsonl``. Controls are other prompts than those that are judged; if all are judged, every fourth is shown twice.
 A reader writes ``TEST.answers.jsonl`` beside it: ``{"n": 1, "answer": "..."}``. ``score FOLDER`` prints the table. The
@@ -34,11 +34,14 @@ from construction.verifier.steps import names_first
 from curation.files.atomic import write_text
 from curation.files.json_files import json_lines
 from curation.loaders.formats.native import write_records
-from curation.splits.split_file import Split, load_split
+from curation.shipped import named_split
+from curation.splits.split_file import Split
 from curation.stats.intervals import wilson_interval
+from schemas.core.errors import DataError, UserError
 from schemas.core.ids import seed as seed_of
 from schemas.facts import Fact, Object
 from schemas.scripts import ScriptPrompt
+from schemas.text.counting import counted
 from schemas.text.masking import mask
 from schemas.text.mentions import find
 from schemas.verdicts import Verdict, verdict_key
@@ -207,9 +210,24 @@ def answered(folder: Path) -> dict[str, list[Answered]]:
     for test in TESTS:
         path = folder / f"{test}.answers.jsonl"
         if path.is_file():
-            answers = {int(data["n"]): str(data["answer"]) for _, _, data in json_lines(path)}
-            read[test] = [Answered(item, answers[item["n"]]) for item in truth if item["test"] == test]
+            items, answers = [item for item in truth if item["test"] == test], _answers(path)
+            if missing := [item["n"] for item in items if item["n"] not in answers]:
+                what = f"{counted(len(missing), 'item')} without an answer, the first is n = {missing[0]}"
+                raise DataError(what, where=str(path))
+            read[test] = [Answered(item, answers[item["n"]]) for item in items]
+    if not read:
+        raise UserError("nobody has answered", where=str(folder), fix=f"a reader writes {TESTS[0]}.answers.jsonl ...")
     return read
+
+
+def _answers(path: Path) -> dict[int, str]:
+    """The answers of a file by the number of their item."""
+    answers = {}
+    for _, where, data in json_lines(path):
+        if not {"n", "answer"} <= data.keys():
+            raise DataError("an answer has the fields n and answer", where=where)
+        answers[int(data["n"])] = str(data["answer"])
+    return answers
 
 
 def verdicts(folder: Path, reader: str) -> Iterator[Verdict]:
@@ -334,7 +352,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
     parser = argparse.ArgumentParser(description=(__doc__ or "").partition("\n")[0])
     commands = parser.add_subparsers(dest="command", required=True)
     write = commands.add_parser("sheets")
-    write.add_argument("split", type=Path)
+    write.add_argument("split")
     write.add_argument("folder", type=Path)
     for name, count in (("edits", 150), ("neighbours", 100), ("seed", 7)):
         write.add_argument(f"--{name}", type=int, default=count)
@@ -344,10 +362,18 @@ def main(arguments: Sequence[str] | None = None) -> None:
     tell.add_argument("out", type=Path)
     tell.add_argument("--reader", required=True)
     decide = commands.add_parser("decide")
-    decide.add_argument("split", type=Path)
+    decide.add_argument("split")
     decide.add_argument("out", type=Path)
     decide.add_argument("folders", type=Path, nargs="+")
     options = parser.parse_args(arguments)
+    try:
+        run(options)
+    except UserError as error:
+        parser.exit(1, f"Error: {error}\n")
+
+
+def run(options: argparse.Namespace) -> None:
+    """Do what a command line says."""
     if options.command == "score":
         print(score(options.folder))
         return
@@ -355,10 +381,13 @@ def main(arguments: Sequence[str] | None = None) -> None:
         print(write_records(verdicts(options.folder, options.reader), options.out))
         return
     if options.command == "decide":
-        print(write_records(decisions(load_split(options.split), options.folders), options.out))
+        print(write_records(decisions(named_split(options.split), options.folders), options.out))
         return
+    if options.folder.is_dir() and any(options.folder.iterdir()):
+        fix = "name a new folder: answers there would be compared with other items"
+        raise UserError("there is something here already", where=str(options.folder), fix=fix)
     draw = {name: getattr(options, name) for name in ("edits", "neighbours", "seed")}
-    write_sheets(load_split(options.split), options.folder, **draw)
+    write_sheets(named_split(options.split), options.folder, **draw)
 
 
 if __name__ == "__main__":

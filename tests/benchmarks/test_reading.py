@@ -82,6 +82,28 @@ def test_what_readers_score(folder: Path, blind: bool) -> None:
     assert rows["hidden"][2].startswith("0 of 9" if blind else "9 of 9")
 
 
+def test_sheets_replace_no_others_and_faulty_answers_are_named(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    sheets = ["sheets", "mini", str(tmp_path / "r"), "--edits", "8", "--neighbours", "4"]
+    reading.main(sheets)
+    before = truth(tmp_path / "r")
+
+    def complaint(*words: str) -> str:
+        with pytest.raises(SystemExit):
+            reading.main(words)
+        return capsys.readouterr().err
+
+    assert "name a new folder" in complaint(*sheets) and truth(tmp_path / "r") == before
+    assert "nobody has answered" in complaint("score", str(tmp_path / "r"))
+    answers = tmp_path / "r" / "asked.answers.jsonl"
+    answers.write_text('{"n": 1, "answr": "yes"}\n', encoding="utf-8")
+    assert "has the fields n and answer" in complaint("score", str(tmp_path / "r"))
+    answers.write_text('{"n": 1, "answer": "yes"}\n', encoding="utf-8")
+    assert "items without an answer, the first is n = 2" in complaint("score", str(tmp_path / "r"))
+    assert "no such split file" in complaint("sheets", "none.jsonl", str(tmp_path / "x"))
+
+
 def test_a_reader_sees_no_truth_and_no_order(folder: Path) -> None:
     for test in reading.TESTS:
         head, *rows = [json.loads(x) for x in (folder / f"{test}.jsonl").read_text(encoding="utf-8").splitlines()]
