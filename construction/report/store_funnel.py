@@ -102,10 +102,11 @@ class JudgedItems:
     def of(self, item: str, related: str | None = None) -> tuple[Standing, Verdict | None]:
         """How an item stands by itself, or in relation to another; the mark of a fact is no judgement of it."""
         verdicts = self.deciding(item, related)
-        for labels, standing in ((("drop",), "drop"), (("unsure", "unscored"), "unsure")):
+        standings: dict[str, Standing] = {"drop": "drop", "unscored": "unsure", "unsure": "unsure"}
+        for label, standing in standings.items():
             for verdict in verdicts:
-                if verdict.label in labels:
-                    return standing, verdict  # type: ignore[return-value]
+                if verdict.label == label:
+                    return standing, verdict
         return "keep", None
 
 

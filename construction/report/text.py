@@ -136,7 +136,7 @@ def text(funnel: StoreYield, *, columns: int | None = None) -> Iterator[str]:
         yield from _fitted(f"{_INDENT}{key}: {_line(sample)}", columns)
     if any(why.label == "unscored" for why in funnel.reasons):
         yield ""
-        yield "Unscored: no usable reply came. The command that asked, with --retry-failed, asks for them again."
+        yield "Unscored: no usable reply came. With --retry-failed, what was refused or malformed is asked for again."
     if funnel.quality:
         yield ""
         yield quality_sentence(funnel.quality)

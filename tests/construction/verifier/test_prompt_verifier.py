@@ -69,7 +69,9 @@ def test_prompts_that_the_verifier_says_nothing_of_are_in_no_split_until_it_does
 
     more = ("--questions", 2, "--candidates", 4, "--verify", "reader")
     with ScriptedServer(answer) as server:
-        assert run(facts, tmp_path / "o", server, *more)["kept"] == 0
+        silence = run(facts, tmp_path / "o", server, *more)
+        assert silence["kept"] == 0
+        assert ("verify_next", "unscored") in {(why["check"], why["label"]) for why in silence["reasons"]}
         with (
             Store.open(tmp_path / "o/s.duckdb", write=True) as store,
             pytest.raises(UserError, match="prompt: held by read: 4"),
