@@ -89,6 +89,7 @@ class ProgressDisplay:
 
     def _parts(self, budget: Budget) -> Iterator[str]:
         now = budget.activity
+        yield from self._notes()  # first, since a terminal cuts off the end
         if self._facts is not None:
             yield f"{self._facts.done:,}/{counted(self._facts.total, 'fact')}"
             yield f"{counted(self._facts.kept, 'question')} kept"
@@ -106,7 +107,6 @@ class ProgressDisplay:
             yield f"{now.waiting:,} waiting to be asked again"
         if now.repeated:
             yield f"{now.repeated:,} asked again after a passing fault"
-        yield from self._notes()
 
 
 logger = logging.getLogger(__name__)

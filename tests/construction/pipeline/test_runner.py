@@ -164,9 +164,9 @@ def test_all_that_holds_the_work_up_is_told(budget, now):
     live.watch(lambda: ["m pauses 42 s", "batch: 3/9"])
     now[0] += 60
     assert live.text(budget) == (
-        "70/1,000 facts, 207 questions kept, 3 of about 100 answers, 3 calls/min, $0.4200 of $5 and 1,200 tokens "
-        "spent, 32 min left, 1 failed, 3 waiting to be asked again, 9 asked again after a passing fault, "
-        "m pauses 42 s, batch: 3/9"
+        "m pauses 42 s, batch: 3/9, 70/1,000 facts, 207 questions kept, 3 of about 100 answers, 3 calls/min, "
+        "$0.4200 of $5 and 1,200 tokens spent, 32 min left, 1 failed, 3 waiting to be asked again, "
+        "9 asked again after a passing fault"
     )
 
 
