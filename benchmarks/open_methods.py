@@ -16,8 +16,8 @@ import tarfile
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
-from benchmarks.open_split import put_between
-from benchmarks.support.tables import table
+from benchmarks.open_split import CSV, put_between
+from benchmarks.support.tables import table, write_csv
 from evaluation.analysis.method_order import analyse
 from evaluation.analysis.pairwise_tests import PairwiseTest
 from evaluation.cli.results import analysis_text
@@ -148,6 +148,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         options.page.write_text(
             put_between(options.page.read_text(encoding="utf-8"), text, marks=MARKS), encoding="utf-8"
         )
+        write_csv(options.page, CSV)
     return 0
 
 

@@ -16,7 +16,7 @@ from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 
 from benchmarks.open.cuts import all_own, guidance_table, one_a_case
-from benchmarks.support.tables import share, table
+from benchmarks.support.tables import share, table, write_csv
 from curation.case_sources.support import TrainingData
 from curation.checks.store_checks import CheckContext, StoreCheck, make_checks, run_check
 from curation.loaders import load
@@ -47,6 +47,20 @@ MARKS = ("<!-- figures -->", "<!-- end of the figures -->")
 MEND = "shipped:mend-smollm2-135m.safetensors"
 DUPLICATES = (("question", "rouge1", 0.7), ("prompt", "rouge1", 0.6), ("question", "embedding", 0.9))
 LARGER_CASES = 100  # of whose facts the larger model is asked; all would take two hours of one core
+CSV = {
+    "relation,kind,part": "relations",
+    "relation,kind,cases": "log-odds",
+    ',"fault at': "token-boundaries",
+    '"SmolLM2-135M, one': "cuts",
+    "cut in step": "cut-steps",
+    "texts,": "near-duplicates",
+    "open's facts": "overlap-texts",
+    "beside,": "overlap-subjects",
+    "method,": "methods",
+    "pair,difference in S-ES": "pairs-s-es",
+    "pair,difference in S-NS": "pairs-s-ns",
+}
+"""Files of the page's tables, by how they begin."""
 HIGH = 8.0  # bits by which a prompt with a hidden subject raises the old object
 
 
@@ -314,6 +328,7 @@ def publish(text: str, page: Path | None) -> None:
         sys.stdout.write(text + "\n")
     else:
         page.write_text(put_between(page.read_text(encoding="utf-8"), text), encoding="utf-8")
+        write_csv(page, CSV)
 
 
 def main(arguments: Sequence[str] | None = None) -> int:

@@ -36,6 +36,17 @@ def test_known_under_the_fact_prompt_and_under_any() -> None:
     assert benchmark.known_cells(facts, verdicts) == ("not judged", "not judged")
 
 
+def test_the_tables_beside_the_page_are_its_own(tmp_path: Path) -> None:
+    copy = tmp_path / PAGE.name
+    copy.write_text(PAGE.read_text(encoding="utf-8"), encoding="utf-8")
+    benchmark.write_csv(copy, benchmark.CSV)
+    made = {path.name: path.read_text(encoding="utf-8") for path in copy.with_suffix("").iterdir()}
+    assert made == {path.name: path.read_text(encoding="utf-8") for path in PAGE.with_suffix("").iterdir()}
+    assert len(made) == len(benchmark.CSV)
+    assert "author,counterfactual,test,10,4,10,0.40,0.17,0.69,5,10,0.50,0.24,0.76" in made["relations.csv"]
+    assert "rome,100.0,98.9,100.0,96.8,95.0,98.1,74.6" in made["methods.csv"]
+
+
 def test_the_page_holds_what_the_sources_say() -> None:
     page = PAGE.read_text(encoding="utf-8")
     assert benchmark.cuts_table(shipped_split("open")) in page
