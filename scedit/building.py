@@ -25,10 +25,11 @@ class Build:
         funnel: What is kept, unsure and left out, with the reasons, as ``scedit store funnel`` counts it.
     """
 
-    def __init__(self, store: Path) -> None:
+    def __init__(self, store: Path | str) -> None:
         from construction.report.store_funnel import store_yield
 
-        self.store, self.funnel = store, store_yield(store)
+        self.store = Path(store)
+        self.funnel = store_yield(self.store)
 
     def __repr__(self) -> str:
         """The store, and what became of the prompts."""
@@ -99,9 +100,15 @@ def construct(
         UserError: unusable facts, an unknown option, no key, an endpoint that does not answer, the budget is used up;
             what is finished is kept.
     """
+    from curation.store.import_sources import ConflictError
+
     there = read(facts)  # a table's file lives as long as this
     prepared = _prepare(there, author, store=store, verify=verify, **options)
-    prepared.import_facts()
+    try:
+        prepared.import_facts()
+    except ConflictError as error:
+        fix = "name another store: construct(..., store='other.duckdb'); or give the changed facts keys of their own"
+        raise UserError(error.what, where=error.where, fix=fix) from None
     live: Any = ConstructionBar(len(prepared.work.edits) + len(prepared.work.others), shown=progress)
     done = prepared.run(origin=prepared.job.facts, live=live)
     if done.unfinished:
@@ -127,13 +134,20 @@ def estimate(
 
 
 def load_split(name: str | Path) -> Split:
-    """A shipped split (``mini``, ``open``, ``open:dev``, ``open:test``) or a frozen split's file.
+    """A shipped split (``mini``, ``open``, ``open:dev``, ``open:test``, ``events``, ``documents``, ``hops``) or a file.
+
+    Its cases are ``split.cases`` (``split.all_cases`` where edits are no facts).
 
     Raises:
         UserError: no such split, or a file that is none or was changed.
     """
-    from curation.shipped import named_split
+    from curation.shipped import SPLITS, named_split
+    from schemas.core.registry import check_choice
 
+    if not isinstance(name, str | Path):
+        raise UserError(f"a {type(name).__name__} names no split", allowed="a name, a file")
+    if not Path(name).suffix and not Path(name).exists():
+        check_choice(str(name), SPLITS, "split")
     return named_split(str(name))
 
 
@@ -147,6 +161,10 @@ def _prepare(
     from schemas.core.config import validate
     from schemas.core.registry import check_choice
 
+    if not isinstance(author, str):
+        raise UserError(f"a {type(author).__name__} names no author", allowed="a name such as 'gpt-4o' or 'embedded'")
+    if not options.get("skip_bad"):
+        facts.require()
     known = {*ConstructionJob.model_fields, *Access.model_fields} - {"facts", "access", "model", "base_url"}
     for option in options:
         check_choice(option, sorted(known), "option")

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal, NamedTuple
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple, get_args
 
 from scedit.facts import read
-from scedit.models import language_model
+from scedit.models import language_model, named
 from schemas.core.errors import UserError
 
 if TYPE_CHECKING:
@@ -77,8 +77,10 @@ class ModelEdit:
         Raises:
             UserError: the folder holds something, or the edit cannot be saved so.
         """
-        from evaluation.saved_edits.save import save_edit
+        from evaluation.saved_edits.save import SavedAs, save_edit
+        from schemas.core.registry import check_choice
 
+        check_choice(saved_as, get_args(SavedAs), "saved_as")
         return save_edit(self._editor, self.cases, folder, saved_as=saved_as).folder
 
     def as_lora(self) -> LoraAdapter:
@@ -98,14 +100,15 @@ class ModelEdit:
         return LoraAdapter(config, found.tensors())
 
 
-def edit(model: Any, tokenizer: Any, facts: Any, method: str = "rome", **settings: Any) -> ModelEdit:
+def edit(model: Any, tokenizer: Any, facts: Any, method: str | type[Editor] = "rome", **settings: Any) -> ModelEdit:
     """Edit facts into a model, all together.
 
     Args:
-        model: A causal language model of transformers, or a name: ``embedded``, a folder, a hub name.
+        model: A causal language model of transformers, which is put into eval mode, gradients of its weights off; or a
+            name: ``embedded``, a folder, a hub name.
         tokenizer: Its fast tokenizer; None with a name.
         facts: What ``scedit.read`` returns or takes; those without a new object are left out.
-        method: An editing method (``scedit model editors`` lists them).
+        method: An editing method (``scedit model editors`` lists them), or a class of your own.
         settings: Its settings, such as ``layer=17``.
 
     Raises:
@@ -117,9 +120,16 @@ def edit(model: Any, tokenizer: Any, facts: Any, method: str = "rome", **setting
         ...     edited.generate(...)
     """
     from curation.case_sources.support import cases_from_facts
+    from evaluation.editors import EDITORS
+    from evaluation.editors.base import Editor
     from evaluation.editors.presets import make_editor
+    from evaluation.edits.edit import check_edit
+    from evaluation.runs.plan import plain_params
     from evaluation.saved_edits.save import cases_to_edit
 
-    cases = cases_to_edit(cases_from_facts(read(facts).loaded.require()), where="the facts")
-    editor = make_editor(method, language_model(model, tokenizer), overrides=settings)
-    return ModelEdit(editor, editor.edit([case.fact for case in cases]), cases)
+    cases = cases_to_edit(cases_from_facts(read(facts).require()), where="the facts")
+    editor = make_editor(named(method, EDITORS, Editor), language_model(model, tokenizer), overrides=settings)
+    if editor.wants_support(plain_params(editor)):
+        fix = "use evaluate(..., support='shipped'), or name a trained file in its settings where it has one"
+        raise UserError(f"'{editor.name}' learns from declared cases, and an edit by hand has none", fix=fix)
+    return ModelEdit(editor, check_edit(editor.edit([case.fact for case in cases])), cases)

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from inspect import signature
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from scedit.facts import frame_of
-from scedit.models import language_model
+from scedit.models import language_model, named, several
 from scedit.progress import RunBars
 from schemas.core.errors import UserError
 
@@ -19,6 +20,7 @@ if TYPE_CHECKING:
     from evaluation.analysis.comparison import Comparison
     from evaluation.metrics.base import Metric
     from evaluation.runs import results
+    from evaluation.runs.config import RunConfig
 
 SUMMARY = ("method", "metric", "mean", "low", "high", "n", "unscored")
 
@@ -38,7 +40,7 @@ class Evaluation:
         methods = ", ".join(editor.label for editor in self._run.editors)
         return f"Evaluation({str(self.folder)!r}: {self._run.about['model']}, {len(self._run.cases)} cases, {methods})"
 
-    def frame(self, metrics: Sequence[str] = (), *, store: Path | str | None = None) -> DataFrame:
+    def frame(self, metrics: Sequence[str] | str = (), *, store: Path | str | None = None) -> DataFrame:
         """All scores as one long table, a row for every method, case, item and metric, without and with the edit.
 
         Args:
@@ -47,7 +49,7 @@ class Evaluation:
         """
         from evaluation.runs.frame import answers_frame
 
-        return answers_frame(self._run, metrics=metrics, store=store)
+        return answers_frame(self._run, metrics=several(metrics, "metrics"), store=store)
 
     def summary(self) -> DataFrame:
         """Mean, 95 % interval and number of cases of every method and metric, as the report's first table has them.
@@ -62,7 +64,7 @@ class Evaluation:
                 found = row.summaries[metric.name]
                 ends = (found.interval.low, found.interval.high)
                 rows.append((row.label, metric.name, found.mean, *ends, found.cases, found.unscored))
-        return frame_of(rows, SUMMARY)
+        return frame_of(rows, SUMMARY).astype(dict.fromkeys(("mean", "low", "high"), float))
 
     def plot(self, metric: str) -> TopLevelMixin:
         """All methods under a metric, means with 95 % intervals: a chart of altair (``.save("fig.pdf")``).
@@ -78,8 +80,8 @@ class Evaluation:
 
         table, metrics = self._table()
         by_name = {m.name: m for m in metrics}
-        name = next((m.name for m in metrics if m.title.casefold() == metric.casefold()), metric)
-        check_choice(name, by_name, "metric")
+        name = next((m.name for m in metrics if m.title.casefold() == str(metric).casefold()), metric)
+        check_choice(str(name), by_name, "metric")
         plot = metric_plot(table, by_name[name])
         if plot is None:
             raise UserError(f"no method has a value of '{name}'", where=str(self.folder))
@@ -93,7 +95,11 @@ class Evaluation:
             options: Those of ``evaluation.write_report``: ``store``, ``against``, ``figures`` ...
         """
         from evaluation.report.write import write_report
+        from schemas.core.registry import check_choice
 
+        known = list(signature(write_report).parameters)[1:]
+        for option in options:
+            check_choice(option, known, "option")
         return write_report(self.folder, out=out, **options).files[0]
 
     def _table(self) -> tuple[Comparison, tuple[Metric, ...]]:
@@ -114,13 +120,13 @@ def load_run(folder: Path | str) -> Evaluation:
     """
     from evaluation.runs import results
 
-    return Evaluation(results.load_run(folder))
+    return Evaluation(results.load_run(str(folder)))
 
 
 def evaluate(
     model: Any,
     split: Any,
-    editors: Sequence[Any] | Mapping[str, Any],
+    editors: Sequence[Any] | Mapping[str, Any] | type,
     *,
     tokenizer: Any = None,
     metrics: Sequence[Any] | str | None = None,
@@ -132,10 +138,13 @@ def evaluate(
     """Edit a model and score it, as ``scedit run`` does; the same call again computes only what is missing.
 
     Args:
-        model: A name (``embedded``, a folder, a hub name, ``endpoint:NAME``), or a model of transformers.
-        split: A split, the name of a shipped one (``mini``, ``open:test``), or a split file.
+        model: A name (``embedded``, a folder, a hub name, ``endpoint:NAME``), or a model of transformers, which is put
+            into eval mode, gradients of its weights off.
+        split: A split, the name of a shipped one (``mini``, ``open:test``), or a split file; of chosen cases:
+            ``curation.make_split("mine", cases)``.
         editors: Methods: names, tables such as ``{"name": "ft", "label": "long", "params": {"steps": 50}}``, classes
-            of your own (``evaluation.Editor``); or a dictionary of labels and tables.
+            of your own (``evaluation.Editor``); or a dictionary of labels and tables. The code of a class is part of
+            a run's identity: after a change everything is computed anew.
         tokenizer: The fast tokenizer of a model in memory.
         metrics: Names, classes of your own (``evaluation.Metric``), or a set: ``teacher-forced`` (the paper's six) or
             ``free-text`` (also scripts that the model writes: the default for a model with a chat template).
@@ -148,30 +157,64 @@ def evaluate(
     Raises:
         UserError: anything that can be mended before or while it runs; finished cases are kept.
     """
-    from evaluation.editors import EDITORS
-    from evaluation.metrics import METRICS
     from evaluation.runs.config import config_of
     from evaluation.runs.runner import execute, refuse_stopped
 
-    lm = None if isinstance(model, str | Path) else language_model(model, tokenizer)
+    lm = language_model(model, tokenizer) if tokenizer is not None or not isinstance(model, str | Path) else None
     data: dict[str, Any] = {"model": str(model) if lm is None else lm.name, "out": None if out is None else str(out)}
-    data |= {} if lm is None else {"dtype": str(lm.dtype).removeprefix("torch.")}
-    data["editors"] = dict(editors) if isinstance(editors, Mapping) else [_named(e, EDITORS) for e in editors]
-    data["metrics"] = metrics if metrics is None or isinstance(metrics, str) else [_named(m, METRICS) for m in metrics]
+    if lm is not None:
+        _refuse_loading(options)
+        data["dtype"] = str(lm.dtype).removeprefix("torch.")
+    data |= _named_components(editors, metrics)
     data |= _named_split(split) if isinstance(split, str | Path) else _written(split, data["model"], out)
     config = config_of({**data, **options})
+    _refuse_workers(config, in_memory=lm is not None)
     outcomes = execute(config, on_event=RunBars(shown=progress), retry_failed=retry_failed, lm=lm)
     refuse_stopped(outcomes, fix="mend the cause, then evaluate(retry_failed=True)")
     return load_run(config.out)
 
 
-def _named(component: Any, registry: Any) -> Any:
-    """A component's name; a class of the user's own is registered for this process."""
-    if not isinstance(component, type):
-        return component
-    name = str(getattr(component, "name", component.__name__))
-    registry.add(name, component)
-    return name
+def _refuse_loading(options: Mapping[str, Any]) -> None:
+    """Refuse settings of how a model is loaded, beside one that is."""
+    if given := [name for name in ("device", "dtype", "attention") if options.get(name) is not None]:
+        fix = "convert or move the model itself, or give its name"
+        raise UserError(f"'{given[0]}' says how a model is loaded, and this one is in memory", fix=fix)
+
+
+def _refuse_workers(config: RunConfig, *, in_memory: bool) -> None:
+    """Refuse to spread over workers what they cannot load by its name."""
+    from evaluation.editors import EDITORS
+
+    if config.engine.name != "ray":
+        return
+    if in_memory:
+        fix = "leave engine out, or save the model and name its folder"
+        raise UserError("workers load a model by its name, and this one is in memory", where="engine", fix=fix)
+    if own := [one.name for one in config.editors.values() if EDITORS.is_added(one.name)]:
+        fix = "make a package of it (docs: Add a method), or leave engine out"
+        raise UserError(f"workers do not know '{own[0]}', a class of this process", where="engine", fix=fix)
+
+
+def _named_components(editors: Any, metrics: Any) -> dict[str, Any]:
+    """Methods and metrics as a run's configuration names them."""
+    from evaluation.editors import EDITORS
+    from evaluation.editors.base import Editor
+    from evaluation.metrics import METRICS
+    from evaluation.metrics.base import Metric
+
+    if isinstance(editors, Mapping):
+        tables = {label: {"name": label} | _table(one) for label, one in editors.items()}
+        methods: Any = {label: named(one, EDITORS, Editor) for label, one in tables.items()}
+    else:
+        methods = [named(one, EDITORS, Editor) for one in several(editors, "editors")]
+    if metrics is None or isinstance(metrics, str):
+        return {"editors": methods, "metrics": metrics}
+    return {"editors": methods, "metrics": [named(one, METRICS, Metric) for one in several(metrics, "metrics")]}
+
+
+def _table(one: Any) -> dict[str, Any]:
+    """What a label's method is: a table, or its name or class alone."""
+    return dict(one) if isinstance(one, Mapping) else {"name": one}
 
 
 def _named_split(split: str | Path) -> dict[str, Any]:
@@ -183,10 +226,17 @@ def _named_split(split: str | Path) -> dict[str, Any]:
 def _written(split: Split, model: str, out: Path | str | None) -> dict[str, Any]:
     """A split in memory as the run's configuration names it: by a shipped name, or as the file in the run's folder."""
     from curation.shipped import SPLITS, shipped_split
-    from curation.splits.split_file import write_split
+    from curation.splits.split_file import Split, cases_digest, write_split
     from evaluation.runs.config import default_out
     from evaluation.runs.results import split_file
 
+    if not isinstance(split, Split):
+        allowed = "a split, the name of a shipped one, a split file"
+        fix = "cases become one by curation.make_split(name, cases), facts by scedit.construct(facts).freeze(name)"
+        raise UserError(f"a {type(split).__name__} is no split", allowed=allowed, fix=fix)
+    if cases_digest(split.all_cases) != split.digest:
+        fix = "make one of these cases: curation.make_split(name, cases)"
+        raise UserError("the split's cases were changed: its digest is of others", where=split.name, fix=fix)
     if split.name in SPLITS and shipped_split(split.name).digest == split.digest:
         return {"split": split.name}
     folder = Path(out) if out is not None else default_out(split.name, model)

@@ -6,6 +6,8 @@ import csv
 import re
 import tempfile
 from collections.abc import Iterable, Iterator, Mapping
+from datetime import date
+from numbers import Number
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -65,6 +67,20 @@ class Facts:
             [(self._rows.place(p.where) if self._rows else p.where, p.kind, p.what) for p in self._problems], PROBLEMS
         )
 
+    def require(self) -> tuple[Fact, ...]:
+        """The facts, if there are any and each record could be read.
+
+        Raises:
+            UserError: names the first row that could not.
+        """
+        try:
+            return self.loaded.require()
+        except UserError as error:
+            where = (
+                f"the table of facts, {self._rows.place(error.where)}" if self._rows and error.where else error.where
+            )
+            raise type(error)(error.what, where=where, fix="mend it, or leave it out; all: facts.problems") from None
+
     def frame(self) -> DataFrame:
         """The facts as a table in the columns that ``read`` takes, aliases and paraphrases as lists."""
         from curation.loaders.formats.native import COLUMNS
@@ -79,7 +95,8 @@ def read(source: Any, *, format: str | None = None) -> Facts:
         source: A data frame (pandas, polars ...), a list of dictionaries, a file in any format of
             ``scedit data formats``, or ``"shipped"``. Columns of a table: ``subject``, ``relation``, ``prompt`` (with
             ``{}`` in place of the subject), ``old`` and ``new``; more of them are listed by ``Facts.frame``. Aliases
-            and paraphrases are lists, or one text with ``|`` between them.
+            and paraphrases are lists, or one text with ``|`` between them. Whole numbers lose their ``.0``: a column of
+            years with gaps has it from pandas.
         format: Format of a file; found from the file where left out.
 
     Raises:
@@ -96,6 +113,8 @@ def read(source: Any, *, format: str | None = None) -> Facts:
             return Facts("shipped", load("shipped"), (), rows=None)
         loaded, problems = defects(Path(source), format)
         return Facts(str(source), loaded, problems, rows=None)
+    if format is not None:
+        raise UserError("a format is for a file, and this is a table", where="the table of facts", fix="leave it out")
     rows = _TableFile(_dictionaries(source))
     try:
         loaded, problems = defects(rows.path, "csv")
@@ -120,7 +139,7 @@ class _TableFile:
             writer = csv.writer(file, lineterminator="\n")
             writer.writerow(columns)
             for number, row in enumerate(rows):
-                writer.writerow([_cell(row.get(name)) for name in columns])
+                writer.writerow([_cell(row.get(name), f"row {number}, column '{name}'") for name in columns])
                 self._row_of_line[number + 2] = number
 
     def place(self, where: str) -> str:
@@ -130,30 +149,56 @@ class _TableFile:
 
 
 def _dictionaries(source: Any) -> list[dict[str, Any]]:
-    """The rows of a frame of any library, or of a list."""
-    if isinstance(source, Iterable) and not hasattr(source, "columns"):
+    """The rows of a frame of any library, or of a list; there is one at least."""
+    where = "the table of facts"
+    if isinstance(source, Iterable) and not isinstance(source, Mapping | bytes) and not hasattr(source, "columns"):
         rows = list(source)
         if odd := next((row for row in rows if not isinstance(row, Mapping)), None):
-            raise UserError(f"a row is a {type(odd).__name__}", where="the table of facts", allowed="dictionaries")
-        return [{str(name): value for name, value in row.items()} for row in rows]
+            fix = "to choose among facts that were read, choose rows of facts.frame()"
+            raise UserError(f"a row is a {type(odd).__name__}", where=where, allowed="dictionaries", fix=fix)
+    else:
+        rows = _frame_rows(source)
+    if not rows:
+        raise UserError("there are no rows", where=where, fix="give one row a fact")
+    return [{str(name): value for name, value in row.items()} for row in rows]
+
+
+def _frame_rows(source: Any) -> list[dict[str, Any]]:
     try:
         import narwhals
     except ModuleNotFoundError:
         raise MissingPackage("narwhals", extra="eval") from None
     try:
-        frame = narwhals.from_native(source, eager_only=True)
+        rows: list[dict[str, Any]] = narwhals.from_native(source, eager_only=True).rows(named=True)
     except TypeError:
         allowed = "a data frame, a list of dictionaries, a file's name"
         raise UserError(f"facts cannot be read from a {type(source).__name__}", allowed=allowed) from None
-    return [{str(name): value for name, value in row.items()} for row in frame.rows(named=True)]
+    except narwhals.exceptions.DuplicateError:
+        raise UserError("two columns have the same name", where="the table of facts", fix="rename one") from None
+    return rows
 
 
-def _cell(value: Any) -> str:
-    """A value as a cell of one line: nothing for a missing one, lists with ``|`` between their parts."""
+def _cell(value: Any, where: str) -> str:
+    """A value as a cell of one line: nothing for a missing one, lists with ``|`` between their parts.
+
+    Raises:
+        UserError: a value of another kind, such as a dictionary.
+    """
+    value = value.tolist() if hasattr(value, "tolist") else value  # arrays and numbers of numpy
     if isinstance(value, list | tuple):
-        return "|".join(_cell(one) for one in value)
-    missing = value is None or value != value  # NaN and NaT differ from themselves
-    return "" if missing else " ".join(str(value).splitlines())
+        return "|".join(_cell(one, where) for one in value)
+    if value is None or (value == value) is not True:  # NaN and NaT differ from themselves, NA is neither
+        return ""
+    if isinstance(value, date):
+        return value.isoformat()[:10]
+    if not isinstance(value, str | Number):
+        allowed = "a text, a number, a date, a list of them"
+        raise UserError(
+            f"a {type(value).__name__} cannot be read", where=f"the table of facts, {where}", allowed=allowed
+        )
+    if isinstance(value, float) and value.is_integer():
+        return str(int(value))
+    return " ".join(str(value).splitlines())
 
 
 def _cells(fact: Fact) -> tuple[Any, ...]:

@@ -6,6 +6,8 @@ import os
 from pathlib import Path
 from urllib.parse import urlsplit
 
+from pydantic import NonNegativeFloat, NonNegativeInt, PositiveInt
+
 from construction.llm.cost.budget import Budget
 from construction.llm.cost.prices import FREE, Price, how_to_add, price_of
 from construction.llm.reply_cache import ReplyCache
@@ -50,13 +52,13 @@ class Access(Options):
     model: str = "embedded"
     base_url: str | None = None
     key_name: str = DEFAULT_KEY
-    concurrency: int | None = None
+    concurrency: PositiveInt | None = None
     rpm: float | None = None
     tpm: float | None = None
     timeout: float | None = None
     reply_tokens: int | None = None
-    max_cost: float | None = None
-    max_tokens: int | None = None
+    max_cost: NonNegativeFloat | None = None
+    max_tokens: NonNegativeInt | None = None
     prices: Path | None = None
     batch: bool = False
     poll: float = 30.0

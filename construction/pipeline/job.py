@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, NamedTuple
 
+from pydantic import NonNegativeInt, PositiveInt
+
 from construction.authoring.replacement import Choice
 from construction.authoring.screening import dropped_in
 from construction.llm.client import Client
@@ -61,17 +63,17 @@ class ConstructionJob(WritingJob):
     facts: str
     format_name: str | None = None
     skip_bad: bool = False
-    questions: int | None = None
-    candidates: int | None = None
-    scripts: int = 1
+    questions: PositiveInt | None = None
+    candidates: PositiveInt | None = None
+    scripts: NonNegativeInt = 1
     named: tuple[str, ...] = ()
     reader_name: str | None = None
     unverified: bool = False
-    neighbours: int = 2
-    neighbour_questions: int = 1
+    neighbours: NonNegativeInt = 2
+    neighbour_questions: PositiveInt = 1
     neighbours_by: str = "tfidf"
     table_paths: tuple[str, ...] = ()
-    limit: int | None = None
+    limit: PositiveInt | None = None
     generation: Choice | None = None
 
     @property

@@ -115,6 +115,10 @@ class Split(NamedTuple):
     header: dict[str, Any]
     extras: Extras = NONE
 
+    def __repr__(self) -> str:
+        """Name, version, number of cases, digest."""
+        return f"Split({self.name}@{self.version}, {len(self.all_cases)} cases, digest {self.digest[:12]})"
+
     @property
     def type(self) -> str:
         """What its edits are: ``fact``, ``event`` or ``document`` (a name in ``CASE_TYPES``)."""

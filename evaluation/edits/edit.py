@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, Protocol, Self, runtime_checkable
 from evaluation.edits.delta_stack import applied
 from evaluation.edits.weight_deltas import Delta
 from schemas.answers import Answer, GeneratedText, TargetScore
+from schemas.core.errors import UserError
 from schemas.probes import GenerateProbe, Probe
 
 if TYPE_CHECKING:
@@ -48,6 +49,18 @@ class Edit(Protocol):
     def expect(self, prompts: Sequence[str]) -> None:
         """Told the prompts that will be asked, so that what looks something up for them may look at all at once."""
         ...
+
+
+def check_edit(made: Any) -> Any:
+    """What a method's ``edit`` returned.
+
+    Raises:
+        UserError: it is no edit.
+    """
+    if not hasattr(type(made), "rewrite"):
+        allowed = "PromptEdit, WeightEdit, NoEdit ... of the package 'evaluation'"
+        raise UserError(f"edit() returned a {type(made).__name__}, which is no edit", allowed=allowed)
+    return made
 
 
 class PlainPrompts:

@@ -13,7 +13,7 @@ from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from evaluation.editors.base import Editor
-from evaluation.edits.edit import Edit, own_answers
+from evaluation.edits.edit import Edit, check_edit, own_answers
 from evaluation.engines.base import Job, JobResult, plain, rewritten
 from evaluation.engines.peak_memory import PeakMemory
 from evaluation.inference.answering import ModelScorer, answer, merge_answers, scored_probes, write_each, written_probes
@@ -175,13 +175,19 @@ def _ask(scorer: EditScorer, probes: Sequence[EditedProbes]) -> list[list[Answer
 def _edits(editor: Editor, jobs: Sequence[Job]) -> list[Any]:
     """One edit a job, made together; an exception stands where one cannot be made."""
     try:
-        return list(editor.edit_each([job.case.request for job in jobs]))
+        return [check_edit(edit) for edit in editor.edit_each([job.case.request for job in jobs])]
     except Exception as problem:  # find out whose fault it is
         if len(jobs) == 1 or (device_fault(problem) and not out_of_memory(problem)):
             return [problem] * len(jobs)  # a fault of the device belongs to no case: it is reported, not worked around
         log.debug("editing a group failed (%s); its cases are edited one by one", problem, exc_info=True)
     free_memory()
-    return [_value_or_error(partial(editor.edit, [job.case.request])) for job in jobs]
+    return [_value_or_error(partial(_edit_of, editor, job)) for job in jobs]
+
+
+def _edit_of(editor: Editor, job: Job) -> Edit:
+    """The edit of one job, made alone."""
+    made: Edit = check_edit(editor.edit([job.case.request]))
+    return made
 
 
 def _value_or_error(call: Callable[[], Any]) -> Any:

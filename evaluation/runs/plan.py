@@ -10,7 +10,9 @@ from curation.case_sources.opening import ORDERS, choose, open_specificity, open
 from curation.case_sources.support import Support, open_support
 from curation.splits.contradictions import contradictions
 from curation.splits.split_file import Split
+from evaluation.editors import EDITORS
 from evaluation.editors.base import Editor, layers_of
+from evaluation.editors.own_code import code_digest
 from evaluation.editors.presets import check_options
 from evaluation.inference.answering import Scorer, no_template
 from evaluation.metrics import METRICS
@@ -227,12 +229,15 @@ def make_manifest(
 ) -> RunManifest:
     """What the numbers depend on; the key is its hash. Device, batch size and metrics are no part of it.
 
+    A method of this process alone, such as a class from a notebook, has the digest of its code among the components.
     How attention is computed stands among the components where it is not as usual (``LM.other_attention``).
     ``support`` is the digest of the run's support; it counts only for methods that depend on it. ``variant`` is the
     validity variant of the row.
     """
     params = plain_params(editor)
     components = {str(k): str(v) for k, v in editor.components.items()}
+    if EDITORS.is_added(editor.name):
+        components["code"] = code_digest(type(editor))
     if support and editor.wants_support(params):
         components["support"] = support
     if scorer.other_attention:

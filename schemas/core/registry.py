@@ -106,6 +106,10 @@ class Registry:
             raise UserError(f"the {self.kind} '{name}' is there already", fix="give yours another name")
         self._added[name] = component
 
+    def is_added(self, name: str) -> bool:
+        """Whether it is a component of this process alone."""
+        return name in self._added
+
     @cached_property
     def _points(self) -> dict[str, EntryPoint]:
         points: dict[str, EntryPoint] = {}

@@ -116,3 +116,56 @@ def test_a_used_up_budget_keeps_what_was_paid_for(server: ScriptedServer) -> Non
     assert 0 < asked < 9
     scedit.construct(ROWS, name(server), questions=2, progress=False)
     assert len({str(r["messages"]) for r in server.requests}) == len(server.requests) > asked
+
+
+@pytest.mark.parametrize(
+    ("name", "words"),
+    [
+        ("minni", "did you mean 'mini'"),
+        ("open:tests", "'open:test'"),
+        (None, "a NoneType names no split"),
+        ("x.jsonl", "x.jsonl"),
+    ],
+)
+def test_a_split_that_does_not_exist(name: object, words: str) -> None:
+    with pytest.raises(UserError, match=words):
+        scedit.load_split(name)
+
+
+def test_a_split_is_shown_in_one_line() -> None:
+    assert repr(scedit.load_split("mini")).startswith("Split(mini@1.1.0, 44 cases, digest ")
+
+
+def test_a_row_that_cannot_be_read_is_named_by_its_number(server: ScriptedServer) -> None:
+    rows = [*ROWS, ROWS[0] | {"subject": "Mali", "prompt": "The capital"}]
+    with pytest.raises(UserError, match="the table of facts, row 3: .*; all: facts.problems"):
+        scedit.construct(rows, name(server), progress=False)
+    build = scedit.construct(rows, name(server), questions=1, skip_bad=True, progress=False)
+    assert build.funnel.stage("edited facts").total == 3
+
+
+def test_changed_facts_need_a_store_of_their_own(server: ScriptedServer) -> None:
+    scedit.construct(ROWS, name(server), questions=1, progress=False)
+    changed = [ROWS[0] | {"new": "Madrid"}, *ROWS[1:]]
+    with pytest.raises(UserError, match="name another store: construct"):
+        scedit.construct(changed, name(server), questions=1, progress=False)
+    build = scedit.construct(changed, name(server), questions=1, store="other.duckdb", progress=False)
+    assert scedit.Build("other.duckdb").funnel == build.funnel
+
+
+@pytest.mark.parametrize(
+    ("options", "words"),
+    [
+        ({"author": ["gpt-4o"]}, "a list names no author"),
+        ({"author": None}, "a NoneType names no author"),
+        ({"limit": -1}, "limit: Input should be greater than 0"),
+        ({"limit": 0}, "limit: Input should be greater than 0"),
+        ({"questions": -2}, "questions: Input should be greater than 0"),
+        ({"neighbours": -1}, "neighbours: Input should be greater than or equal to 0"),
+        ({"max_cost": -5.0}, "max_cost: Input should be greater than or equal to 0"),
+    ],
+)
+def test_numbers_and_authors_that_cannot_be_meant(server: ScriptedServer, options: dict, words: str) -> None:
+    with pytest.raises(UserError, match=words):
+        scedit.construct(ROWS, **{"author": name(server), "progress": False} | options)
+    assert not server.requests and not list(Path().iterdir())

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import copy
+import re
 from pathlib import Path
 
 import pytest
 import torch
 
 import scedit
+from evaluation import Editor, PromptEdit
 from evaluation.saved_edits.formats import load_deltas
 from schemas.core.errors import UserError
 from tests.support.tiny import make
@@ -57,6 +59,52 @@ def test_it_is_saved_as_the_command_saves_it(tmp_path: Path) -> None:
     torch.testing.assert_close(saved.matrix(), own.matrix())
     with pytest.raises(UserError, match="something here already"):
         found.save(folder)
+
+
+class Said(Editor):
+    """A method of one's own."""
+
+    name, version, about = "said", 1, "the fact before every prompt"
+
+    def edit(self, requests):
+        return PromptEdit(prefix="So. ")
+
+
+class Empty(Said):
+    """It forgets to return its edit."""
+
+    name = "empty"
+
+    def edit(self, requests):
+        return None
+
+
+def test_a_method_of_ones_own_is_a_class() -> None:
+    lm = make("llama")
+    assert scedit.edit(lm.model, lm.tokenizer, [ROW], Said).rewrite("Go") == "So. Go"
+
+
+@pytest.mark.parametrize(
+    ("rows", "method", "words"),
+    [
+        ([ROW], Empty, "edit() returned a NoneType, which is no edit"),
+        ([ROW], int, "the class int lacks"),
+        ([ROW], None, "editors: a NoneType is given"),
+        ([ROW], "ike", "'ike' learns from declared cases, and an edit by hand has none"),
+        ([ROW, ROW | {"prompt": "x"}], "ft", "the table of facts, row 1: "),
+    ],
+)
+def test_a_wrong_method_or_row_is_one_sentence(rows: list, method: object, words: str) -> None:
+    lm = make("llama")
+    with pytest.raises(UserError, match=re.escape(words)):
+        scedit.edit(lm.model, lm.tokenizer, rows, method)
+
+
+def test_how_it_is_saved_is_checked_first(tmp_path: Path) -> None:
+    lm = make("llama")
+    found = scedit.edit(lm.model, lm.tokenizer, [ROW], "ft", **SETTINGS["ft"])
+    with pytest.raises(UserError, match="did you mean 'adapter'"):
+        found.save(tmp_path / "new", saved_as="adaptor")
 
 
 def test_what_cannot_be_edited_is_said_in_one_sentence() -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from pathlib import Path
 
 import pytest
@@ -11,7 +12,7 @@ from click.testing import CliRunner
 
 import scedit
 from curation.splits.split_file import write_split
-from evaluation import Editor, LowRankDelta, WeightEdit
+from evaluation import Editor, LowRankDelta, PromptEdit, WeightEdit
 from evaluation.editors import EDITORS
 from evaluation.models.language_model import LM
 from scedit.commands import cli
@@ -92,6 +93,85 @@ def test_a_model_in_memory_and_a_method_of_ones_own(place: Path) -> None:
     assert "shove" in EDITORS.names()
 
 
+def prefixed(text: str) -> type[Editor]:
+    """A method as a notebook cell defines it, with what the cell says at the moment."""
+
+    class Prefixed(Editor):
+        name, version, about = "prefixed", 1, "a text before every prompt"
+
+        def edit(self, requests):
+            return PromptEdit(prefix=text)
+
+    return Prefixed
+
+
+def test_a_method_that_was_changed_is_computed_anew(place: Path) -> None:
+    def computed() -> int:
+        return sum(len(path.read_text().splitlines()) for path in Path("r").glob("prefixed*/journal.jsonl"))
+
+    def run(text: str) -> scedit.Evaluation:
+        return scedit.evaluate("tiny", make_cases(2, 0), prefixed(text), out="r", metrics="es", progress=False)
+
+    first = run("Peru. ").frame()["after"].tolist()
+    assert computed() == 2
+    assert run("Peru. ").frame()["after"].tolist() == first and computed() == 2
+    assert run("A city. ").frame()["after"].notna().all() and computed() == 4
+
+
+def test_methods_by_label_are_names_tables_or_classes(place: Path) -> None:
+    editors = {"long": {"name": "ft", "params": {"layer": 1, "steps": 2}}, "mine": prefixed("a "), "prompt": "prompt"}
+    run = scedit.evaluate("tiny", make_cases(1, 0), editors, out="r", progress=False)
+    assert set(run.summary()["method"]) == {"none", "long", "mine", "prompt"}
+
+
+class Wordy(Editor):
+    """It returns a text in the place of an edit."""
+
+    name, version, about = "wordy", 1, "returns a text"
+
+    def edit(self, requests):
+        return "Peru"
+
+
+def test_what_is_no_edit_fails_its_cases_with_a_sentence(place: Path, caplog: pytest.LogCaptureFixture) -> None:
+    with pytest.raises(UserError, match="no case was finished by wordy"):
+        scedit.evaluate("tiny", make_cases(2, 0), [Wordy], out="r", progress=False)
+    assert "edit() returned a str, which is no edit" in caplog.text
+
+
+IN_MEMORY = make("llama")
+CASES = make_cases(2, 0)
+
+
+@pytest.mark.parametrize(
+    ("options", "words"),
+    [
+        ({"model": None}, "a NoneType is no causal language model"),
+        ({"model": IN_MEMORY.model.model}, "load it with AutoModelForCausalLM"),
+        ({"model": make("llama").model.to("meta")}, "on no device"),
+        ({"model": "embedded"}, "another one is given"),
+        ({"device": "cuda:3"}, "'device' says how a model is loaded"),
+        ({"dtype": "float16"}, "'dtype' says how a model is loaded"),
+        ({"engine": "ray"}, "workers load a model by its name, and this one is in memory"),
+        ({"model": "tiny", "tokenizer": None, "engine": "ray", "editors": Shove}, "workers do not know 'shove'"),
+        ({"editors": None}, "editors: a NoneType is given"),
+        ({"editors": [object()]}, "editors: a object is given"),
+        ({"editors": [int]}, "the class int lacks Params"),
+        ({"editors": [type("Bare", (Editor,), {"name": "bare"})]}, "Bare lacks about, version, edit"),
+        ({"metrics": 1}, "metrics: a int is given"),
+        ({"metrics": [Shove]}, "the class Shove lacks asks_for_texts"),
+        ({"split": None}, "a NoneType is no split"),
+        ({"split": CASES.cases}, "make_split"),
+        ({"split": CASES._replace(all_cases=CASES.all_cases[:1])}, "its digest is of others"),
+    ],
+)
+def test_wrong_arguments_from_python_are_one_sentence(place: Path, options: dict, words: str) -> None:
+    good = {"model": IN_MEMORY.model, "tokenizer": IN_MEMORY.tokenizer, "split": CASES, "editors": ["prompt"]}
+    with pytest.raises(UserError, match=re.escape(words)) as error:
+        scedit.evaluate(**good | options, progress=False)
+    assert "\n" not in str(error.value) and not list(place.rglob("journal.jsonl"))
+
+
 def test_table_plot_and_report_have_the_same_figures(place: Path) -> None:
     run = scedit.evaluate("tiny", make_cases(6, 1), {"mine": FT}, out="r", progress=False)
     summary = run.summary().set_index(["method", "metric"])
@@ -105,6 +185,18 @@ def test_table_plot_and_report_have_the_same_figures(place: Path) -> None:
     assert page == Path("out/page.html") and page.stat().st_size > 20_000
     with pytest.raises(UserError, match="did you mean 's_es'"):
         run.plot("s_esx")
+
+
+def test_what_is_asked_of_a_finished_run(place: Path) -> None:
+    run = scedit.evaluate("tiny", make_cases(1, 0), ["prompt"], out="r", metrics=["es", "s_bo"], progress=False)
+    assert set(run.frame("es")["metric"]) == {"es"}
+    assert all(run.summary()[name].dtype == float for name in ("mean", "low", "high"))  # also where none has a value
+    with pytest.raises(UserError, match="did you mean 'against'"):
+        run.report(agains="r")
+    with pytest.raises(UserError, match="unknown metric 'None'"):
+        run.plot(None)
+    with pytest.raises(UserError, match="None: not the folder of a run"):
+        scedit.load_run(None)
 
 
 def test_progress_is_a_bar_a_method(place: Path, capsys: pytest.CaptureFixture[str]) -> None:

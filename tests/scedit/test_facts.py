@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from pathlib import Path
 
+import numpy
 import pandas
 import pytest
 
@@ -36,6 +37,16 @@ def test_lists_missing_values_and_lines_in_cells() -> None:
     assert fact[1].subject.text == "A B"
 
 
+def test_arrays_dates_and_whole_numbers_of_a_frame() -> None:
+    rows = [ROW | {"old": 1990, "changed_on": pandas.Timestamp("2021-12-08"), "old_aliases": numpy.array(["a", "b"])}]
+    frame = pandas.DataFrame([*rows, ROW | {"subject": "Chad", "old": None}, ROW | {"old_aliases": pandas.NA}])
+    assert frame["old"].tolist()[0] == 1990 and str(frame.astype({"old": "object"})["old"][0]) == "1990"
+    numbers = frame.iloc[:1].astype({"old": "float64"})  # as a column of years with gaps is
+    for table in (frame, numbers):
+        fact = scedit.read(table)[0]
+        assert (fact.old.text, fact.changed_on, fact.old.aliases) == ("1990", "2021-12-08", ("a", "b"))
+
+
 def test_a_file_is_read_as_the_commands_read_it(tmp_path: Path) -> None:
     path = tmp_path / "mine.csv"
     pandas.DataFrame([ROW]).to_csv(path, index=False)
@@ -57,6 +68,13 @@ def test_problems_name_the_row() -> None:
         ([{k: v for k, v in ROW.items() if k != "new"}], ["the table of facts", "'new' is missing", "add or rename"]),
         ([ROW | {"colour": "red"}], ["unknown column 'colour'", "subject_aliases"]),
         ([["Peru"]], ["a row is a list", "dictionaries"]),
+        ([scedit.read([ROW])[0]], ["a row is a Fact", "facts.frame()"]),
+        ([], ["there are no rows"]),
+        (pandas.DataFrame(columns=list(ROW)), ["there are no rows"]),
+        (pandas.DataFrame([["a", "b"]], columns=["old", "old"]), ["two columns have the same name"]),
+        (ROW, ["from a dict", "a list of dictionaries"]),
+        ([ROW, ROW | {"old": {"text": "Lima"}}], ["row 1, column 'old'", "a dict cannot be read", "a text, a number"]),
+        ([ROW | {"old_aliases": {"a"}}], ["column 'old_aliases'", "a set cannot be read"]),
         (7, ["from a int", "a data frame"]),
         ("absent.csv", ["absent.csv", "no such file"]),
     ],
@@ -65,6 +83,11 @@ def test_what_is_no_table_of_facts_is_refused_in_one_sentence(source: object, wo
     with pytest.raises(UserError) as error:
         scedit.read(source)
     assert all(word in str(error.value) for word in words) and "\n" not in str(error.value)
+
+
+def test_a_format_is_for_files() -> None:
+    with pytest.raises(UserError, match="a format is for a file"):
+        scedit.read([ROW], format="csv")
 
 
 def test_facts_as_a_frame_can_be_read_again() -> None:
