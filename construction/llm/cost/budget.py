@@ -233,7 +233,7 @@ def plausible_usage(stored: StoredOutcome, body: dict[str, Any] | None) -> Store
         ("tokens_out", 2 * bound.tokens_out + _HIDDEN_PROMPT if bound.tokens_out else MOST_TOKENS, len(stored.raw)),
     ):
         count = getattr(stored, field)
-        if count is not None and not 0 <= count <= most:
+        if count is not None and not min(1, characters) <= count <= most:
             changes[field] = characters // CHARACTERS_PER_TOKEN
     return stored.model_copy(update={**changes, "estimated": True}) if changes else stored
 

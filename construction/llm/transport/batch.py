@@ -136,7 +136,7 @@ class BatchApi:
             file = await self._patiently(lambda: self._client.files.create(file=content, purpose="batch"), missing=True)
         except openai.NotFoundError:
             fix = "leave --batch out, or check --base-url"
-            raise ModelError("the endpoint has no Batch API", where=self._address, fix=fix) from None
+            raise ModelError("the endpoint has no Batch API (HTTP 404)", where=self._address, fix=fix) from None
         first = True
 
         async def make() -> str:

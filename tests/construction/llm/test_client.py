@@ -123,7 +123,7 @@ def test_a_second_model_stops_a_strict_run_and_every_later_one_on_its_journal(as
         assert ask(server.url, request("1"))[0].answered_by == "m3 (f)"
 
 
-@pytest.mark.parametrize("counts", [(-5, 3), (11, -1), (10**18, 10**18)])
+@pytest.mark.parametrize("counts", [(-5, 3), (11, -1), (0, 0), (10**18, 10**18)])
 def test_token_counts_that_cannot_be_are_replaced_and_leave_the_budget_open(ask, caplog, counts):
     usage = {"prompt_tokens": counts[0], "completion_tokens": counts[1]}
     with ScriptedServer(lambda p: Raw(body={**completion('{"n": 1}'), "usage": usage})) as server:

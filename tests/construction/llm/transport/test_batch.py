@@ -184,7 +184,7 @@ def test_a_failed_batch_is_one_sentence(ask):
 
 
 def test_an_endpoint_without_batches_is_told(ask):
-    with ScriptedServer(answer) as server, pytest.raises(ModelError, match="HTTP 404"):
+    with ScriptedServer(answer) as server, pytest.raises(ModelError, match="HTTP 404.*leave --batch out"):
         ask(server.url, ["a"])
 
 

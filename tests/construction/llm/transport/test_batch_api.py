@@ -119,14 +119,6 @@ def test_a_batch_that_was_made_though_its_reply_was_lost_is_not_made_twice():
     assert losses and len(batches.made) == 1
 
 
-def test_an_endpoint_without_batches_is_named():
-    with (
-        ScriptedServer(lambda p: "yes") as server,
-        pytest.raises(ModelError, match="has no Batch API; leave --batch out"),
-    ):
-        use(server.url, lambda api: api.create("mark-1", b"{}"))
-
-
 def test_a_batch_that_the_endpoint_forgot_is_nothing():
     with ScriptedServer(lambda p: "yes", batches=Batches()) as server:
         assert use(server.url, lambda api: api.look("batch-unknown")) is None
