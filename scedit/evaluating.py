@@ -112,15 +112,27 @@ class Evaluation:
         return compare(self._run, scores, metrics)[0], metrics
 
 
-def load_run(folder: Path | str) -> Evaluation:
+def load_run(folder: Path | str, *, metrics: Sequence[type] = ()) -> Evaluation:
     """A run's folder, finished or not.
 
+    Args:
+        folder: The folder.
+        metrics: Classes of your own among the run's metrics, in another session than that of the run.
+
     Raises:
-        UserError: no run's folder, a damaged one, or nothing in it is finished.
+        UserError: no run's folder, a damaged one, nothing in it is finished, or a metric of the run is not known.
     """
+    from evaluation.metrics import METRICS
+    from evaluation.metrics.base import Metric
     from evaluation.runs import results
 
-    return Evaluation(results.load_run(str(folder)))
+    for metric in metrics:
+        named(metric, METRICS, Metric)
+    run = results.load_run(str(folder))
+    if unknown := [name for name in run.about["metrics"] if name not in METRICS.names()]:
+        fix = "give its class: load_run(folder, metrics=[...])"
+        raise UserError(f"the run has a metric '{unknown[0]}', which is not known here", where=str(folder), fix=fix)
+    return Evaluation(run)
 
 
 def evaluate(

@@ -1,4 +1,4 @@
-"""What tells the code of a method that was written in a notebook from its code before a change."""
+"""Methods that were written in a notebook: what tells changed code from earlier code, and a changed model."""
 
 from __future__ import annotations
 
@@ -7,6 +7,9 @@ import inspect
 from collections.abc import Iterator
 from types import CodeType, FunctionType
 from typing import Any
+
+import torch
+from torch import nn
 
 from schemas.core.ids import content_id
 
@@ -23,6 +26,11 @@ def code_digest(kind: type) -> str:
         True
     """
     return content_id("code", _described(kind, kind.__module__, set()))
+
+
+def weight_sums(model: nn.Module) -> str:
+    """Sums of all weights as a text: a quick way to see that a method changed the model itself."""
+    return repr([weight.sum(dtype=torch.float64).item() for weight in model.parameters()])
 
 
 def _described(value: Any, home: str, seen: set[int]) -> Any:

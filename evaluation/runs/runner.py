@@ -11,10 +11,13 @@ import logging
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager, nullcontext
 from functools import cached_property
+from shutil import rmtree
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from curation.files.journal import Journal
+from evaluation.editors import EDITORS
 from evaluation.editors.base import Editor
+from evaluation.editors.own_code import weight_sums
 from evaluation.engines.base import REWRITTEN, JobResult, with_earlier
 from evaluation.engines.environment import environment
 from evaluation.inference.answering import written_probes
@@ -315,6 +318,7 @@ class Runner:
         if first.variant is not None:
             cases = cases_as_requested(self.cases, first.variant, self.split.all_cases)
         units = [unit for unit in regime.units(cases) if unit.case.key in self._queried_cases]
+        sums = self._sums(first)
         with ExitStack() as stack:
             begun = [stack.enter_context(self._begun(row, regime, units, cases)) for row in rows]
             todo = [unit for unit in units if any(one.missing(unit) for one in begun)]
@@ -332,9 +336,21 @@ class Runner:
                     ended = [one.take(unit, done) for one in begun]
                     if any(ended):
                         break
+        if self._sums(first) != sums:
+            for one in begun:
+                rmtree(one.folder.path)
+            raise UserError(
+                f"'{first.editor.name}' changed the weights of the model itself: its results were removed",
+                fix="return the change as a WeightEdit (docs: Add a method), and load the model anew",
+            )
         if first.unedited:
             self._cached.add(begun[0].computed)
         return [one.outcome() for one in begun]
+
+    def _sums(self, row: RunRow) -> str:
+        """Sums of the weights, where the method is a class of this process alone, which nobody has tested yet."""
+        looked_at = EDITORS.is_added(row.editor.name) and self.scorer.weights is not None
+        return weight_sums(self.scorer.weights) if looked_at else ""
 
     @contextmanager
     def _begun(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 import json
 import re
 from pathlib import Path
@@ -12,8 +13,9 @@ from click.testing import CliRunner
 
 import scedit
 from curation.splits.split_file import write_split
-from evaluation import Editor, LowRankDelta, PromptEdit, WeightEdit
+from evaluation import Editor, LowRankDelta, NoEdit, PromptEdit, WeightEdit
 from evaluation.editors import EDITORS
+from evaluation.metrics import METRICS
 from evaluation.models.language_model import LM
 from scedit.commands import cli
 from schemas.core.errors import UserError
@@ -137,6 +139,33 @@ def test_what_is_no_edit_fails_its_cases_with_a_sentence(place: Path, caplog: py
     with pytest.raises(UserError, match="no case was finished by wordy"):
         scedit.evaluate("tiny", make_cases(2, 0), [Wordy], out="r", progress=False)
     assert "edit() returned a str, which is no edit" in caplog.text
+
+
+class Rude(Editor):
+    """It changes the model itself."""
+
+    name, version, about = "rude", 1, "changes the weights in place"
+
+    def edit(self, requests):
+        self.lm.model.get_parameter(self.lm.layout.projection(1) + ".weight").data.add_(1.0)
+        return NoEdit()
+
+
+def test_a_method_that_changes_the_model_itself_leaves_no_figures(place: Path) -> None:
+    lm = copy.deepcopy(make("llama").model), make("llama").tokenizer
+    with pytest.raises(UserError, match="'rude' changed the weights of the model itself"):
+        scedit.evaluate(lm[0], make_cases(2, 0), ["prompt", Rude], tokenizer=lm[1], out="r", progress=False)
+    assert {path.parent.name.partition("-")[0] for path in Path("r").glob("*/journal.jsonl")} == {"none", "prompt"}
+    assert set(scedit.load_run("r").summary()["method"]) == {"none", "prompt"}
+
+
+def test_a_run_with_a_metric_of_another_session(place: Path) -> None:
+    own = type("Own", (METRICS.get("es"),), {"name": "own_es"})
+    first = scedit.evaluate("tiny", make_cases(2, 0), ["prompt"], metrics=["es", own], out="r", progress=False)
+    METRICS._added.clear()
+    with pytest.raises(UserError, match="r: the run has a metric 'own_es', which is not known here"):
+        scedit.load_run("r")
+    assert scedit.load_run("r", metrics=[own]).summary().equals(first.summary())
 
 
 IN_MEMORY = make("llama")
