@@ -85,7 +85,7 @@ def prepare_probes(job: ProbeJob) -> PreparedProbes:
     """
     job.access.check()
     profile = job.profile or profile_of(job.access, "paper")
-    reader = None if job.reader_name is None else verifier(job.reader_name, job.access, "paper")
+    reader = None if job.reader_name is None else verifier(job.reader_name, job.access, "paper", option="--reader")
     prompts = FILES.load_all(profile, job.prompts_path)
     if reader is not None and job.prompts_path is None:
         prompts["answer_probe"] = FILES.load("answer_probe", reader.profile)

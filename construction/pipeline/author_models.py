@@ -38,7 +38,7 @@ def profile_of(access: Access, capable: str) -> str:
     return name if name in (EMBEDDED, LOCAL) else capable
 
 
-def script_authors(named: Sequence[str], base: Access, profile: str) -> list[ScriptAuthor]:
+def script_authors(named: Sequence[str], base: Access, profile: str, *, option: str = "--author") -> list[ScriptAuthor]:
     """The authors that ``--author`` names.
 
     A name alone is asked where ``--model`` is asked, with the same key. An author with an address of its own gets no
@@ -49,11 +49,12 @@ def script_authors(named: Sequence[str], base: Access, profile: str) -> list[Scr
             ``hf:OWNER/REPOSITORY/FILE`` are models on this machine.
         base: How the model that writes the questions is asked; limits and budget hold for the authors, too.
         profile: The profile of a model that is not small.
+        option: The option that names them, for errors.
 
     Raises:
         UserError: a name twice, no name, or a limit in dollars without the author's price.
     """
-    authors = [ScriptAuthor(access, profile_of(access, profile)) for access in _accesses(named, base)]
+    authors = [ScriptAuthor(access, profile_of(access, profile)) for access in _accesses(named, base, option)]
     labels = [a.access.label for a in authors]
     twice = next((x for x in labels if labels.count(x) > 1), None)
     if twice is not None:
@@ -64,13 +65,13 @@ def script_authors(named: Sequence[str], base: Access, profile: str) -> list[Scr
     return authors
 
 
-def _accesses(named: Sequence[str], base: Access) -> list[Access]:
+def _accesses(named: Sequence[str], base: Access, option: str) -> list[Access]:
     accesses = []
     for text in named:
         name, at_sign, rest = text.partition("@http")
         address, _, key = f"http{rest}".partition("@") if at_sign else ("", "", "")
         if not name.strip() or (at_sign and "://" not in address):
-            raise UserError(f"--author '{text}' is no author", allowed=_FORM)
+            raise UserError(f"{option} '{text}' names no model", allowed=_FORM)
         update: dict[str, Any] = {"model": name.strip()}
         if at_sign:
             update |= {"base_url": address, "key_name": key or _NO_KEY}
@@ -82,6 +83,6 @@ def _accesses(named: Sequence[str], base: Access) -> list[Access]:
     return accesses
 
 
-def verifier(named: str, base: Access, profile: str) -> ScriptAuthor:
+def verifier(named: str, base: Access, profile: str, *, option: str = "--verify") -> ScriptAuthor:
     """The model that ``--verify`` names, in the same words as ``--author``; there is no wording for small models."""
-    return script_authors([named], base, profile)[0]._replace(profile=profile)
+    return script_authors([named], base, profile, option=option)[0]._replace(profile=profile)

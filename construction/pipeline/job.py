@@ -284,7 +284,7 @@ def _authors(job: ConstructionJob, plan: ConstructionPlan) -> tuple[ScriptAuthor
 
 def _reader(job: ConstructionJob) -> ScriptAuthor | None:
     """Who reads the prompts: who is named, else the model behind an endpoint; no small model reads unasked."""
-    if job.reader_name:
+    if job.reader_name is not None:
         return verifier(job.reader_name, job.access, _CAPABLE)
     if job.unverified or job.access.on_this_machine:
         return None

@@ -89,7 +89,7 @@ def test_a_rule_is_set_by_name(server: ScriptedServer) -> None:
     [
         ({"question": 2}, "did you mean 'questions'"),
         ({"questions": "two"}, "questions: Input should be a number"),
-        ({"author": "x@http"}, "is no author"),
+        ({"author": "x@http"}, "names no model"),
         ({"max_cost": 1.0}, "needs the price"),
         ({"author": "gguf:absent.gguf"}, "absent.gguf"),
     ],

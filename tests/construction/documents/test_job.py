@@ -92,7 +92,7 @@ def test_a_batch_gives_the_store_of_live_calls(job: Any, tmp_path: Path) -> None
     [
         ({"profile": "none"}, "no profile 'none'"),
         ({"access": {"max_cost": 1.0}}, "--max-cost needs a price"),
-        ({"reader_name": "x@http"}, "is no author"),
+        ({"reader_name": "x@http"}, "--reader .x@http. names no model"),
         ({"source": Path("away.jsonl")}, "there is no such file"),
     ],
 )

@@ -8,7 +8,7 @@ from collections import Counter, defaultdict
 import pytest
 
 from construction.llm.endpoint import Access
-from construction.pipeline.author_models import script_authors
+from construction.pipeline.author_models import script_authors, verifier
 from construction.pipeline.pipeline import ConstructionPlan
 from curation.store.store import Store
 from schemas.core.errors import UserError
@@ -185,8 +185,8 @@ def test_how_authors_are_named(kind):
     ("names", "words"),
     [
         (["ann", "ann"], "twice"),
-        ([""], "is no author"),
-        (["@http://x/v1"], "is no author"),
+        ([""], "names no model"),
+        (["@http://x/v1"], "names no model"),
         (["dora"], "price of every"),
     ],
 )
@@ -237,3 +237,9 @@ def test_temporal_edits_get_the_nearest_subjects_with_questions_of_their_own(tmp
         prompts = {p.fact: p for p in store.all(ScriptPrompt)}
         assert prompts["f/Lake-Como"].targets == ("Bern",)
         assert any(v.item_id == near.id and v.check == "subject_in_neighbour" for v in store.verdicts())
+
+
+@pytest.mark.parametrize("name", ["", "reader@http"])
+def test_a_verifier_without_a_name_is_refused_by_its_option(name):
+    with pytest.raises(UserError, match=f"--verify '{name}' names no model"):
+        verifier(name, Access(model="gpt-4o"), "paper")
