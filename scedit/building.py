@@ -172,6 +172,7 @@ def _prepare(
     base = validate(Access, limits, where="construct")
     data = {
         "facts": facts.path,
+        "format_name": None if facts.path == "shipped" else facts.loaded.format,
         "store": store or Path(f"{Path(facts.path).stem}.duckdb"),
         "access": script_authors([author], base, "paper")[0].access,
         "reader_name": verify if isinstance(verify, str) else None,

@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from pandas import DataFrame
 
     from curation.loaders import LoadResult, Problem
+    from curation.loaders.base import Loader
     from schemas.facts import Fact
 
 PROBLEMS = ("where", "kind", "what")
@@ -88,7 +89,7 @@ class Facts:
         return frame_of([_cells(fact) for fact in self], COLUMNS)
 
 
-def read(source: Any, *, format: str | None = None) -> Facts:
+def read(source: Any, *, format: str | Loader | None = None) -> Facts:
     """Read facts and check them.
 
     Args:
@@ -97,7 +98,7 @@ def read(source: Any, *, format: str | None = None) -> Facts:
             ``{}`` in place of the subject), ``old`` and ``new``; more of them are listed by ``Facts.frame``. Aliases
             and paraphrases are lists, or one text with ``|`` between them. Whole numbers lose their ``.0``: a column of
             years with gaps has it from pandas.
-        format: Format of a file; found from the file where left out.
+        format: Format of a file, or a loader of your own (``curation.Loader``); found from the file where left out.
 
     Raises:
         UserError: the source cannot be read at all, or a column is missing or unknown; one sentence.
@@ -111,7 +112,7 @@ def read(source: Any, *, format: str | None = None) -> Facts:
             from curation.loaders import load
 
             return Facts("shipped", load("shipped"), (), rows=None)
-        loaded, problems = defects(Path(source), format)
+        loaded, problems = defects(Path(source), _format_name(format))
         return Facts(str(source), loaded, problems, rows=None)
     if format is not None:
         raise UserError("a format is for a file, and this is a table", where="the table of facts", fix="leave it out")
@@ -122,6 +123,19 @@ def read(source: Any, *, format: str | None = None) -> Facts:
         fix = "add or rename columns" if "column" in error.what else error.fix
         raise type(error)(error.what, where="the table of facts", allowed=error.allowed, fix=fix) from None
     return Facts(str(rows.path), loaded, problems, rows=rows)
+
+
+def _format_name(format: str | Loader | None) -> str | None:
+    """A format's name; a loader of the user's own is registered for this process."""
+    from curation.loaders import LOADERS
+    from curation.loaders.base import Loader
+
+    if format is None or isinstance(format, str):
+        return format
+    if not isinstance(format, Loader):
+        raise UserError(f"a {type(format).__name__} is no format", allowed="a name, a curation.Loader")
+    LOADERS.add(format.format, format)
+    return format.format
 
 
 class _TableFile:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 
+from curation.loaders import LOADERS
 from evaluation.editors import EDITORS
 from evaluation.metrics import METRICS
 
@@ -11,5 +12,5 @@ from evaluation.metrics import METRICS
 @pytest.fixture(autouse=True)
 def own_classes(monkeypatch: pytest.MonkeyPatch) -> None:
     """Classes that a test hands over are registered for that test alone."""
-    for registry in (EDITORS, METRICS):
+    for registry in (EDITORS, METRICS, LOADERS):
         monkeypatch.setattr(registry, "_added", {})

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Iterator
 from pathlib import Path
 
 import numpy
@@ -10,6 +11,8 @@ import pandas
 import pytest
 
 import scedit
+from curation import FormatReader, Loader, Problem, Row
+from schemas import Entity, Fact, Object, Record, Relation, Source
 from schemas.core.errors import UserError
 
 ROW = {"subject": "Peru", "relation": "capital", "prompt": "The capital of {} is", "old": "Lima", "new": "Oslo"}
@@ -95,3 +98,32 @@ def test_facts_as_a_frame_can_be_read_again() -> None:
     assert len(first[0].neighbour_prompts) == 2
     again = scedit.read(first.frame())
     assert again[0].id == first[0].id
+
+
+class Updates(FormatReader):
+    """A format of one's own: a subject and its capital a line."""
+
+    def make(self, row: Row) -> Iterator[Record | Problem]:
+        about, now = row.data["about"], Object(text=row.data["now"])
+        yield Fact(
+            key=f"updates/{row.number}",
+            subject=Entity(text=about),
+            relation=Relation(id="capital"),
+            prompt="The capital of {} is",
+            old=Object(text="Lima"),
+            new=now,
+            source=Source(name="updates", licence="CC0"),
+        )
+
+
+def test_a_loader_of_ones_own_reads_a_file_and_its_facts_are_constructed(tmp_path: Path) -> None:
+    path = tmp_path / "mine.jsonl"
+    path.write_text('{"about": "Peru", "now": "Oslo"}\n{"now": "Rome"}\n')
+    found = scedit.read(path, format=Loader("my_updates", Updates))
+    assert [f.subject.text for f in found] == ["Peru"] and "line 2" in found.problems["where"][0]
+    path.write_text('{"about": "Peru", "now": "Oslo"}\n')
+    facts = scedit.read(path, format=Loader("my_updates", Updates))
+    planned = scedit.estimate(facts, "embedded", verify=False, store=tmp_path / "new.duckdb")
+    assert planned.facts == 1
+    with pytest.raises(UserError, match="a int is no format"):
+        scedit.read(path, format=3)
