@@ -163,6 +163,8 @@ def _prepare(
 
     if not isinstance(author, str):
         raise UserError(f"a {type(author).__name__} names no author", allowed="a name such as 'gpt-4o' or 'embedded'")
+    if not isinstance(verify, str | bool | None):
+        raise UserError(f"a {type(verify).__name__} names no reader", where="verify", allowed="a name, False")
     if not options.get("skip_bad"):
         facts.require()
     known = {*ConstructionJob.model_fields, *Access.model_fields} - {"facts", "access", "model", "base_url"}

@@ -188,7 +188,7 @@ def evaluate(
 
 def _refuse_loading(options: Mapping[str, Any]) -> None:
     """Refuse settings of how a model is loaded, beside one that is."""
-    if given := [name for name in ("device", "dtype", "attention") if options.get(name) is not None]:
+    if given := [name for name in ("device", "dtype", "attention", "layout") if options.get(name) is not None]:
         fix = "convert or move the model itself, or give its name"
         raise UserError(f"'{given[0]}' says how a model is loaded, and this one is in memory", fix=fix)
 

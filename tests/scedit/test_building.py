@@ -158,6 +158,7 @@ def test_changed_facts_need_a_store_of_their_own(server: ScriptedServer) -> None
     [
         ({"author": ["gpt-4o"]}, "a list names no author"),
         ({"author": None}, "a NoneType names no author"),
+        ({"verify": 3}, "verify: a int names no reader"),
         ({"limit": -1}, "limit: Input should be greater than 0"),
         ({"limit": 0}, "limit: Input should be greater than 0"),
         ({"questions": -2}, "questions: Input should be greater than 0"),

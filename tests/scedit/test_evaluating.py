@@ -181,6 +181,7 @@ CASES = make_cases(2, 0)
         ({"model": "embedded"}, "another one is given"),
         ({"device": "cuda:3"}, "'device' says how a model is loaded"),
         ({"dtype": "float16"}, "'dtype' says how a model is loaded"),
+        ({"layout": {"blocks": "x"}}, "'layout' says how a model is loaded"),
         ({"engine": "ray"}, "workers load a model by its name, and this one is in memory"),
         ({"model": "tiny", "tokenizer": None, "engine": "ray", "editors": Shove}, "workers do not know 'shove'"),
         ({"editors": None}, "editors: a NoneType is given"),
