@@ -117,7 +117,8 @@ def test_refusals_and_rubbish_are_accounted_for(tmp_path, facts):
     funnel = json.loads(result.stdout)
     assert funnel["done"] == 4 and {stage["name"]: stage["total"] for stage in funnel["funnel"]}["edited facts"] == 4
     unusable = [why for why in funnel["reasons"] if why["check"] == "reply_usable"]
-    assert [(why["kind"], why["label"], why["count"]) for why in unusable] == [("fact", "unscored", 2)]
+    counts = [(why["kind"], why["label"], why["count"]) for why in unusable]
+    assert counts == [("question", "unscored", 4), ("fact", "unscored", 2)]
     with Store.open(tmp_path / "o/s.duckdb") as store:
         unscored = {v.item_id: v.reason for v in store.verdicts() if v.label == "unscored"}
         assert unscored[store.get("f/Japan").id] == "refused: No."
