@@ -50,7 +50,7 @@ class VerifyCheck(StoreCheck):
     on_request = True
     batch: ClassVar[int] = 256
     task: ClassVar[str]
-    version: ClassVar[int] = 2  # that of the prompt file, see ``by``
+    version: ClassVar[int] = 3  # that of the prompt file, see ``by``
 
     class Params(VerifyParams):
         """How the model is asked."""
