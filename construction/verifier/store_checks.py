@@ -50,7 +50,7 @@ class VerifyCheck(StoreCheck):
     on_request = True
     batch: ClassVar[int] = 256
     task: ClassVar[str]
-    version: ClassVar[int] = 3  # that of the prompt file, see ``by``
+    version: ClassVar[int] = 2  # that of the prompt file, see ``by``
 
     class Params(VerifyParams):
         """How the model is asked."""
@@ -139,6 +139,7 @@ class PromptVerification(VerifyCheck):
     name: ClassVar[str] = "verify_prompt"
     on: ClassVar[str] = "prompt"
     about: ClassVar[str] = "a model that sees the object says if the step needs it, if it comes next, and what leaks"
+    version: ClassVar[int] = 3
     task: ClassVar[str] = "prompt"
 
     def settled(self, verdicts: Sequence[Verdict], around: CheckContext) -> list[Verdict]:
