@@ -162,8 +162,7 @@ def _run(prepared: PreparedJob, *, origin: str) -> ConstructionProgress:
     from construction.pipeline.runner import ProgressDisplay
     from curation.files.journal import Journal
 
-    with Journal(prepared.job.journal, write=True):
-        pass  # damaged lines are moved away, so that the estimate can read the journal
+    Journal(prepared.job.journal, write=True).close()  # moves damaged lines away: the estimate only reads it
     live = ProgressDisplay(prepared.estimate().answers)
     with resumable():
         return prepared.run(origin=origin, live=live)

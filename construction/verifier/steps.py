@@ -1,10 +1,9 @@
 """A language model reads: would a person ask this, is a prompt cut at the object, and does it leak?
 
 All items of a fact go in one request, and the reply has one reading for each; what it leaves out is asked about once
-more. Leaking words must be quoted: the quoted
-words have to stand in the prompt, and whatever a reply does not say of an item is ``unscored``, never a verdict for or
-against. Facts and texts are data in these prompts: nothing in them is followed, and a reply can only become a label, a
-reason and places in the text.
+more. Leaking words must be quoted: the quoted words have to stand in the prompt, and whatever a reply does not say of
+an item is ``unscored``, never a verdict for or against. Facts and texts are data in these prompts: nothing in them is
+followed, and a reply can only become a label, a reason and places in the text.
 """
 
 from __future__ import annotations
@@ -174,13 +173,19 @@ def complete(reply: type[BaseModel], count: int) -> type[BaseModel]:
     """The reply type with the same schema that also has to read each of so many texts once."""
 
     def check(said: Any) -> Any:
-        times = Counter(reading.n for reading in said.readings)
-        if wrong := [n for n in range(1, count + 1) if times[n] != 1]:
-            raise ValueError(f"text {wrong[0]} has {times[wrong[0]]} readings, and needs one")
+        if wrong := _misread(said, count):
+            number, times = next(iter(wrong.items()))
+            raise ValueError(f"text {number} has {times} readings, and needs one")
         return said
 
     validators: dict[str, Any] = {"check": model_validator(mode="after")(check)}
     return create_model(reply.__name__, __base__=reply, __validators__=validators)
+
+
+def _misread(reply: Any, count: int) -> dict[int, int]:
+    """How often a reply reads those of so many texts, by number, that it does not read once."""
+    times = Counter(reading.n for reading in reply.readings)
+    return {n: times[n] for n in range(1, count + 1) if times[n] != 1}
 
 
 class VerifyStep(PromptStep[Sequence[VerifyAsk], Verdict]):
@@ -241,20 +246,18 @@ class VerifyStep(PromptStep[Sequence[VerifyAsk], Verdict]):
 
     def parse(self, item: Sequence[VerifyAsk], reply: BaseModel) -> list[Verdict]:
         """A verdict on each item; one that the reply does not read, or reads twice, is ``unscored``."""
-        readings: list[Any] = reply.readings  # type: ignore[attr-defined]
-        verdicts = []
-        for n, ask in enumerate(item, 1):
-            own = [reading for reading in readings if reading.n == n]
-            if len(own) == 1:
-                verdicts.append(self.read(ask, own[0]))
-            else:
-                verdicts.append(self.verdict(ask, "unscored", f"the reply has {len(own)} readings of this text"))
-        return verdicts
+        readings = {reading.n: reading for reading in reply.readings}  # type: ignore[attr-defined]
+        wrong = _misread(reply, len(item))
+        return [
+            self.verdict(ask, "unscored", f"the reply has {wrong[n]} readings of this text")
+            if n in wrong
+            else self.read(ask, readings[n])
+            for n, ask in enumerate(item, 1)
+        ]
 
     def unread(self, asks: Sequence[VerifyAsk], reply: BaseModel) -> list[VerifyAsk]:
         """Items that a reply does not read, or reads twice."""
-        times = Counter(reading.n for reading in reply.readings)  # type: ignore[attr-defined]
-        return [ask for n, ask in enumerate(asks, 1) if times[n] != 1]
+        return [asks[n - 1] for n in _misread(reply, len(asks))]
 
     def read(self, ask: VerifyAsk, reading: Any) -> Verdict:
         """The verdict on one item."""

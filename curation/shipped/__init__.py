@@ -176,10 +176,9 @@ def reserved_case(cases: Iterable[Case]) -> str | None:
 
 def how_to_repeat(split: Split) -> str:
     """How ``open`` or a part of it, as it ships, is made and read again; empty for other splits."""
-    if split.name not in ("mini", "open", *(f"open-{part}" for part in PARTS)):
-        return ""
-    shipped = (mini_split(), open_release(), *(open_part(part) for part in PARTS))
-    return _REPEAT if split.digest in {one.digest for one in shipped} else ""
+    name = split.name.replace("-", ":")
+    ours = name in ("mini", "open", *(f"open:{part}" for part in PARTS))
+    return _REPEAT if ours and split.digest == shipped_split(name).digest else ""
 
 
 def shipped_split(name: str) -> Split:
