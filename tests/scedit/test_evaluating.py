@@ -222,7 +222,7 @@ def test_what_is_asked_of_a_finished_run(place: Path) -> None:
     assert set(run.frame("es")["metric"]) == {"es"}
     assert all(run.summary()[name].dtype == float for name in ("mean", "low", "high"))  # also where none has a value
     with pytest.raises(UserError, match="did you mean 'against'"):
-        run.report(agains="r")
+        run.report(againstt="r")
     with pytest.raises(UserError, match="unknown metric 'None'"):
         run.plot(None)
     with pytest.raises(UserError, match="None: not the folder of a run"):
