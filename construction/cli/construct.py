@@ -88,8 +88,8 @@ _REPLACE = "Like --add, but only the new generation counts; the earlier one stay
     help="File of further facts that may serve as neighbours; repeatable.",
 )
 @limit_option(also="facts to edit; neighbours may be any facts of the file.")
-@click.option("--add", "generation", flag_value="add", help=_ADD)
-@click.option("--replace", "generation", flag_value="replace", help=_REPLACE)
+@click.option("--add", is_flag=True, help=_ADD)
+@click.option("--replace", is_flag=True, help=_REPLACE)
 @journal_option
 @click.option("--fsync", is_flag=True, help="Flush every reply to disk, so that it survives a power cut.")
 @shared_option("--dry-run", is_flag=True, also="Shows calls, rough tokens and cost.")
@@ -118,7 +118,10 @@ def construct(*, dry_run: bool, as_json: bool, **options: Any) -> None:
         raise click.UsageError(f"--candidates {candidates} are fewer than --questions {questions}")
     if options["unverified"] and options["reader_name"]:
         raise click.UsageError("--verify and --no-verify exclude each other")
-    job = ConstructionJob(**options)
+    add, replace = options.pop("add"), options.pop("replace")
+    if add and replace:
+        raise click.UsageError("--add and --replace exclude each other")
+    job = ConstructionJob(**options, generation="add" if add else "replace" if replace else None)
     prepared = prepare(job, on_progress=lambda line: click.echo(line, err=True))
     if prepared is None:
         raise click.UsageError("none of the facts has a new object: there is nothing to edit")

@@ -35,6 +35,7 @@ from curation.shipped import SHIPPED_NAMES, SPLITS, named_split, read_config, sh
 from curation.splits.split_file import Split, load_split, write_split
 from curation.splits.versions import merge_errata, read_errata
 from curation.store.store import Store
+from schemas.cases import Case
 from schemas.core.clock import today
 from schemas.core.config import override
 from schemas.core.errors import UserError
@@ -96,6 +97,7 @@ def add(source: str, store_path: Path, identity: Identity, as_json: bool) -> Non
     Example: scedit split add mini --store my.duckdb
     """
     split = named_split(source)
+    beside = _edits_beside(split)
     with error_with_lines():
         update = import_split(split, store_path, origin=source, identity=identity)
     with Store.open(store_path) as store:
@@ -105,6 +107,19 @@ def add(source: str, store_path: Path, identity: Identity, as_json: bool) -> Non
     if not as_json:
         click.echo(f"{counted(update.put.seen, 'record')}, {update_text(update)}; source '{update.source}'")
     echo_keys(update)
+    if beside and not as_json:
+        click.echo(
+            f"Note: {counted(beside, 'neighbour')} can be edited, too: 'split freeze' makes cases of them as well; "
+            f"the split as it came is {split.name}@{split.version}",
+            err=True,
+        )
+
+
+def _edits_beside(split: Split) -> int:
+    """Facts of neighbours that no case edits and of which a rule can make cases: they have a change and prompts."""
+    cases = [case for case in split.all_cases if isinstance(case, Case)]
+    near = {n.fact.key for case in cases for n in case.neighbours if n.fact.new is not None and n.prompts}
+    return len(near - {case.fact.key for case in cases})
 
 
 @click.command()

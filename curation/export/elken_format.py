@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from typing import Any
 
-from curation.export.fact_formats import as_array, source_fields
+from curation.export.fact_formats import as_array, source_fields, stated_source
 from curation.export.formats import Exporter
+from curation.loaders.sources import ELKEN as PUBLISHED
 from curation.splits.split_file import NONE, Extras
 from schemas.cases import EventCase
 from schemas.events.questions import LETTERS, SCOPE_LISTS, FactQuestion, TendencyQuestion
@@ -32,7 +33,7 @@ def elken_rows(cases: Iterable[EventCase], extras: Extras = NONE) -> Iterator[di
             ]
             row[name] = {part: [r for s, r in scoped_records if s == scope] for part, scope in SCOPE_LISTS.items()}
         row |= {"edit_id": event.source.item} if event.source.item else {}
-        yield row | more[event.key]
+        yield row | stated_source(event.source, PUBLISHED) | more[event.key]
 
 
 def _fact(question: FactQuestion) -> dict[str, Any]:
@@ -59,7 +60,7 @@ ELKEN = Exporter(
     "{name}.elken.json",
     "events in the published ELKEN shape",
     (
-        "keys, sources and licences; roles but the first; the path and the questions of background knowledge",
+        "keys; roles but the first; the path and the questions of background knowledge",
         "whether a tendency question is about the event's own subject",
         "Wikidata ids of no item (written as NA)",
     ),

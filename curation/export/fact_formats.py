@@ -13,11 +13,12 @@ from typing import Any
 
 from curation.files.atomic import atomic_file
 from curation.files.json_files import write_array, write_lines
+from curation.loaders.sources import COUNTERFACT, KNOWEDIT, SCEDIT_CF, SCEDIT_T, Upstream
 from curation.splits.split_file import NONE, Extras, Split
 from curation.splits.visible_texts import record_keys
 from curation.store.writer import chunks
 from schemas.cases import AnyCase, Case
-from schemas.facts import Entity, Fact, Object
+from schemas.facts import Entity, Fact, Object, Source
 
 _FIELDS = {"attribute_prompts": list, "generation_prompts": list, "pararel_idx": int}
 _NUMBERED = re.compile(r"counterfact/(0|[1-9]\d{0,17})")
@@ -92,7 +93,13 @@ def counterfact_rows(cases: Sequence[Case], extras: Extras = NONE) -> Iterator[d
             "attribute_prompts": fields.get("attribute_prompts", []),
             "generation_prompts": list(prompts),
             **({"pararel_idx": fields["pararel_idx"]} if "pararel_idx" in fields else {}),
+            **stated_source(fact.source, COUNTERFACT),
         }
+
+
+def stated_source(source: Source, published: Upstream) -> dict[str, Any]:
+    """The field ``source`` of a record that is none of the published data; our loaders read it, others ignore it."""
+    return {} if source.name == published.name else {"source": source.model_dump(exclude_none=True)}
 
 
 def _with_fields(cases: Iterable[Case], extras: Extras) -> Iterator[tuple[Case, dict[str, Any]]]:
@@ -159,7 +166,7 @@ def easyedit_rows(cases: Iterable[Case], knowedit_lists: bool = False) -> Iterat
             aliased = [(fact.prompt.replace("{}", alias), fact.new_object.text) for alias in fact.subject.aliases]
             record["portability"] |= _nested_probes(Reasoning=scripts, Subject_Aliasing=aliased)
             record["locality"] |= _nested_probes(Relation_Specificity=plain)
-        yield record
+        yield record | stated_source(fact.source, KNOWEDIT)
 
 
 def _probes(**lists: list[tuple[str, str]]) -> dict[str, list[dict[str, str]]]:
@@ -188,6 +195,7 @@ def cf_rows(cases: Sequence[Case]) -> Iterator[dict[str, Any]]:
             "interrupt_step": [p.step for p in case.prompts],
             "property": fact.relation.label or fact.relation.id,
             "generation_prompts": [q.text for q in case.questions],
+            **stated_source(fact.source, SCEDIT_CF),
         }
 
 
@@ -208,6 +216,7 @@ def t_rows(cases: Sequence[Case]) -> Iterator[dict[str, Any]]:
                 for n in case.neighbours
                 for p in n.prompts
             ],
+            **stated_source(fact.source, SCEDIT_T),
         }
 
 

@@ -72,7 +72,6 @@ _SHARED_LOSSES = (
     "extras of the sources",
     "keys of facts, questions, scripts and prompts",
     "aliases and Wikidata ids of subject and objects",
-    "source and licence of single facts",
     "a separator other than one space stands at the end of the prompt",
 )
 
@@ -119,7 +118,7 @@ COUNTERFACT = Exporter(
     (
         "temporal cases",
         "all script prompts",
-        "keys other than CounterFact's, aliases, sources, labels of relations",
+        "keys other than CounterFact's, aliases, labels of relations",
         "neighbours whose object is not the old object; extras other than CounterFact's own fields",
         "repetitions among the generation prompts",
     ),

@@ -6,8 +6,9 @@ import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
-from curation.export.fact_formats import as_array, source_fields
+from curation.export.fact_formats import as_array, source_fields, stated_source
 from curation.export.formats import Exporter
+from curation.loaders.sources import MULFE
 from curation.splits.split_file import NONE, Extras
 from schemas.cases import DocumentCase
 from schemas.documents.document import DocumentProbe
@@ -24,6 +25,7 @@ def evaluation_rows(cases: Iterable[Any], extras: Extras = NONE) -> Iterator[dic
         document, more = case.document, source_fields(case, extras)
         row: dict[str, Any] = {"doc": document.text, "meta": {"entity": document.entity} if document.entity else {}}
         row |= {"id": _name(case), "probes": [_probe(case, probe, more, "tags") for probe in _in_order(case.probes)]}
+        row |= stated_source(document.source, MULFE)
         yield row | {k: v for k, v in more[document.key].items() if k not in row}
 
 
@@ -35,6 +37,7 @@ def development_rows(cases: Iterable[Any], extras: Extras = NONE) -> Iterator[di
         row |= {"created": document.source.date} if document.source.date else {}
         row |= {"doc": document.text, "id": _name(case)}
         row["generated_probes"] = [_probe(case, probe, more, "tag") for probe in _in_order(case.probes)]
+        row |= stated_source(document.source, MULFE)
         yield row | {k: v for k, v in more[document.key].items() if k not in row}
 
 
@@ -61,7 +64,7 @@ def _natural(key: str) -> list[tuple[int, str]]:
 
 
 _LOSSES = (
-    "keys, sources and licences",
+    "keys",
     "accepted answers beside the first",
     "further names of what a document is about",
 )

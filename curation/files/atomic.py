@@ -30,7 +30,13 @@ _numbers = itertools.count(1)
 
 
 def real(path: Path) -> Path:
-    """The absolute path, symbolic links followed, the last one too."""
+    """The absolute path, symbolic links followed, the last one too.
+
+    Raises:
+        UserError: it is ``-``, by which other programs mean standard output.
+    """
+    if str(path) == "-":
+        raise UserError("'-' is no output: standard output is not written to", fix="name a file or a folder")
     return Path(os.path.realpath(path))
 
 

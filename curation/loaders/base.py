@@ -20,7 +20,7 @@ from schemas.core.records import Record
 from schemas.documents.document import Document
 from schemas.documents.specificity import SpecificitySet
 from schemas.events.event import Event
-from schemas.facts import Entity, Fact
+from schemas.facts import Entity, Fact, Source
 from schemas.scripts import Script, ScriptPrompt, ScriptQuestion
 from schemas.text.control_tokens import control_token
 from schemas.text.counting import counted
@@ -128,17 +128,23 @@ class FormatReader:
         path: The file.
         named: The file after whose name keys and relations are called, where records have none of their own: ``path``,
             but for a corrected file the one that its source came from first.
+        stated: The source that the row states, where our own export in a published shape wrote one.
     """
 
     upstream: ClassVar[Upstream] = OWN
 
     def __init__(self, path: Path) -> None:
         self.path = self.named = path
+        self.stated: Source | None = None
         self._notes: dict[tuple[str, str, str], tuple[int, str]] = {}
 
     def make(self, row: Row) -> Iterator[RowItem]:
         """Records of one row: the edit first. KeyError, ValueError, TypeError: a bad record."""
         raise NotImplementedError
+
+    def source(self, item: object = None, *, date: str | None = None) -> Source:
+        """The source of a row's records: the stated one, else the published data."""
+        return self.stated or self.upstream.source(item, date=date)
 
     def note(self, reason: str, row: Row, *, kind: str = "left", of: str = "record") -> None:
         """Count what is said once for the whole file, as a problem of this kind; ``of``: what is counted."""
@@ -205,6 +211,8 @@ class Loader:
 def _made(reader: FormatReader, row: Row) -> list[RowItem] | Problem:
     """What a reader makes of a row, or why it cannot be used."""
     try:
+        if reader.upstream is not OWN:
+            row = _take_source(reader, row)
         return list(_checked(reader.make(row), row))
     except ValidationError as error:
         return row.problem("invalid", explain(error, types=JSON_TYPES))
@@ -215,6 +223,14 @@ def _made(reader: FormatReader, row: Row) -> list[RowItem] | Problem:
     except (LookupError, ValueError, TypeError, AttributeError) as error:
         raised = isinstance(error, ValueError) or type(reader).__module__.startswith("curation.")
         return row.problem("malformed", str(error) if raised else one_line(error))
+
+
+def _take_source(reader: FormatReader, row: Row) -> Row:
+    """Note the source that a row states; returns the row without it."""
+    stated = row.data.get("source")
+    ours = isinstance(stated, dict) and {"name", "licence"} <= stated.keys()
+    reader.stated = Source.model_validate(stated) if ours else None
+    return row._replace(data={k: v for k, v in row.data.items() if k != "source"}) if ours else row
 
 
 def _checked(items: Iterable[RowItem], row: Row) -> Iterator[RowItem]:

@@ -119,21 +119,22 @@ def freeze_with_report(
             name,
             version,
         )
-    if before and before.version != version and (changes := _rule_changes(before, rule)):
-        log.warning("the rule is not that of %s@%s: %s", name, before.version, changes)
+    if before and before.version != version:
+        _warn_of_rule(before, split)
     for warning in _greedy(choice, rule):
         log.warning("%s", warning)
     return FreezeResult(split, dict(choice.unprompted), tuple(finder.found), alone[True])
 
 
-def _rule_changes(before: Split, rule: SplitRule) -> str:
-    """What a rule says otherwise than that of the version before; empty where nothing, or where that has none."""
-    if not isinstance(before.header.get("rule"), dict):
-        return ""
-    old = rule_of(before.header).model_dump(mode="json")
-    new = rule.model_dump(mode="json")
-    changed = [name for name in new if new[name] != old[name]]
-    return "; ".join(f"{name} is {json.dumps(new[name])}, was {json.dumps(old[name])}" for name in changed)
+def _warn_of_rule(before: Split, split: Split) -> None:
+    """Warn where a split's rule says something else than that of the version before; where one has none, of nothing."""
+    if not all(isinstance(header.get("rule"), dict) for header in (before.header, split.header)):
+        return
+    old, new = (rule_of(header).model_dump(mode="json") for header in (before.header, split.header))
+    changed = [name for name in new if new[name] != old.get(name)]
+    changes = "; ".join(f"{name} is {json.dumps(new[name])}, was {json.dumps(old.get(name))}" for name in changed)
+    if changes:
+        log.warning("the rule is not that of %s@%s: %s", split.name, before.version, changes)
 
 
 def _greedy(choice: SelectionStream, rule: SplitRule) -> Iterator[str]:
@@ -168,8 +169,9 @@ def release(store: Store, name: str, *, version: str | None = None, without_samp
         without_sample: Why the release does not wait for people.
 
     Raises:
-        UserError: the sample is not drawn or not complete and no reason is given, the version hides a change, or these
-            cases are released already under another version.
+        UserError: the sample is not drawn or not complete and no reason is given, the version hides a change, these
+            cases are released already under another version, or the candidate is older than the release and no version
+            is given.
     """
     candidate = store.open_split(name)
     _refuse_stale_cases(store, candidate)
@@ -180,7 +182,14 @@ def release(store: Store, name: str, *, version: str | None = None, without_samp
             raise UserError(done, fix=f"freeze the changed split first: {first}")
         log.warning("%s, which stays as it is; freeze a changed split first: %s", done, first)
         return Release(before, None, before.header["release"]["changelog"])
+    if before and version is None and version_order(candidate.version) < version_order(before.version):
+        raise UserError(
+            f"'{name}' was frozen as {candidate.version}, and {before.version} is out already: its cases may be old",
+            fix="freeze under a later version first; to release these cases all the same: --version VERSION",
+        )
     quality = _quality(store, candidate, without_sample)
+    if before:
+        _warn_of_rule(before, candidate)
     changes = compare(store, before, candidate) if before else None
     version = _checked_version(candidate, changes, version)
     changes = changes._replace(new=candidate._replace(version=version)) if changes else None

@@ -100,7 +100,7 @@ class Elken(FormatReader):
             type=data.event_type,
             origin="generated" if data.event_type[:1].isupper() else "template",
             roles=(EventRole(role="subject", entity=_entity(data.subject)),) if data.subject else (),
-            source=self.upstream.source(data.edit_id),
+            source=self.source(data.edit_id),
         )
         scopes: dict[str, Scope] = {}
         for part, scope in SCOPE_LISTS.items():

@@ -95,7 +95,7 @@ class Mulfe(FormatReader):
             text=text,
             entity=data.meta.entity,
             title=data.page_title,
-            source=self.upstream.source(data.id, date=data.created),
+            source=self.source(data.id, date=data.created),
         )
         yield document
         for probe in data.generated_probes if data.probes is None else data.probes:

@@ -81,7 +81,7 @@ class ProbeBenchmark(FormatReader):
             entity=edits[0].subject,
             further_names=tuple(dict.fromkeys(e.subject for e in edits if e.subject != edits[0].subject)),
             statements=statements,
-            source=self.upstream.source(row.number if item is None else item),
+            source=self.source(row.number if item is None else item),
         )
 
     def probe(
@@ -259,7 +259,7 @@ class KnowEditProbes(ProbeBenchmark):
                 key=f"knowedit/probes/{unique_key_part(data.concept, data.labels)}",
                 text=data.labels,
                 entity=data.concept,
-                source=self.upstream.source(row.number),
+                source=self.source(row.number),
             )
             yield document
         for task, groups in (("portability", data.portability), ("locality", data.locality)):

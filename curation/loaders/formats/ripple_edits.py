@@ -81,7 +81,7 @@ class RippleEdits(FormatReader):
             old=target if before is None else Object(text=words.old or "", wikidata=wikidata(before.target_id)),
             new=target if before is not None else None,
             change="none" if before is None else "counterfactual",
-            source=self.upstream.source(row.number),
+            source=self.source(row.number),
         )
         groups = {spelling: name for name, spellings in GROUPS.items() for spelling in spellings}
         yield from rest(key, data, groups, name="edit")

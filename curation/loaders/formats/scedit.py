@@ -102,7 +102,7 @@ class ScEditCF(_Counted):
             prompt=prompt,
             old=Object(text=data.ground_truth),
             new=Object(text=data.target_new),
-            source=self.upstream.source(row.data.get("case_id", row.number - 1)),
+            source=self.source(row.data.get("case_id", row.number - 1)),
         )
         yield fact
         yield from about_key
@@ -164,7 +164,7 @@ class ScEditT(_Counted):
             old=Object(text=data.old_update),
             new=Object(text=data.new_update),
             change="temporal",
-            source=self.upstream.source(row.data.get("case_id", row.number - 1)),
+            source=self.source(row.data.get("case_id", row.number - 1)),
         )
         yield fact
         yield from about_key
@@ -367,7 +367,7 @@ class ScEditPaper(FormatReader):
             prompt=template(prompt, stated.subject),
             old=Object(text=stated.target_true),
             new=Object(text=stated.target_new),
-            source=self.upstream.source(data.example),
+            source=self.source(data.example),
         )
         yield fact
         question = ScriptQuestion(key=f"{fact.key}/q1", fact=fact.key, text=data.script_question)

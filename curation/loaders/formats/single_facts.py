@@ -64,7 +64,7 @@ class CounterFactOriginal(FormatReader):
             new=edit.target_new.object,
             paraphrases=data.paraphrase_prompts,
             neighbour_prompts=data.neighborhood_prompts,
-            source=self.upstream.source(data.case_id),
+            source=self.source(data.case_id),
         )
         yield fact
         yield from rest(fact.key, data.others)
@@ -100,7 +100,7 @@ class CounterFactFlat(FormatReader):
             new=Object(text=data.target_new),
             paraphrases=data.rephrase_prompt,
             neighbour_prompts=data.locality_prompt,
-            source=self.upstream.source(data.case_id),
+            source=self.source(data.case_id),
         )
         yield fact
         beside = row.data.get("locality_ground_truth")
@@ -149,7 +149,7 @@ class Zsre(FormatReader):
             old=Object(text=answers[0], aliases=answers[1:]),
             new=Object(text=data.alt),
             paraphrases=data.rephrase,
-            source=self.upstream.source(row.number),
+            source=self.source(row.number),
         )
         yield fact
         cond, pred = row.data.get("cond"), row.data.get("pred")
@@ -231,7 +231,7 @@ class Mquake(FormatReader):
             prompt=edit.prompt,
             old=edit.target_true.object,
             new=edit.target_new.object,
-            source=self.upstream.source(),
+            source=self.source(),
         )
 
 
@@ -318,7 +318,7 @@ class KnowEdit(FormatReader):
             new=Object(text=data.target_new) if names else None,
             change="counterfactual" if names else "none",
             paraphrases=data.rephrase_prompt,
-            source=self.upstream.source(row.number),
+            source=self.source(row.number),
         )
 
 
@@ -376,7 +376,7 @@ class Known1000(FormatReader):
             prompt=template(data.prompt, data.subject),
             old=Object(text=data.attribute),
             change="none",
-            source=self.upstream.source(data.known_id),
+            source=self.source(data.known_id),
         )
         yield fact
         if data.template.replace("{}", data.subject) != data.prompt:
@@ -450,7 +450,7 @@ class RelationList(FormatReader):
             old=Object(text=pair.object),
             paraphrases=tuple(t.replace("{}", pair.subject) for t in others),
             change="none",
-            source=self.upstream.source(name),
+            source=self.source(name),
         )
         yield fact
         if self._about:
@@ -490,7 +490,7 @@ class FactsDev(FormatReader):
             old=old,
             new=Object(text=data.target_new),
             neighbour_prompts=tuple(prompt.replace("{}", n) for n in beside),
-            source=self.upstream.source(data.id),
+            source=self.source(data.id),
         )
         yield from rest(data.id, data.others)
         for near in beside:
@@ -501,7 +501,7 @@ class FactsDev(FormatReader):
                 prompt=prompt,
                 old=old,
                 change="none",
-                source=self.upstream.source(data.relation),
+                source=self.source(data.relation),
             )
             yield NeighbourFact(fact)
             yield Neighbour(key=f"{data.id}~{fact.key}", edit=data.id, fact=fact.key, how="same_object")

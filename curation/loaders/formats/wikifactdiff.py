@@ -117,7 +117,7 @@ class WikiFactDiff(FormatReader):
             new=groups["new"][0].object,
             paraphrases=tuple(prompts[1:]),
             change="temporal",
-            source=self.upstream.source(item),
+            source=self.source(item),
         )
         yield fact
         told_of = [one.description for one in (subject, relation, *data.objects)]
@@ -142,7 +142,7 @@ class WikiFactDiff(FormatReader):
             prompt=_cloze(first.prompt, subject.label),
             old=old,
             change="none",
-            source=self.upstream.source(f"{subject.name}/{edit.relation.id}"),
+            source=self.source(f"{subject.name}/{edit.relation.id}"),
         )
         yield NeighbourFact(fact)
         distance = first.dist if near.dist is None else near.dist

@@ -84,8 +84,9 @@ def test_prompts_that_the_verifier_says_nothing_of_are_in_no_split_until_it_does
             assert len(list(freeze(store, "two", SplitRule()).cases)) == 2
 
 
-def test_verify_and_no_verify_exclude_each_other(tmp_path, facts):
-    line = [facts, "--store", tmp_path / "s", "--model", "m", "--verify", "n", "--no-verify"]
+@pytest.mark.parametrize("both", [("--verify", "n", "--no-verify"), ("--add", "--replace")])
+def test_options_that_exclude_each_other(tmp_path, facts, both):
+    line = [facts, "--store", tmp_path / "s", "--model", "m", *both]
     result = CliRunner().invoke(construct, list(map(str, line)))
     assert result.exit_code == 2 and "exclude each other" in result.output
 

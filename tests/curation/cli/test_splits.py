@@ -43,6 +43,15 @@ def test_split_add_freeze_export(tmp_path: Path, store: Path) -> None:
     assert "own@1.0.0" in invoke("store", "list", "split", "-s", store)
 
 
+def test_an_added_split_frozen_again_makes_cases_of_neighbours_with_a_change_and_says_so(tmp_path: Path) -> None:
+    store = tmp_path / "s.duckdb"
+    said = invoke("split", "add", "mini", "-s", store)
+    assert "44 cases" in said and "29 neighbours can be edited, too" in said and "the split as it came is mini@" in said
+    assert "73 cases" in invoke("split", "freeze", "mine", "-s", store)
+    assert "44 cases" in invoke("split", "export", "mini", tmp_path / "m.jsonl", "-s", store)
+    assert "can be edited, too" not in invoke("split", "add", "hops", "-s", tmp_path / "t.duckdb")
+
+
 def test_the_open_split_by_name(tmp_path: Path, store: Path) -> None:
     out = tmp_path / "dev.json"
     assert "of open-dev@1.1.0" in invoke("split", "export", "open:dev", out, "--format", "scedit-cf")

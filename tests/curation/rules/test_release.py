@@ -71,6 +71,24 @@ def test_release_waits_for_people_or_says_why_not(two_edits: Path, caplog: pytes
         assert store.split("mine").header == header, "the release is the highest version"
 
 
+def test_a_candidate_older_than_the_release_is_refused_and_another_rule_than_its_is_told(
+    two_edits: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    with Store.open(two_edits, write=True) as store:
+        freeze(store, "mine", SplitRule(), version="1.0.0")
+        freeze(store, "mine", SplitRule(min_prompts=2), version="1.1.0-candidate")
+        store.put([said(P0.id, "leak@1", "drop")])
+        freeze(store, "mine", SplitRule(), version="2.0.0-candidate")
+        caplog.clear()
+        release(store, "mine", without_sample="a rehearsal")
+        assert "the rule is not that of" not in caplog.text
+        with pytest.raises(UserError, match=r"frozen as 1\.1\.0-candidate, and 2\.0\.0 is out already.*--version"):
+            release(store, "mine@1.1.0-candidate", without_sample="a rehearsal")
+        old = release(store, "mine@1.1.0-candidate", version="3.0.0", without_sample="a rehearsal")
+    assert old.split.version == "3.0.0"
+    assert "the rule is not that of mine@2.0.0: min_prompts is 2, was 1" in caplog.text
+
+
 def test_a_taken_version_is_refused(two_edits: Path) -> None:
     with Store.open(two_edits, write=True) as store:
         freeze(store, "mine", SplitRule())

@@ -19,6 +19,7 @@ from curation.loaders import load
 from curation.loaders.importer import Identity, import_file
 from curation.rules.release import freeze
 from curation.rules.rule import SplitRule
+from curation.shipped import shipped_split
 from curation.splits.split_file import Split, load_split, make_split
 from curation.store.store import Store
 from schemas.cases import Case, CaseNeighbour
@@ -241,6 +242,16 @@ def test_mini_through_the_published_shapes(tmp_path: Path, format: str) -> None:
             assert cloze(weight.text, weight.separator) == cloze(prompt.text, prompt.separator)
             assert (weight.targets, weight.step) == (prompt.targets, prompt.step)
         assert [n.fact.old.text for n in case.neighbours] == [n.fact.old.text for n in before.neighbours]
+
+
+@pytest.mark.parametrize("format", ["counterfact", "easyedit", "scedit-cf", "scedit-t", "elken", "mulfe", "mulfe-dev"])
+def test_a_record_read_back_has_the_source_that_it_came_from(tmp_path: Path, format: str) -> None:
+    split = {"elken": shipped_split("events"), "mulfe": shipped_split("documents")}.get(format[:5], small_split())
+    edits = {case.request.source for case in split.all_cases}
+    loaded = load(exported(split, tmp_path, format))
+    found = {edit.source for edit in (*loaded.facts, *loaded.events, *loaded.documents)}
+    assert found and found <= edits
+    assert not any("source" in record.value for record in loaded.records if record.key.endswith("/extra/fields"))
 
 
 @pytest.mark.parametrize("format", ["scedit-cf", "scedit-t"])

@@ -49,6 +49,13 @@ def call(line: list[str], folder: Path, out: Path, *more: str) -> BaseException 
     return CliRunner().invoke(cli, [record.get(word, word) for word in line] + list(more)).exception
 
 
+@pytest.mark.parametrize("command", [*OUTPUTS, "split publish"])
+def test_a_hyphen_is_no_output(command: str, folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(folder)
+    line = OUTPUTS.get(command, ["split", "publish", "mini", "OUT", "--store", "STORE"])
+    assert "'-' is no output" in str(call(line, folder, Path("-"))) and not Path("-").exists()
+
+
 @pytest.mark.parametrize("command", OUTPUTS)
 def test_an_output_never_replaces_the_store_or_an_input(command: str, folder: Path) -> None:
     line = OUTPUTS[command]
