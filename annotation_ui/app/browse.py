@@ -10,7 +10,6 @@ from annotation_ui.app import widgets
 from annotation_ui.app.lead.progress import apply_lead_style, lead_table
 from annotation_ui.app.page_context import PageContext
 from annotation_ui.ratings.database import CampaignItem
-from annotation_ui.tasks.forms import Form
 from schemas.core.errors import UserError
 from schemas.text.counting import counted
 
@@ -40,7 +39,7 @@ def show(context: PageContext) -> None:
     rows = [
         {
             "rater": r.person,
-            "answers": _answers_text(task.form, r.answers),
+            "answers": "withdrawn" if r.answers is None else widgets.answers_in_words(task.form, r.answers),
             "saved (UTC)": r.saved_at[:19].replace("T", " "),
         }
         for r in context.db.history(name, item=item)
@@ -62,10 +61,6 @@ def _table(title: str, rows: list[dict[str, Any]], empty: str) -> None:
         st.html(lead_table(list(rows[0]), [["" if v is None else str(v) for v in row.values()] for row in rows]))
     else:
         st.caption(empty)
-
-
-def _answers_text(form: Form, answers: dict[str, object] | None) -> str:
-    return "withdrawn" if answers is None else widgets.answers_in_words(form, answers)
 
 
 def _from_store(context: PageContext, item: str) -> None:

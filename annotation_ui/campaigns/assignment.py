@@ -10,6 +10,7 @@ from typing import NamedTuple
 
 from annotation_ui.ratings.database import Assignment, CampaignItem
 from annotation_ui.tasks.base import TaskItem
+from curation.stats.estimates import connected_groups
 from schemas.core.errors import UserError
 from schemas.core.ids import seed
 from schemas.text.counting import counted
@@ -216,10 +217,8 @@ def pairs_in_words(assignments: Sequence[Assignment], items: Collection[str]) ->
     size = counted(least, "item") if least == most else f"{least} to {most} items"
     without = [f"{a} and {b}" for a, b in pairs if not common[a, b]]
     rest = f"; none: {', '.join(without)}" if without else ""
-    reached = {people[0]}
-    while more := set().union(*(held for held in of_item.values() if held & reached)) - reached:
-        reached |= more
-    apart = [p for p in people if p not in reached]
+    chained = connected_groups({p: [item for item, held in of_item.items() if p in held] for p in people})[0]
+    apart = [p for p in people if p not in chained]
     line = f"Every two raters have {size} in common{rest}."
     if not apart:
         return line

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
 from typing import Any
 
 import click
 
-from curation.cli.options import json_option, json_options, shared_option, store_option, writes
+from curation.cli.options import json_option, json_options, shared_option, show, store_option, writes
 from schemas.text.counting import counted
 
 DB = click.option(
@@ -27,10 +26,8 @@ def tasks(as_json: bool) -> None:
 
     for name in TASKS.names():
         cls = TASKS.get(name)
-        if as_json:
-            click.echo(json.dumps({"task": name, "about": cls.about, "form": cls.form.model_dump(mode="json")}))
-        else:
-            click.echo(f"{cls.form.label:24} {cls.about}")
+        row = {"task": name, "about": cls.about, "form": cls.form.model_dump(mode="json")}
+        show(row, f"{cls.form.label:24} {cls.about}", as_json=as_json)
 
 
 @click.command()
@@ -107,14 +104,12 @@ def new(
         before = len(db.items(name))
         create_campaign(db, store, name, task, campaign_options(db, name, options), known=extra)
         total = len(db.items(name))
-    if as_json:
-        click.echo(json.dumps({"campaign": name, "form": task.form.label, "items": total, "new": total - before}))
-        return
-    click.echo(f"Campaign '{name}' ({task.form.label}): {counted(total, 'item')}, {total - before} of them new.")
-    if not before:
-        click.echo(f"Raters see the name '{name}'. It must not hint at methods or at what you expect.")
+    row = {"campaign": name, "form": task.form.label, "items": total, "new": total - before}
+    lines = [f"Campaign '{name}' ({task.form.label}): {counted(total, 'item')}, {total - before} of them new."]
+    lines += [] if before else [f"Raters see the name '{name}'. It must not hint at methods or at what you expect."]
     ratings = f"--ratings {db_path}"
-    click.echo(f"Next: scedit annotate invite NAME... {ratings}, then: scedit annotate assign {name} {ratings}")
+    lines += [f"Next: scedit annotate invite NAME... {ratings}, then: scedit annotate assign {name} {ratings}"]
+    show(row, "\n".join(lines), as_json=as_json)
 
 
 @click.command()
@@ -136,7 +131,7 @@ def invite(names: tuple[str, ...], db_path: Path, lead: bool, synthetic: bool, a
     with RatingsDB(db_path, create=True) as db:
         for name in names:
             secret = add(db, name, role="lead" if lead else "rater", synthetic=synthetic)
-            click.echo(json.dumps({"person": name, "secret": secret}) if as_json else f"{name:20} {secret}")
+            show({"person": name, "secret": secret}, f"{name:20} {secret}", as_json=as_json)
     if not as_json:
         click.echo("Give everyone their secret in private; it cannot be shown again.", err=True)
 
@@ -158,11 +153,10 @@ def assign(name: str, db_path: Path, as_json: bool) -> None:
 
     with RatingsDB(db_path) as db:
         got = assign_campaign(db, name)
-    if as_json:
-        extra = {"said": list(got.lines)} if got.lines else {}
-        click.echo(json.dumps({"campaign": name, "added": got.added, "taken_back": got.taken, **extra}))
-    else:
-        click.echo("\n".join([f"{got.added} assignments added, {got.taken} taken back.", *got.lines]))
+    row = {"campaign": name, "added": got.added, "taken_back": got.taken}
+    row |= {"said": list(got.lines)} if got.lines else {}
+    text = "\n".join([f"{got.added} assignments added, {got.taken} taken back.", *got.lines])
+    show(row, text, as_json=as_json)
 
 
 @click.command()
@@ -187,13 +181,9 @@ def sheets(name: str, db_path: Path, out: Path, form: str, as_json: bool) -> Non
 
     with RatingsDB(db_path) as db:
         written = write_sheets(db, name, out, form)
-    if as_json:
-        click.echo(json.dumps({"campaign": name, "sheets": {str(path): items for path, items in written.items()}}))
-        return
-    for path, items in written.items():
-        click.echo(f"{path}: {counted(items, 'item')}")
-    if not written:
-        click.echo(f"Nobody has items left in '{name}'.")
+    row = {"campaign": name, "sheets": {str(path): items for path, items in written.items()}}
+    lines = [f"{path}: {counted(items, 'item')}" for path, items in written.items()]
+    show(row, "\n".join(lines) or f"Nobody has items left in '{name}'.", as_json=as_json)
 
 
 @click.command()
@@ -211,20 +201,17 @@ def status(db_path: Path, name: str | None, as_json: bool) -> None:
 
     with RatingsDB(db_path) as db:
         for campaign in [db.campaign(name)] if name else db.campaigns():
-            rows = rater_progress(db, campaign.name)
-            if as_json:
-                for s in rows:
-                    click.echo(json.dumps({"campaign": campaign.name, **s._asdict()}))
-                continue
-            click.echo(f"{campaign.name} ({campaign.form}), {counted(len(db.items(campaign.name)), 'item')}")
-            for s in rows:
+            if not as_json:
+                click.echo(f"{campaign.name} ({campaign.form}), {counted(len(db.items(campaign.name)), 'item')}")
+            for s in rater_progress(db, campaign.name):
                 pace = f"{s.seconds:.0f} s an item" if s.seconds is not None else "time not known"
                 pace = pace if s.done or s.training[0] or s.seconds is not None else "not started"
                 watch = f", attention {s.attention[0]} of {s.attention[1]} right" if s.attention[1] else ""
                 odd = f", {s.odd_times} times not usable" if s.odd_times else ""
                 odd += f", {s.skipped} skipped" if s.skipped else ""
-                click.echo(f"  {s.person:20} {s.done:5d} of {s.assigned:5d}  {pace}{watch}{odd}")
-            if count := unreadable_answers(db, campaign.name):
+                text = f"  {s.person:20} {s.done:5d} of {s.assigned:5d}  {pace}{watch}{odd}"
+                show({"campaign": campaign.name, **s._asdict()}, text, as_json=as_json)
+            if not as_json and (count := unreadable_answers(db, campaign.name)):
                 click.echo(f"  {count} stored answers cannot be read under the form; statistics leave them out")
 
 
@@ -320,11 +307,7 @@ def participants(name: str, db_path: Path, as_json: bool) -> None:
                 "minutes": round(sum(r.seconds or 0.0 for r in answers) / 60, 1),
                 "seconds_by_item": {r.item: r.seconds for r in answers},
             }
-            if as_json:
-                click.echo(json.dumps(row))
-                continue
             who = ", ".join(f"{k}={v}" for k, v in identity_of(db, person).items()) or "no identity"
             state = "finished" if row["finished"] else "open"
-            click.echo(
-                f"{person:20} {len(answers):5d} of {row['assigned']:5d}  {state:8}  {row['minutes']:6.1f} min  {who}"
-            )
+            text = f"{person:20} {len(answers):5d} of {row['assigned']:5d}  {state:8}  {row['minutes']:6.1f} min  {who}"
+            show(row, text, as_json=as_json)

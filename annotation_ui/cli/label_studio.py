@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 import click
 
 from annotation_ui.cli.campaigns import DB
-from curation.cli.options import json_option, json_options, writes
+from curation.cli.options import json_option, json_options, show, writes
 
 if TYPE_CHECKING:
     from annotation_ui.label_studio.client import LabelStudioSite
@@ -35,7 +35,7 @@ def invite(names: tuple[str, ...], db_path: Path, as_json: bool) -> None:
         for name in names:
             account = site.invite(db, name)
             row = {"person": name, "email": account.email, "password": account.password}
-            click.echo(json.dumps(row) if as_json else "{person:20} {email:36} {password}".format(**row))
+            show(row, "{person:20} {email:36} {password}".format(**row), as_json=as_json)
 
 
 @click.command()
@@ -52,12 +52,12 @@ def push(name: str, db_path: Path, as_json: bool) -> None:
     site = _site()
     with RatingsDB(db_path) as db:
         done = site.push(db, name)
-    if as_json:
-        click.echo(json.dumps(done._asdict()))
-        return
-    click.echo(f"{done.new} tasks pushed, {done.known} already there; {len(done.projects)} projects at {site.url}:")
-    for owner, number in done.projects.items():
-        click.echo(f"  {site.url}/projects/{number}/data?labeling=1   {'everybody' if owner == '*' else owner}")
+    lines = [f"{done.new} tasks pushed, {done.known} already there; {len(done.projects)} projects at {site.url}:"]
+    lines += [
+        f"  {site.url}/projects/{number}/data?labeling=1   {'everybody' if owner == '*' else owner}"
+        for owner, number in done.projects.items()
+    ]
+    show(done._asdict(), "\n".join(lines), as_json=as_json)
 
 
 @click.command()
@@ -111,20 +111,16 @@ def _print_pull(done: PullResult, report_path: Path | None, *, as_json: bool) ->
     if report_path:
         from curation.files.atomic import write_text
 
-        lines = (json.dumps(r, ensure_ascii=False) + "\n" for r in rows)
-        write_text(report_path, "".join(lines), "the list", fix="name another --report")
-    if as_json:
-        ignored = [f._asdict() for f in done.ignored]
-        click.echo(json.dumps({"answers": done.answers, "new": done.new, "refused": rows, "ignored": ignored}))
-        return
-    click.echo(
+        body = "".join(json.dumps(r, ensure_ascii=False) + "\n" for r in rows)
+        write_text(report_path, body, "the list", fix="name another --report")
+    data = {"answers": done.answers, "new": done.new, "refused": rows, "ignored": [f._asdict() for f in done.ignored]}
+    lines = [
         f"{done.answers} valid answers, {done.new} of them new; {len(done.rejected)} annotations rejected, "
-        f"{len(done.ignored)} ignored (skipped, or a later one counts)."
-    )
-    for fault in done.rejected[:20]:
-        click.echo(f"  rejected: annotation {fault.annotation} of {fault.person}: {fault.why}")
-    for text in done.missing[:20]:
-        click.echo(f"  missing in Label Studio: {text}")
+        f"{len(done.ignored)} ignored (skipped, or a later one counts).",
+        *(f"  rejected: annotation {fault.annotation} of {fault.person}: {fault.why}" for fault in done.rejected[:20]),
+        *(f"  missing in Label Studio: {text}" for text in done.missing[:20]),
+    ]
+    show(data, "\n".join(lines), as_json=as_json)
 
 
 def _account(text: str) -> tuple[str, str]:

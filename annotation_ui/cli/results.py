@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
 
 from annotation_ui.cli.campaigns import DB
-from curation.cli.options import json_option, json_options, limit_option, shared_option, store_option, writes
+from curation.cli.options import json_option, json_options, limit_option, shared_option, show, store_option, writes
 from schemas.text.counting import counted
 
 if TYPE_CHECKING:
@@ -67,33 +68,27 @@ def import_(
     if report_path:
         lines = (json.dumps(row, ensure_ascii=False) + "\n" for row in refused)
         write_text(report_path, "".join(lines), "the list", fix="name another --report")
-    if as_json:
-        counts = {"answers": got.answers, "new": got.new, "superseded": got.superseded, "outdated": got.outdated}
-        extra = {"sheets": of_sheets} if of_sheets else {}
-        click.echo(json.dumps({**counts, **extra, "refused": refused}, ensure_ascii=False))
-    else:
-        _print_import(got, of_sheets)
+    counts = {"answers": got.answers, "new": got.new, "superseded": got.superseded, "outdated": got.outdated}
+    extra = {"sheets": of_sheets} if of_sheets else {}
+    show({**counts, **extra, "refused": refused}, "\n".join(_import_lines(got, of_sheets)), as_json=as_json)
     if got.rejected:
         raise SystemExit(1)
 
 
-def _print_import(got: ImportResult, of_sheets: list[dict[str, Any]]) -> None:
+def _import_lines(got: ImportResult, of_sheets: list[dict[str, Any]]) -> Iterator[str]:
     for row in of_sheets:
-        click.echo(
+        yield (
             "{sheet}: {answers} answers by {person}, {new} of them new, {repeated} answered again (the last answer "
             "counts), {missing} missing".format(**row)
         )
-    click.echo(
-        f"{counted(got.answers, 'answer')}, {counted(got.new, 'record')} new in the store, "
-        f"{len(got.rejected)} rejected."
-    )
+    records = f"{counted(got.new, 'record')} new in the store"
+    yield f"{counted(got.answers, 'answer')}, {records}, {len(got.rejected)} rejected."
     if got.superseded:
-        click.echo(f"  {counted(got.superseded, 'earlier or withdrawn answer')} left out.")
+        yield f"  {counted(got.superseded, 'earlier or withdrawn answer')} left out."
     if got.outdated:
         about = counted(got.outdated, "answer to an earlier text", "answers to earlier texts")
-        click.echo(f"  {about}: not counted for the text as it is now.")
-    for r in got.rejected[:20]:
-        click.echo(f"  rejected: {r.person}, item {r.item}: {r.why}")
+        yield f"  {about}: not counted for the text as it is now."
+    yield from (f"  rejected: {r.person}, item {r.item}: {r.why}" for r in got.rejected[:20])
 
 
 @click.command()
@@ -138,10 +133,8 @@ def agreement(
         from annotation_ui.agreement.page import write_page
 
         write_page(report, marks, task, page, title=name, means=means)
-    if as_json:
-        click.echo(json.dumps(plain(report) | {"means": plain(means)}))
-    else:
-        click.echo("\n".join(blocks_as_text(agreement_blocks(report, means))))
+    text = "\n".join(blocks_as_text(agreement_blocks(report, means)))
+    show(plain(report) | {"means": plain(means)}, text, as_json=as_json)
 
 
 @click.command()
@@ -162,13 +155,10 @@ def disagreements(name: str, db_path: Path, limit: int, as_json: bool) -> None:
     with RatingsDB(db_path) as db:
         items = apart(live_judgements(db, name), task_of(db, name))
     for d in items[:limit]:
-        if as_json:
-            click.echo(json.dumps(d._asdict()))
-            continue
         answers_text = "; ".join(
             f"{p}: {', '.join(f'{k} {v}' for k, v in a.items())}" for p, a in sorted(d.said.items())
         )
-        click.echo(f"{d.spread:5.2f}  {d.item}  {answers_text}")
+        show(d._asdict(), f"{d.spread:5.2f}  {d.item}  {answers_text}", as_json=as_json)
     if not as_json:
         click.echo(f"{counted(len(items), 'item')} with a disagreement.")
 
@@ -224,32 +214,20 @@ def strengths(name: str, db_path: Path, store_path: Path, raters: tuple[str, ...
 
     with RatingsDB(db_path) as db, Store.open(store_path) as store:
         by_aspect = method_strengths(db, store, name, raters=raters)
-    if as_json:
-        rows = {k: one if isinstance(one, str) else strengths_as_json(one) for k, one in by_aspect.items()}
-        click.echo(json.dumps(rows))
-        return
+    rows, lines = dict[str, Any](), list[str]()
     for aspect, one in by_aspect.items():
         if isinstance(one, str):
-            click.echo(f"{aspect}: {one}")
+            rows[aspect] = one
+            lines.append(f"{aspect}: {one}")
             continue
+        rows[aspect] = {k: v for k, v in plain(one).items() if k != "covariance"}
         counts = f"{counted(one.comparisons, 'comparison')} in {counted(one.cases, 'case')}, {counted(one.ties, 'tie')}"
-        click.echo(f"{aspect} ({counts})")
-        for method, e in one.methods.items():
-            click.echo(f"  {method:32} {e.text()}   ({counted(e.n, 'comparison')})")
+        lines.append(f"{aspect} ({counts})")
+        lines += [f"  {m:32} {e.text()}   ({counted(e.n, 'comparison')})" for m, e in one.methods.items()]
+    show(rows, "\n".join(lines), as_json=as_json)
 
 
-def strengths_as_json(model: Strengths) -> dict[str, Any]:
-    """Strengths as JSON values."""
-    return {
-        "methods": {m: e._asdict() for m, e in model.methods.items()},
-        "tie": model.tie._asdict(),
-        "comparisons": model.comparisons,
-        "ties": model.ties,
-        "cases": model.cases,
-    }
-
-
-def plain(report: TaskReport | MethodMeans) -> dict[str, Any]:
+def plain(report: TaskReport | MethodMeans | Strengths) -> dict[str, Any]:
     """A report as JSON values."""
 
     def value(x: Any) -> Any:

@@ -7,102 +7,29 @@ import reprlib
 import xml.etree.ElementTree as ET
 from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime, timedelta
+from pathlib import Path
 from typing import Any, NamedTuple
-from xml.sax.saxutils import escape, quoteattr
 
 from annotation_ui.campaigns.campaign import form_task
 from annotation_ui.ratings.database import LONGEST, RatingsDB, Revision
 from annotation_ui.tasks.base import TaskItem
-from annotation_ui.tasks.forms import Field, Form, ShownText, mark, markable
+from annotation_ui.tasks.forms import Field, Form, mark, markable
+from curation.files.templates import templates_in
 from schemas.core.errors import UserError
 from schemas.core.ids import content_id
 
 _POINT = re.compile(r"0|-?[1-9][0-9]{0,8}")
 """A point of a scale as a choice is written; other texts ("--5", thousands of digits) are for the form to refuse."""
-_STYLE = """
-    .se-wrap { display: flex; gap: 18px; align-items: flex-start; flex-wrap: wrap; }
-    .se-left { flex: 1 1 52%; min-width: 280px; }
-    .se-right { flex: 1 1 40%; min-width: 280px; }
-    .se-card { border: 1px solid #98a2b3; border-radius: 6px; padding: 8px 12px; margin-bottom: 10px; }
-    .se-script { white-space: pre-wrap; line-height: 1.5; }
-    .se-hint { font-size: 13px; opacity: .85; }
-    .se-card [class*="choice"] sup { display: none; }
-"""
 
 
 def label_config(form: Form) -> str:
-    """The labelling configuration of a form.
+    """The labelling configuration of a form, by the template ``label_config.xml.jinja``.
 
     Scales are single choices with their numbers (stars have none and begin at 0), nothing has hot keys (automatic ones
     run across groups and mislead), and every judgement is required in the browser, which the import does not trust.
     """
-    to = f"shown_{form.shows[-1].name}"
-    shown = [_object_tag(s.name, s.title, script=s.style == "script") for s in form.shows]
-    controls = [_field(f, to) for f in form.fields if f.kind != "spans"]
-    shown += [_labels(f, s) for f in form.fields if f.kind == "spans" for s in markable(form)]
-    parts = [
-        "<View>",
-        f"  <Style>{_STYLE}  </Style>",
-        f'  <Header value={quoteattr(form.title)} size="4"/>',
-        _choice_value("intro", form.intro),
-        '  <View className="se-wrap">',
-        '  <View className="se-left">',
-        *shown,
-        "  </View>",
-        '  <View className="se-right">',
-        *controls,
-        "  </View>",
-        "  </View>",
-        "</View>",
-    ]
-    return "\n".join(parts)
-
-
-def _object_tag(name: str, title: str, *, script: bool) -> str:
-    style = ' className="se-script"' if script else ""
-    body = f'<View{style}><Text name="shown_{name}" value="${name}" granularity="word"/></View>'
-    return f'    <View className="se-card"><Header value={quoteattr(title)} size="5"/>{body}</View>'
-
-
-def _labels(field: Field, text: ShownText) -> str:
-    """Labels for the words of one text: a control of Label Studio's belongs to one object."""
-    known = "".join(
-        f'<Label value="{o.value}" alias="{o.value}" html={quoteattr(escape(o.text))}/>' for o in field.choices
-    )
-    head = f'<Header value={quoteattr(f"{field.asks}: {text.title}")} size="5"/>'
-    labels = f'<Labels name="{field.name}_in_{text.name}" toName="shown_{text.name}">{known}</Labels>'
-    return f'    <View className="se-card">{head}{labels}</View>'
-
-
-def _choice_value(name: str, text: str) -> str:
-    return f'  <View className="se-hint"><Text name="{name}_text" value={quoteattr(text)}/></View>'
-
-
-def _field(field: Field, to: str) -> str:
-    head = f'<Header value={quoteattr(field.asks)} size="5"/>'
-    if field.kind == "scale":
-        ends = f"1 = {field.low_text}; {field.high} = {field.high_text}" if field.low_text else ""
-        hint = " ".join(x for x in (field.hint, ends) if x)
-    else:
-        hint = field.hint
-    hint_text = _choice_value(f"hint_{field.name}", hint) if hint else ""
-    return f'    <View className="se-card">{head}{hint_text}{_control(field, to)}</View>'
-
-
-def _control(field: Field, to: str) -> str:
-    if field.kind == "text":
-        return f'<TextArea name="{field.name}" toName="{to}" rows="2" editable="true" maxSubmissions="1"/>'
-    choices = "".join(
-        f'<Choice value="{c.value}" alias="{c.value}" html={quoteattr(escape(c.text))}/>' for c in field.choices
-    )
-    if field.kind == "many":
-        return f'<Choices name="{field.name}" toName="{to}" choice="multiple">{choices}</Choices>'
-    choices = choices or "".join(f'<Choice value="{v}"/>' for v in field.allowed)
-    needed = f'required="true" requiredMessage={quoteattr("Please answer: " + field.asks)}' if field.required else ""
-    return (
-        f'<Choices name="{field.name}" toName="{to}" choice="single-radio" showInline="true" {needed}>{choices}'
-        "</Choices>"
-    )
+    template = templates_in(Path(__file__).parent, filters={}, html=True).get_template("label_config.xml.jinja")
+    return template.render(form=form, markable=markable(form))
 
 
 def config_digest(config: object) -> str:

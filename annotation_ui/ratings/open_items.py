@@ -57,11 +57,7 @@ def skip_item(
     where = [campaign, person, item]
     with db.write_transaction() as file:
         db.check_assigned(campaign, person, item)
-        answer = file.execute(
-            "SELECT answers FROM revisions WHERE campaign = ? AND person = ? AND item = ? ORDER BY id DESC LIMIT 1",
-            where,
-        ).fetchone()
-        if answer is not None and answer["answers"] is not None:
+        if item in answered_items(db, campaign, person):
             raise UserError(f"the item '{item}' has an answer", where=campaign, fix="correct the answer instead")
         file.execute(
             "INSERT OR REPLACE INTO skips VALUES (?, ?, ?, ?, ?, ?)", [*where, words, seconds, now("milliseconds")]
@@ -93,12 +89,8 @@ def keep_draft(db: RatingsDB, campaign: str, person: str, item: str, answers: Ma
     with db.write_transaction() as file:
         where = [campaign, person, item]
         db.check_assigned(campaign, person, item)
-        row = file.execute(
-            "SELECT answers FROM revisions WHERE campaign = ? AND person = ? AND item = ? ORDER BY id DESC LIMIT 1",
-            where,
-        ).fetchone()
-        saved = row is not None and row["answers"] == json.dumps(form.clean(known), ensure_ascii=False)
-        if known and not saved:  # what a browser sends late is saved already
+        saved = db.history(campaign, person=person, item=item)[-1:]
+        if known and [r.answers for r in saved] != [form.clean(known)]:  # what a browser sends late is saved already
             body = json.dumps(known, ensure_ascii=True)
             file.execute("INSERT OR REPLACE INTO drafts VALUES (?, ?, ?, ?, ?)", [*where, body, now("milliseconds")])
         else:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping, Sequence
 from functools import partial
 from pathlib import Path
@@ -19,7 +18,7 @@ from curation.checks.store_checks import (
     make_checks,
     run_check,
 )
-from curation.cli.options import json_options, limit_option, shared_option, store_option
+from curation.cli.options import json_options, limit_option, shared_option, show, store_option
 from curation.store.origins import list_stale
 from curation.store.store import Store
 from schemas.core.config import override
@@ -83,9 +82,9 @@ def check(
                 _tell_due(one, around, again=again, limit=limit, as_json=as_json)
                 continue
             status = StatusLine(every=None)
-            show = partial(_show_progress, status, one.name)
+            progress = partial(_show_progress, status, one.name)
             try:
-                done = run_check(store, one, around=around, again=again, limit=limit, on_progress=show)
+                done = run_check(store, one, around=around, again=again, limit=limit, on_progress=progress)
             finally:
                 status.end()
             _print_results(done, as_json=as_json)
@@ -110,36 +109,28 @@ def _show_progress(line: StatusLine, name: str, done: int, due: int) -> None:
 def _list(*, as_json: bool) -> None:
     for name in STORE_CHECKS.names():
         cls = STORE_CHECKS.get(name)
-        if as_json:
-            row = {"check": name, "version": cls.version, "on": cls.on, "model": cls.default_model, "about": cls.about}
-            row["settings"] = {k: f.default for k, f in cls.Params.model_fields.items()}
-            click.echo(json.dumps(row, ensure_ascii=False, default=str))
-            continue
-        click.echo(f"{name}@{cls.version}  on each {cls.on}: {cls.about}")
-        if cls.Params.model_fields:
-            click.echo("    " + ", ".join(f"{name}.{k}={f.default}" for k, f in cls.Params.model_fields.items()))
+        row = {"check": name, "version": cls.version, "on": cls.on, "model": cls.default_model, "about": cls.about}
+        row["settings"] = {k: f.default for k, f in cls.Params.model_fields.items()}
+        settings = ", ".join(f"{name}.{k}={value}" for k, value in row["settings"].items())
+        line = f"{name}@{cls.version}  on each {cls.on}: {cls.about}"
+        show(row, f"{line}\n    {settings}" if settings else line, as_json=as_json)
 
 
 def _tell_due(check: StoreCheck, around: Any, *, again: bool, limit: int | None, as_json: bool) -> None:
     items = due_items(around.store, check, again=again, limit=limit)
     cost: Mapping[str, Any] = check.cost(items, around)
-    if as_json:
-        row = {"check": check.by, "model": check.model, "on": check.on, "due": len(items), "cost": dict(cost)}
-        click.echo(json.dumps(row, ensure_ascii=False))
-        return
+    row = {"check": check.by, "model": check.model, "on": check.on, "due": len(items), "cost": dict(cost)}
     more = "".join(f", {value} {name}" for name, value in cost.items())
-    click.echo(f"{len(items):>7}  {check.on}s due for {check.by}{_name_with_options(check)}{more}")
+    show(row, f"{len(items):>7}  {check.on}s due for {check.by}{_name_with_options(check)}{more}", as_json=as_json)
 
 
 def _print_results(done: CheckOutcome, *, as_json: bool) -> None:
     check = done.check
-    if as_json:
-        row = {"check": check.by, "model": check.model, "due": done.due, "labels": done.labels, "left": done.left}
-        click.echo(json.dumps(row, ensure_ascii=False))
-        return
+    row = {"check": check.by, "model": check.model, "due": done.due, "labels": done.labels, "left": done.left}
     labels = ", ".join(f"{n} {label}" for label, n in sorted(done.labels.items())) or "nothing was due"
     left = f"; {done.left} left without a verdict, still due" if done.left else ""
-    click.echo(f"{check.by}{_name_with_options(check)}: {counted(done.due, check.on)}, {labels}{left}")
+    text = f"{check.by}{_name_with_options(check)}: {counted(done.due, check.on)}, {labels}{left}"
+    show(row, text, as_json=as_json)
 
 
 def _name_with_options(check: StoreCheck) -> str:

@@ -19,6 +19,7 @@ from curation.cli.options import (
     json_options,
     limit_option,
     shared_option,
+    show,
     store_option,
     update_text,
     writes,
@@ -91,16 +92,15 @@ def import_(
         click.echo(f"... and {more} more; all of them: scedit data audit FILE --examples 99", err=True)
     counts = {"facts": done.facts, "new": done.update.new, "records": done.update.put.seen, "problems": done.problems}
     counts |= {name: getattr(done.update, name) for name in UPDATED}
-    if as_json:
-        click.echo(json.dumps({**counts, "format": done.format}))
-        return
     beside = done.update.put.seen - done.facts
     others = f" and {counted(beside, 'other record')}" if beside > 0 else ""
-    click.echo(
+    text = (
         f"{counted(done.facts, done.noun)}{others} read as {done.format}, {update_text(done.update)}, "
         f"{counted(done.problems, 'problem')}; source '{done.update.source}'."
     )
-    echo_keys(done.update)
+    show({**counts, "format": done.format}, text, as_json=as_json)
+    if not as_json:
+        echo_keys(done.update)
 
 
 @click.command()
@@ -112,12 +112,9 @@ def formats(as_json: bool) -> None:
     """
     for name in LOADERS.names():
         upstream = UPSTREAM.get(name, OWN)
-        if as_json:
-            click.echo(json.dumps({"format": name, **upstream._asdict()}, ensure_ascii=False))
-            continue
-        click.echo(f"{name:<17} {upstream.name} ({upstream.licence}){' ' + upstream.url if upstream.url else ''}")
-        for file, count in upstream.counts.items():
-            click.echo(f"{'':<17}   {file}: {counted(count, 'record')}")
+        lines = [f"{name:<17} {upstream.name} ({upstream.licence}){' ' + upstream.url if upstream.url else ''}"]
+        lines += [f"{'':<17}   {file}: {counted(count, 'record')}" for file, count in upstream.counts.items()]
+        show({"format": name, **upstream._asdict()}, "\n".join(lines), as_json=as_json)
 
 
 @click.command()

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import click
 
-from curation.cli.options import F, json_option, shared_option
+from curation.cli.options import F, json_option, shared_option, show
 from schemas.text.counting import counted
 
 if TYPE_CHECKING:
@@ -34,14 +33,11 @@ def show_files(files: Sequence[HubUpload], repository: str, url: str | None, *, 
         public: Whether a repository that is made is public.
         as_json: One JSON object, not lines.
     """
-    if as_json:
-        data = {"repository": repository, "public": public, "sent": url is not None, "commit": url}
-        click.echo(json.dumps({**data, "files": {f.name: f.size for f in files}}, ensure_ascii=False))
-        return
-    for file in files:
-        click.echo(f"{file.size:>12,}  {file.name}")
+    data = {"repository": repository, "public": public, "sent": url is not None, "commit": url}
     size = f"{counted(len(files), 'file')}, {sum(f.size for f in files):,} bytes"
-    click.echo(f"{size}: nothing was sent to {repository}" if url is None else f"{size}: {url}")
+    end = f"{size}: nothing was sent to {repository}" if url is None else f"{size}: {url}"
+    text = "\n".join([*(f"{file.size:>12,}  {file.name}" for file in files), end])
+    show(data | {"files": {f.name: f.size for f in files}}, text, as_json=as_json)
 
 
 @click.command(epilog="Example: scedit split push release me/my-split --dry-run")

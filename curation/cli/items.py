@@ -10,6 +10,7 @@ from typing import Any
 import click
 
 from curation.cli.options import error_with_lines, json_option, json_options, limit_option, store_option, writes
+from curation.cli.options import show as echo
 from curation.splits.visible_texts import case_lines
 from curation.store.backup import Preference, snapshot
 from curation.store.backup import dump as write
@@ -65,24 +66,20 @@ def show(item: str, store_path: Path, as_json: bool) -> None:
         sources = store.sources_of(record.id)
     whole = {"kind": record.kind, "id": record.id, **record.payload(), "lineage": lineage, "verdicts": verdicts}
     whole["sources"] = sources
-    if as_json:
-        click.echo(json.dumps(whole, ensure_ascii=False))
-        return
-    click.echo(escape(f"{record.kind}  {record.key}\nid    {record.id}"))
-    for name, value in record.payload().items():
-        if name != "key" and value not in (None, "", [], {}):
-            click.echo(escape(f"{name}: {_plain_text(value)}"))
-    for name in sources:
-        click.echo(escape(f"from: {name}"))
+    fields = {k: v for k, v in record.payload().items() if k != "key" and v not in (None, "", [], {})}
+    lines = [f"{record.kind}  {record.key}\nid    {record.id}"]
+    lines += [f"{name}: {_plain_text(value)}" for name, value in fields.items()]
+    lines += [f"from: {name}" for name in sources]
     for line in lineage:
         who = " ".join(str(line[k]) for k in ("model", "prompt") if k in line)
         quality = quality_name(line.get("detail", {}).get("quality"))
-        click.echo(
+        lines.append(
             f"made: {line['stage']} {line['made_at']} {who}".rstrip() + (f" [{quality} quality]" if quality else "")
         )
     for v in verdicts:
         value = "" if v["value"] is None else f" {v['value']} {v['unit']}"
-        click.echo(escape(f"verdict: {v['label'] or 'measured'}{value} by {v['by']} {v['reason']}".rstrip()))
+        lines.append(f"verdict: {v['label'] or 'measured'}{value} by {v['by']} {v['reason']}".rstrip())
+    echo(whole, "\n".join(map(escape, lines)), as_json=as_json)
 
 
 def _plain_text(value: Any) -> str:
@@ -128,20 +125,16 @@ def stats(store_path: Path, as_json: bool) -> None:
     """
     with Store.open(store_path) as store:
         counts = store.stats()
-    if as_json:
-        click.echo(json.dumps(counts, ensure_ascii=False))
-        return
+    lines = []
     for kind, n in counts["records"].items():
         earlier = n["versions"] - n["current"]
         older = f" (and {counted(earlier, 'earlier version')})" if earlier else ""
-        click.echo(f"{n['current']:>9}  {kind}{older}")
-    click.echo(f"{counts['lineage']:>9}  lineage\n{counts['results']:>9}  results of runs")
-    for v in counts["verdicts"]:
-        click.echo(f"{v['count']:>9}  verdicts '{v['label']}' by {v['by']}")
-    for s in counts["sources"]:
-        click.echo(escape(f"{s['records']:>9}  records of source '{s['source']}' ({s['file']})"))
-    for s in counts["splits"]:
-        click.echo(f"{s['cases']:>9}  cases in split {s['split']} ({s['digest'][:12]})")
+        lines.append(f"{n['current']:>9}  {kind}{older}")
+    lines += [f"{counts['lineage']:>9}  lineage", f"{counts['results']:>9}  results of runs"]
+    lines += [f"{v['count']:>9}  verdicts '{v['label']}' by {v['by']}" for v in counts["verdicts"]]
+    lines += [f"{s['records']:>9}  records of source '{s['source']}' ({s['file']})" for s in counts["sources"]]
+    lines += [f"{s['cases']:>9}  cases in split {s['split']} ({s['digest'][:12]})" for s in counts["splits"]]
+    echo(counts, "\n".join(map(escape, lines)), as_json=as_json)
 
 
 _PATH = click.Path(path_type=Path)
@@ -215,15 +208,11 @@ def merge(other: Path, store_path: Path, prefer: Preference | None, as_json: boo
     """
     with error_with_lines(), Store.open(store_path, write=True) as store:
         done = merge_stores(store, other, prefer=prefer)
-    if as_json:
-        click.echo(json.dumps(done._asdict()))
-        return
-    click.echo(
+    text = (
         f"{counted(done.new, 'new record')}, {counted(done.changed, 'changed key')}, {counted(done.splits, 'split')}, "
         f"{counted(done.results, 'result')}; {counted(done.two_versions, 'key')} with two versions"
     )
-    for line in done.lines:
-        click.echo(line)
+    echo(done._asdict(), "\n".join([text, *done.lines]), as_json=as_json)
 
 
 @click.command()

@@ -9,6 +9,7 @@ from __future__ import annotations
 import contextlib
 import functools
 import io
+import json
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
@@ -223,6 +224,11 @@ def limit_option(*, default: int | None = None, minimum: int = 1, also: str = ""
 def seed_option(*, also: str = "") -> Callable[[F], F]:
     """``--seed``: the parameter ``seed``, 0 where it is not given."""
     return shared_option("--seed", type=int, default=0, show_default=True, also=also)
+
+
+def show(data: Any, text: str, *, as_json: bool) -> None:
+    """Print a value as JSON, or its text."""
+    click.echo(json.dumps(data, ensure_ascii=False, default=str) if as_json else text)
 
 
 def json_option(command: F) -> F:

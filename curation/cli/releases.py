@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections import Counter
 from pathlib import Path
 
 import click
@@ -13,13 +14,14 @@ from curation.cli.options import (
     json_options,
     seed_option,
     shared_option,
+    show,
     store_option,
     writes,
 )
 from curation.quality.report import report as make_report
 from curation.quality.report import summary, text
 from curation.quality.sample import draw as take
-from curation.quality.sample import keep_sample, sample_named, strata_counts
+from curation.quality.sample import keep_sample, sample_named
 from curation.rules.release import compare
 from curation.rules.release import release as make
 from curation.shipped import named_split
@@ -231,11 +233,10 @@ def draw(
         )  # fmt: skip
         keep_sample(store, drawn)
     row = {"sample": drawn.name, "items": len(drawn.items), "population": drawn.population}
-    if as_json:
-        click.echo(json.dumps({**row, "strata": strata_counts(drawn)}, ensure_ascii=False))
-        return
-    click.echo(f"sample {drawn.name}: {len(drawn.items):,} of {counted(drawn.population, unit)}")
-    click.echo(f"Next: scedit annotate new NAME --task quality --store {store_path} --ratings FILE")
+    row["strata"] = dict(sorted(Counter(item.stratum for item in drawn.items).items()))
+    first = f"sample {drawn.name}: {len(drawn.items):,} of {counted(drawn.population, unit)}"
+    following = f"Next: scedit annotate new NAME --task quality --store {store_path} --ratings FILE"
+    show(row, f"{first}\n{following}", as_json=as_json)
 
 
 @click.command()
@@ -252,4 +253,4 @@ def report(name: str, store_path: Path, resamples: int, as_json: bool) -> None:
     """
     with Store.open(store_path) as store:
         quality = make_report(store, sample_named(store, name), resamples=resamples)
-    click.echo(json.dumps(summary(quality), ensure_ascii=False) if as_json else text(quality))
+    show(summary(quality), text(quality), as_json=as_json)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections import Counter
 from collections.abc import Mapping
 from contextlib import ExitStack
@@ -17,6 +16,7 @@ from curation.cli.options import (
     identity_options,
     json_option,
     shared_option,
+    show,
     store_option,
     update_text,
     writes,
@@ -191,7 +191,7 @@ def explain(
         header = store.open_split(split_name).header if split_name else {}
         rule = rule_of(header) if split_name else _rule(rule_path, settings, store)
         explanation = ask(store, rule, item, errata=merge_errata(header, new_entries))
-    click.echo(json.dumps(explanation.payload(), ensure_ascii=False) if as_json else explanation.text())
+    show(explanation.payload(), explanation.text(), as_json=as_json)
 
 
 def _rule(path: Path | None, settings: tuple[str, ...], store: Store) -> SplitRule:
@@ -203,18 +203,16 @@ def _rule(path: Path | None, settings: tuple[str, ...], store: Store) -> SplitRu
 def _print_split(
     split: Split, sizes: tuple[int, int], *, as_json: bool, unprompted: Mapping[str, int] | None = None
 ) -> None:
-    if as_json:
-        more = {"unprompted": unprompted} if unprompted is not None else {}
-        click.echo(json.dumps(split.header | more, ensure_ascii=False))
-        return
+    more = {"unprompted": unprompted} if unprompted is not None else {}
     names = {"event": ("fact question", "tendency question"), "document": ("probe",)}
     counts = zip(sizes, names.get(split.type, ("script prompt", "neighbour prompt")), strict=False)
-    click.echo(
+    first = (
         f"split {split.name}@{split.version}: {counted(len(split.all_cases), 'case')}, "
         f"{', '.join(counted(n, name) for n, name in counts)}, digest {split.digest[:12]}"
     )
-    for reason, n in [*split.header.get("counts", {}).items(), *(unprompted or {}).items()]:
-        click.echo(f"{n:>7}  {reason}")
+    reasons = [*split.header.get("counts", {}).items(), *(unprompted or {}).items()]
+    text = "\n".join([first, *(f"{n:>7}  {reason}" for reason, n in reasons)])
+    show(split.header | more, text, as_json=as_json)
 
 
 @click.command()
@@ -273,16 +271,11 @@ def publish(
         click.echo(f"Note: {gap}", err=True)
     if store_path and split_file is None:
         note_published(store_path, split)
-    if as_json:
-        files = {f.path: f.sha256 for f in done.files}
-        click.echo(json.dumps({"folder": str(out_dir), "cases": done.cases, "skipped": done.skipped, "files": files}))
-        return
-    size = counted(len(split.all_cases), "case")
-    click.echo(f"{out_dir}: {split.name}@{split.version} ({split.digest[:12]}), {size}")
-    for format_name, cases in done.cases.items():
-        click.echo(f"{cases:>7}  {format_name}")
-    if done.skipped:
-        click.echo(f"hold no case of this split and were passed over: {', '.join(done.skipped)}")
+    data = {"folder": str(out_dir), "cases": done.cases, "skipped": done.skipped}
+    lines = [f"{out_dir}: {split.name}@{split.version} ({split.digest[:12]}), {counted(len(split.all_cases), 'case')}"]
+    lines += [f"{cases:>7}  {format_name}" for format_name, cases in done.cases.items()]
+    lines += [f"hold no case of this split and were passed over: {', '.join(done.skipped)}"] if done.skipped else []
+    show(data | {"files": {f.path: f.sha256 for f in done.files}}, "\n".join(lines), as_json=as_json)
 
 
 def _split(name: str, store: Store | None, file: Path | None) -> Split:

@@ -12,7 +12,7 @@ import csv
 import io
 import json
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import Any, BinaryIO, NamedTuple, TextIO
 
@@ -57,12 +57,15 @@ class Row(NamedTuple):
         return Problem(self.where, kind, what)
 
 
-def rows(path: Path, *, nan_as_null: bool = False) -> Iterator[Row | Problem]:
+def rows(
+    path: Path, *, nan_as_null: bool = False, check_header: Callable[[Sequence[str]], None] | None = None
+) -> Iterator[Row | Problem]:
     """Records of a file in order, and what is no record.
 
     Args:
         path: The file.
         nan_as_null: Read the bare word NaN as null; else it is a problem.
+        check_header: Refuses the names of a table's columns.
 
     Raises:
         UserError: absent or unreadable.
@@ -70,7 +73,7 @@ def rows(path: Path, *, nan_as_null: bool = False) -> Iterator[Row | Problem]:
     """
     with _opened(path) as file:
         if is_table(path):
-            yield from _table(_text_of(file), path)
+            yield from _table(_text_of(file), path, check_header)
             return
         parser = _Parser(nan_as_null=nan_as_null)
         read = _array if _first_byte(file, path) == b"[" else _lines
@@ -80,19 +83,6 @@ def rows(path: Path, *, nan_as_null: bool = False) -> Iterator[Row | Problem]:
 def is_table(path: Path) -> bool:
     """Whether a file is a table of cells, by its name."""
     return path.suffix.lower() in (".csv", ".tsv")
-
-
-def table_header(path: Path) -> list[str]:
-    """The names in a table's first line.
-
-    Raises:
-        UserError: absent or unreadable.
-        DataError: packed, in UTF-16 or UTF-32, or divided by another sign than the file's name says.
-    """
-    with _opened(path) as file:
-        header: list[str] = next(_cells_of(_text_of(file), path), [])
-    check_divider(header, path)
-    return [name.strip() for name in header]
 
 
 def check_divider(header: Sequence[str], path: Path) -> None:
@@ -151,14 +141,10 @@ def _first_byte(file: BinaryIO, path: Path) -> bytes:
     raise DataError("the file is empty", where=str(path), fix=_FORMATS)
 
 
-def _cells_of(text: TextIO, path: Path) -> Any:
-    return csv.reader(text, delimiter="\t" if path.suffix.lower() == ".tsv" else ",", strict=True)
-
-
-def _table(text: TextIO, path: Path) -> Iterator[Row | Problem]:
+def _table(text: TextIO, path: Path, check_header: Callable[[Sequence[str]], None] | None) -> Iterator[Row | Problem]:
     """Lines of a table as dictionaries; the first line names the columns."""
     before = csv.field_size_limit(2**31 - 1)
-    reader = _cells_of(text, path)
+    reader = csv.reader(text, delimiter="\t" if path.suffix.lower() == ".tsv" else ",", strict=True)
     try:
         header = [name.strip() for name in next(reader, [])]
         if not any(header):
@@ -166,6 +152,8 @@ def _table(text: TextIO, path: Path) -> Iterator[Row | Problem]:
         check_divider(header, path)
         if twice := [name for name in header if header.count(name) > 1]:
             raise DataError(f"the column '{twice[0]}' stands twice", where=f"{path}, line 1")
+        if check_header is not None:
+            check_header(header)
         number = 0
         while True:
             first = reader.line_num + 1

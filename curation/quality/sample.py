@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import math
 import random
-from collections import Counter, defaultdict
+from collections import defaultdict
 from collections.abc import Iterable, Mapping
 from typing import Any, Literal, NamedTuple
 
@@ -209,8 +209,3 @@ def sample_named(store: Store, name: str) -> Sample:
             fix="draw one with: scedit split sample draw" if not known else None,
         )
     return matches[0]
-
-
-def strata_counts(sample: Sample) -> dict[str, int]:
-    """Items drawn by stratum."""
-    return dict(sorted(Counter(d.stratum for d in sample.items).items()))

@@ -11,7 +11,7 @@ from pydantic import BeforeValidator, Field, ValidationError
 
 from curation.files.json_files import write_lines
 from curation.loaders.base import FormatReader, InvalidRecord, Loader, Problem, Row, RowItem
-from curation.loaders.reading import rows, table_header
+from curation.loaders.reading import rows
 from curation.loaders.shapes import JSON_TYPES, explain_field, relation_of, rest, template, text_with_content
 from schemas.core.config import Options, read_toml, validate
 from schemas.core.errors import DataError, UserError
@@ -147,13 +147,16 @@ def _own_columns(path: Path) -> Iterator[Row | Problem]:
     Raises:
         DataError: a column is missing or unknown.
     """
-    header, where, allowed = table_header(path), f"{path}, line 1", ", ".join(COLUMNS)
+    yield from rows(path, check_header=partial(_check_columns, f"{path}, line 1"))
+
+
+def _check_columns(where: str, header: Sequence[str]) -> None:
+    allowed = ", ".join(COLUMNS)
     if missing := [name for name in NEEDED if name not in header]:
         fix = "add it, or map your columns: --map old=answer"
         raise DataError(f"the column '{missing[0]}' is missing", where=where, allowed=allowed, fix=fix)
     if unknown := [name for name in header if name not in COLUMNS]:
         raise DataError(f"unknown column '{unknown[0]}'", where=where, allowed=allowed)
-    yield from rows(path)
 
 
 def _from_cells(cells: Mapping[str, Any]) -> dict[str, Any]:
