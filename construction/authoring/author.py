@@ -2,21 +2,11 @@
 
 from __future__ import annotations
 
-from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
 from typing import Any, NamedTuple
 
 from construction.authoring.diversity import chosen_verdict, selection_order, surplus_verdict
-from construction.authoring.outcome import (
-    REPEATED,
-    AuthorAttempts,
-    FactOutcome,
-    QuestionOutcome,
-    ScriptOutcome,
-    Slot,
-    overall_label,
-)
+from construction.authoring.outcome import FactOutcome, QuestionOutcome, ScriptOutcome, Slot, overall_label
 from construction.checks import CheckInputs, judge
 from construction.checks.prompts import complaint
 from construction.llm.call_lineage import lineage_of_call
@@ -49,23 +39,19 @@ class ScriptWriter(NamedTuple):
     client: Client
     step: ScriptStep
 
+
+class _Call(NamedTuple):
+    """A call for questions or scripts, and what came of it; ``sample`` is the number of the attempt."""
+
+    client: Client
+    step: PromptFileStep[Any, Any, WriterPrompt]
+    sample: int
+    reply: Reply
+
     @property
-    def name(self) -> str:
-        """The author, as the lineage names it."""
-        return self.client.endpoint.model
-
-
-@dataclass
-class _Written:
-    """What one author wrote for one question so far, and what was wrong with what is no script."""
-
-    scripts: list[ScriptOutcome] = field(default_factory=list)
-    trouble: list[Verdict] = field(default_factory=list)
-
-    def attempts(self, author: str) -> AuthorAttempts:
-        """All of it, each text once."""
-        unique = {one.script.id: one for one in self.scripts}
-        return AuthorAttempts(author, tuple(unique.values()), () if self.scripts else tuple(self.trouble))
+    def failure(self) -> str:
+        """Why there is no usable reply."""
+        return f"{self.reply.status}: {self.reply.message}"
 
 
 class QuestionQuota(NamedTuple):
@@ -121,106 +107,104 @@ class Author:
             facts: Other facts of its subject and relation.
         """
         trace: list[Lineage] = []
-        calls = self._questions.calls(fact, count=quota.candidates, edited=edited)
+        asks = self._questions.calls(fact, count=quota.candidates, edited=edited)
         try:
-            parts = await gather_all([self._slots(call, trace) for call in calls])
+            parts = await gather_all([self._slots(ask, trace) for ask in asks])
             slots = _drop_repeats([slot for part in parts for slot in part], quota.candidates)
-            slots = await self._read_questions(fact, slots, trace)
-            slots = [self._screened(slot) for slot in slots]  # after the reading, or the rest would be read anew
+            await self._read_questions(fact, slots, trace)
+            for slot in slots:  # after the reading, or the rest would be read anew
+                if slot.questions and slot.last.question.id in self._dropped:
+                    slot.last.verdicts.append(self._dropped[slot.last.question.id])
+                for question in slot.questions:
+                    question.alone = not quota.scripts
             if quota.scripts:
-                slots = await self._filled(fact, slots, quota, trace)
-            else:
-                slots = [replace(s, questions=tuple(replace(q, alone=True) for q in s.questions)) for s in slots]
+                await self._fill(fact, slots, quota, trace)
         except UnansweredCall as error:
             return FactOutcome(fact, unfinished=str(error))
         failure = next((s.failure for s in slots if s.failure), "")
         none = not any(s.questions for s in slots)
         verdicts = judge("fact", CheckInputs(fact=fact, facts=facts))
         verdicts += judge("reply", CheckInputs(fact=fact, failure=failure if none else ""))
-        return FactOutcome(fact, tuple(_compare_questions(fact, slots)), tuple(verdicts), tuple(trace))
+        _compare_questions(fact, slots)
+        return FactOutcome(fact, tuple(slots), tuple(verdicts), tuple(trace))
 
-    async def _slots(self, call: QuestionAsk, trace: list[Lineage]) -> list[Slot]:
+    async def _slots(self, ask: QuestionAsk, trace: list[Lineage]) -> list[Slot]:
         """The slots of one call; a prompt with one question a call tries again until one passes."""
         outcomes: list[QuestionOutcome] = []
         failure = "the reply holds fewer questions than asked for"
         step = self._questions
         for attempt in range(step.wording.attempts):
-            reply = await _ask(self._client, step, call, call.fact.key, str(call.index), sample=attempt)
-            if reply.value is None:
-                failure = f"{reply.status}: {reply.message}"
-                trace.append(self._failed_lineage(call.fact, "questions", self._client, step, reply, attempt, failure))
+            call = await _ask(self._client, step, ask, ask.fact.key, str(ask.index), sample=attempt)
+            if call.reply.value is None:
+                failure = call.failure
+                trace.append(self._failed_lineage(ask.fact, "questions", call, failure))
                 continue
-            for question in step.parse(call, reply.value):
-                verdicts = judge("question", CheckInputs(fact=call.fact, question=question))
-                outcomes.append(QuestionOutcome(question, tuple(verdicts)))
-                trace.append(self._line(question, "questions", self._client, step, reply, attempt, call.fact.id))
+            for question in step.parse(ask, call.reply.value):
+                verdicts = judge("question", CheckInputs(fact=ask.fact, question=question))
+                outcomes.append(QuestionOutcome(question, verdicts))
+                trace.append(self._line(question, "questions", call, ask.fact.id))
             if outcomes and overall_label(outcomes[-1].verdicts) == "keep":
                 break
         if step.wording.shape == "one":
-            return [Slot(tuple(outcomes), "" if outcomes else failure)]
-        return [Slot((q,)) for q in outcomes] + [Slot(failure=failure)] * (call.count - len(outcomes))
+            return [Slot(outcomes, failure)]
+        slots = [Slot([question]) for question in outcomes]
+        return slots + [Slot(failure=failure) for _ in range(ask.count - len(outcomes))]
 
-    def _screened(self, slot: Slot) -> Slot:
-        """The slot with what people said of its question, where they dropped it."""
-        if not slot.questions or slot.questions[-1].question.id not in self._dropped:
-            return slot
-        return slot.with_verdicts([self._dropped[slot.questions[-1].question.id]])
-
-    async def _read_questions(self, fact: Fact, slots: list[Slot], trace: list[Lineage]) -> list[Slot]:
-        """The slots with what the verifier says of their questions that stand, before scripts are paid for."""
+    async def _read_questions(self, fact: Fact, slots: list[Slot], trace: list[Lineage]) -> None:
+        """Add what the verifier says of the questions that stand, before scripts are paid for."""
         if self._reader is None:
-            return slots
-        questions = [slot.questions[-1].question for slot in slots if slot.passes]
-        said = await self._reader.read(ON_QUESTIONS, fact, questions, trace)
-        return [slot.with_verdicts(said[slot.questions[-1].question.id]) if slot.passes else slot for slot in slots]
+            return
+        passing = [slot.last for slot in slots if slot.passes]
+        said = await self._reader.read(ON_QUESTIONS, fact, [one.question for one in passing], trace)
+        for one in passing:
+            one.verdicts += said[one.question.id]
 
-    async def _filled(self, fact: Fact, slots: list[Slot], quota: QuestionQuota, trace: list[Lineage]) -> list[Slot]:
-        """Slots with scripts for as many questions as are wanted; one whose scripts all fail is replaced."""
-        passing = [n for n, slot in enumerate(slots) if slot.passes]
-        queue = passing
+    async def _fill(self, fact: Fact, slots: list[Slot], quota: QuestionQuota, trace: list[Lineage]) -> None:
+        """Add scripts to as many questions as are wanted; one whose scripts all fail is replaced."""
+        queue = [slot.last for slot in slots if slot.passes]
         if quota.candidates > quota.questions:
-            queue = [passing[n] for n in selection_order([slots[n].questions[-1] for n in passing])]
-        standing_ = tried = 0
-        while tried < len(queue) and standing_ < quota.questions:
-            turn = queue[tried : tried + quota.questions - standing_]
+            queue = [queue[n] for n in selection_order(queue)]
+        good: list[QuestionOutcome] = []
+        tried = 0
+        while tried < len(queue) and len(good) < quota.questions:
+            turn = queue[tried : tried + quota.questions - len(good)]
             tried += len(turn)
-            scripted_slots = await self._scripted(fact, [slots[n] for n in turn], quota.scripts, trace)
-            scripted_slots = await self._read(fact, scripted_slots, trace)
-            for place, slot in zip(turn, scripted_slots, strict=True):
-                slots[place] = slot
-                standing_ += slot.standing != "drop"
+            await self._add_scripts(fact, turn, quota.scripts, trace)
+            await self._read(fact, turn, trace)
+            good += [question for question in turn if question.standing != "drop"]
         if quota.candidates > quota.questions:
-            _settle(slots, chosen=queue[:tried], surplus=queue[tried:])
-            if standing_ >= quota.questions:  # candidates that the model left out are not missed
-                slots = [slot if slot.questions else Slot(failure=slot.failure, surplus=True) for slot in slots]
-        return slots
+            chosen = [one.question for one in good]
+            for one in queue[:tried]:
+                one.verdicts.append(chosen_verdict(one.question))
+            for one in queue[tried:]:
+                one.verdicts.append(surplus_verdict(one.question, chosen))
 
-    async def _scripted(self, fact: Fact, slots: Sequence[Slot], count: int, trace: list[Lineage]) -> list[Slot]:
-        """The slots with scripts for the last question of each."""
-        questions = [slot.questions[-1].question for slot in slots]
+    async def _add_scripts(
+        self, fact: Fact, questions: Sequence[QuestionOutcome], count: int, trace: list[Lineage]
+    ) -> None:
+        """Add scripts to questions, each text once; to a question without any, why there is none."""
         tasks = [
-            self._write_scripts(fact, questions[start : start + writer.step.wording.together], writer, n, trace)
+            self._write_scripts(
+                fact,
+                [one.question for one in questions[start : start + writer.step.wording.together]],
+                writer,
+                n,
+                trace,
+            )
             for writer in self._writers
             for n in range(count)
             for start in range(0, len(questions), writer.step.wording.together)
         ]
-        attempts: defaultdict[str, list[AuthorAttempts]] = defaultdict(list)
-        for written in await gather_all(tasks):
-            for key, one in written.items():
-                attempts[key].append(one)
-        scripted = []
-        for slot in slots:
-            *earlier, last = slot.questions
-            own = tuple(attempts[last.question.key])
-            trouble = next((w.trouble for w in own if w.trouble), ())
-            more = () if any(w.scripts for w in own) else trouble
-            last = QuestionOutcome(last.question, (*last.verdicts, *more), own)
-            scripted.append(Slot((*earlier, last)))
-        return scripted
+        parts = await gather_all(tasks)
+        for one in questions:
+            written = [part[one.question.key] for part in parts if one.question.key in part]
+            one.scripts = list({script.script.id: script for part in written for script in part.scripts}.values())
+            if not one.scripts:
+                one.verdicts += next((part.verdicts for part in written if part.verdicts), [])
 
     async def _write_scripts(
         self, fact: Fact, questions: Sequence[ScriptQuestion], writer: ScriptWriter, number: int, trace: list[Lineage]
-    ) -> dict[str, AuthorAttempts]:
+    ) -> dict[str, QuestionOutcome]:
         """One script of one author for each question, in as many attempts as its prompt allows.
 
         What the checks reject is asked for again, with the reason where the prompt tells it.
@@ -233,10 +217,10 @@ class Author:
             trace: Takes the lineage.
 
         Returns:
-            What was written, by the question's key.
+            What was written, by the question's key, with what was wrong with what is no script.
         """
         step = writer.step
-        written = {question.key: _Written() for question in questions}
+        written = {question.key: QuestionOutcome(question) for question in questions}
         pending, rejected = list(questions), list[RejectedScript]()
         for sample in range(number * step.wording.attempts, (number + 1) * step.wording.attempts):
             ask = ScriptAsk(
@@ -246,134 +230,96 @@ class Author:
                 relation_id=fact.relation.id,
                 rejected=tuple(rejected),
             )
-            reply = await _ask(writer.client, step, ask, *(q.key for q in pending), sample=sample)
-            if reply.value is None:
-                failure = f"{reply.status}: {reply.message}"
+            call = await _ask(writer.client, step, ask, *(q.key for q in pending), sample=sample)
+            if call.reply.value is None:
                 for question in pending:
-                    inputs = CheckInputs(fact=fact, question=question, failure=failure)
-                    written[question.key].trouble = written[question.key].trouble or judge("reply", inputs)
-                    trace.append(self._failed_lineage(question, "scripts", writer.client, step, reply, sample, failure))
+                    inputs = CheckInputs(fact=fact, question=question, failure=call.failure)
+                    written[question.key].verdicts = written[question.key].verdicts or judge("reply", inputs)
+                    trace.append(self._failed_lineage(question, "scripts", call, call.failure))
                 if step.wording.again is not None:
                     break  # a second script is for one that was rejected; the client has asked again already
                 continue
             left: dict[str, RejectedScript] = {}
-            for question, draft in zip(pending, step.parse(ask, reply.value), strict=True):
-                again = self._take(fact, question, draft, written[question.key], writer, reply, sample, trace)
+            for question, draft in zip(pending, step.parse(ask, call.reply.value), strict=True):
+                again = self._take(fact, draft, written[question.key], call, trace)
                 if again is not None:
                     left[question.key] = again
             pending, rejected = [q for q in pending if q.key in left], list(left.values())
             if not pending:
                 break
-        return {key: one.attempts(writer.name) for key, one in written.items()}
+        return written
 
     def _take(
-        self,
-        fact: Fact,
-        question: ScriptQuestion,
-        draft: Draft | None,
-        written: _Written,
-        writer: ScriptWriter,
-        reply: Reply,
-        sample: int,
-        trace: list[Lineage],
+        self, fact: Fact, draft: Draft | None, written: QuestionOutcome, call: _Call, trace: list[Lineage]
     ) -> RejectedScript | None:
         """Check one draft and note what came of it; what to say of it where another one is to be asked for."""
+        question = written.question
         wrong = "the reply has no script for this question" if draft is None else complaint(draft)
         if draft is None or wrong is not None:
-            written.trouble = judge("draft", CheckInputs(fact=fact, question=question, draft=draft or ()))
-            failure = f"no script in the format: {wrong}"
-            trace.append(self._failed_lineage(question, "scripts", writer.client, writer.step, reply, sample, failure))
-            return RejectedScript(draft or (), reason_for_author(question, written.trouble))
+            written.verdicts = judge("draft", CheckInputs(fact=fact, question=question, draft=draft or ()))
+            trace.append(self._failed_lineage(question, "scripts", call, f"no script in the format: {wrong}"))
+            return RejectedScript(draft or (), reason_for_author(question, written.verdicts))
         outcome = _check_draft(fact, question, draft)
         written.scripts.append(outcome)
-        trace += self._script_lines(outcome, question, writer, reply, sample)
+        trace += self._script_lines(outcome, question, call)
         if outcome.standing == "keep":
             return None
         reason = reason_for_author(question, outcome.verdicts)
-        if writer.step.wording.again is not None and not reason:
+        if call.step.wording.again is not None and not reason:
             return None  # nothing that could be told
         return RejectedScript(outcome.script.steps, reason)
 
-    async def _read(self, fact: Fact, slots: Sequence[Slot], trace: list[Lineage]) -> list[Slot]:
-        """The slots with what the verifier, and who read them since, says of their prompts that stand."""
-        scripts = [script for slot in slots for author in slot.questions[-1].written for script in author.scripts]
-        prompts = {s.prompt.id: s.prompt for s in scripts if s.prompt is not None and s.standing != "drop"}
-        said: dict[str, list[Verdict]] = {key: [] for key in prompts}
+    async def _read(self, fact: Fact, questions: Sequence[QuestionOutcome], trace: list[Lineage]) -> None:
+        """Add what the verifier, and who read them since, says of the prompts that stand."""
+        cut = {s.prompt.id: s.prompt for q in questions for s in q.scripts if s.prompt and s.standing != "drop"}
+        said: dict[str, list[Verdict]] = {key: [] for key in cut}
         if self._reader is not None:
-            said = await self._reader.read(ON_PROMPTS, fact, list(prompts.values()), trace)
-            for slot in slots:
-                question = slot.questions[-1]
-                for key in {s.prompt.id for s in question.scripts if s.prompt is not None} & prompts.keys():
-                    unscored = any(v.label == "unscored" for v in (*question.verdicts, *said[key]))
-                    said[key].append(read_verdict(key, by="" if unscored else self._reader.name))
-        elif self._unread:
-            said = {key: [read_verdict(key)] for key in prompts}
-        for key in prompts:
-            said[key] += [self._dropped[key]] if key in self._dropped else []
+            said = await self._reader.read(ON_PROMPTS, fact, list(cut.values()), trace)
+        for question in questions:
+            for script in question.scripts:
+                key = script.prompt.id if script.prompt else ""
+                if key not in cut:
+                    continue
+                unscored = any(v.label == "unscored" for v in (*question.verdicts, *said[key]))
+                script.verdicts += said[key]
+                if self._reader is not None:
+                    script.verdicts.append(read_verdict(key, by="" if unscored else self._reader.name))
+                elif self._unread:
+                    script.verdicts.append(read_verdict(key))
+                if key in self._dropped:
+                    script.verdicts.append(self._dropped[key])
 
-        def with_verdicts(one: ScriptOutcome) -> ScriptOutcome:
-            more = said.get(one.prompt.id, ()) if one.prompt is not None else ()
-            return ScriptOutcome(one.script, one.prompt, (*one.verdicts, *more))
-
-        read = []
-        for slot in slots:
-            *earlier, last = slot.questions
-            written = tuple(
-                replace(author, scripts=tuple(with_verdicts(script) for script in author.scripts))
-                for author in last.written
-            )
-            read.append(replace(slot, questions=(*earlier, replace(last, written=written))))
-        return read
-
-    def _line(
-        self,
-        item: Record,
-        stage: str,
-        client: Client,
-        step: PromptFileStep[Any, Any, WriterPrompt],
-        reply: Reply,
-        sample: int,
-        *parents: str,
-    ) -> Lineage:
-        quality, foreign = step.wording.quality_of(client.endpoint.model), self._foreign.get(step.label)
-        detail: dict[str, Any] = {"sample": sample}
+    def _line(self, item: Record, stage: str, call: _Call, *parents: str) -> Lineage:
+        quality, foreign = call.step.wording.quality_of(call.client.endpoint.model), self._foreign.get(call.step.label)
+        detail: dict[str, Any] = {"sample": call.sample}
         detail |= {"quality": quality} if quality else {}
         detail |= {"wording": foreign} if foreign else {}
-        return lineage_of_call(item.id, stage, reply, client, step.label, parents=parents, detail=detail)
+        return lineage_of_call(item.id, stage, call.reply, call.client, call.step.label, parents=parents, detail=detail)
 
-    def _failed_lineage(
-        self,
-        item: Record,
-        of: str,
-        client: Client,
-        step: PromptFileStep[Any, Any, WriterPrompt],
-        reply: Reply,
-        sample: int,
-        why: str,
-    ) -> Lineage:
+    def _failed_lineage(self, item: Record, of: str, call: _Call, why: str) -> Lineage:
         """The line of a call for an item's questions or scripts that brought nothing."""
-        line = self._line(item, FAILED, client, step, reply, sample)
+        line = self._line(item, FAILED, call)
         return line.model_copy(update={"detail": {**line.detail, "of": of, "why": why[:300]}})
 
-    def _script_lines(
-        self, outcome: ScriptOutcome, question: ScriptQuestion, writer: ScriptWriter, reply: Reply, sample: int
-    ) -> list[Lineage]:
-        line = self._line(outcome.script, "scripts", writer.client, writer.step, reply, sample, question.id)
+    def _script_lines(self, outcome: ScriptOutcome, question: ScriptQuestion, call: _Call) -> list[Lineage]:
+        line = self._line(outcome.script, "scripts", call, question.id)
         if outcome.prompt is None:
             return [line]
         quality = {k: v for k, v in line.detail.items() if k == "quality"}
         parents = (outcome.script.id,)
-        cut = Lineage(item_id=outcome.prompt.id, stage="truncate", parents=parents, made_at=reply.at, detail=quality)
+        cut = Lineage(
+            item_id=outcome.prompt.id, stage="truncate", parents=parents, made_at=line.made_at, detail=quality
+        )
         return [line, cut]
 
 
 async def _ask(
     client: Client, step: PromptFileStep[Any, Any, WriterPrompt], item: Any, *names: str, sample: int
-) -> Reply:
+) -> _Call:
     reply = await client.ask(step.sample(item, *names, attempt=sample))
     if reply.status == "unanswered":
         raise UnansweredCall(reply.message)
-    return reply
+    return _Call(client, step, sample, reply)
 
 
 def _check_draft(fact: Fact, question: ScriptQuestion, draft: Draft) -> ScriptOutcome:
@@ -384,47 +330,29 @@ def _check_draft(fact: Fact, question: ScriptQuestion, draft: Draft) -> ScriptOu
     verdicts = [*judge("draft", material), *judge("script", material)]
     if prompt is not None:
         verdicts += judge("prompt", material)
-    return ScriptOutcome(script, prompt, tuple(verdicts))
+    return ScriptOutcome(script, prompt, verdicts)
 
 
-def _settle(slots: list[Slot], *, chosen: Sequence[int], surplus: Sequence[int]) -> None:
-    """Say of every question that passed whether it was chosen."""
-    good = [slots[n].questions[-1].question for n in chosen if slots[n].standing != "drop"]
-    for n in (*chosen, *surplus):
-        *earlier, last = slots[n].questions
-        left = n in surplus
-        verdict = surplus_verdict(last.question, good) if left else chosen_verdict(last.question)
-        last = QuestionOutcome(last.question, (*last.verdicts, verdict), last.written)
-        slots[n] = Slot((*earlier, last), slots[n].failure, surplus=left)
-
-
-def _compare_questions(fact: Fact, slots: Sequence[Slot]) -> list[Slot]:
-    """Slots with the verdicts that hold a question against the earlier ones that stand."""
+def _compare_questions(fact: Fact, slots: Sequence[Slot]) -> None:
+    """Add the verdicts that hold a question against the earlier ones that stand."""
     earlier: list[ScriptQuestion] = []
-    compared = []
     for slot in slots:
-        questions = []
-        for q in slot.questions:
-            known = {v.key for v in q.verdicts}
-            material = CheckInputs(fact=fact, question=q.question, questions=tuple(earlier))
-            more = [v for v in judge("question", material) if v.key not in known]
-            questions.append(replace(q, verdicts=(*q.verdicts, *more)))
+        for one in slot.questions:
+            known = {v.key for v in one.verdicts}
+            material = CheckInputs(fact=fact, question=one.question, questions=tuple(earlier))
+            one.verdicts += [v for v in judge("question", material) if v.key not in known]
         if slot.passes:
-            earlier.append(slot.questions[-1].question)
-        compared.append(Slot(tuple(questions), slot.failure, slot.surplus))
-    return compared
+            earlier.append(slot.last.question)
 
 
 def _drop_repeats(slots: Sequence[Slot], count: int) -> list[Slot]:
     """Slots in which a question that an earlier slot holds already does not stand again."""
     seen: set[str] = set()
-    slots_left: list[Slot] = []
     for slot in slots[:count]:
-        new = {q.question.key: q for q in slot.questions if q.question.key not in seen}
+        new = {one.question.key: one for one in slot.questions if one.question.key not in seen}
         seen |= new.keys()
-        lost = slot.questions and not new
-        slots_left.append(Slot(tuple(new.values()), f"{REPEATED}: the same question again" if lost else slot.failure))
-    return slots_left
+        slot.questions = list(new.values())
+    return list(slots[:count])
 
 
 _LONGEST = 80  # characters that are quoted

@@ -1,9 +1,9 @@
-"""What came of one fact: its questions, their scripts by author, the cut prompts, and the verdicts on all of them."""
+"""What came of one fact: its questions, their scripts, the cut prompts, and the verdicts on all of them."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field
 from typing import Literal
 
 from schemas.core.records import Record
@@ -37,18 +37,16 @@ def asked_as_edit(fact: Fact, *, edited: bool) -> Verdict:
     return Verdict(key=key, item_id=fact.id, by=by, label="keep" if edited else "drop", reason=reason)
 
 
-REPEATED = "duplicate"
-"""How the failure of a slot begins whose question stands in an earlier slot."""
 _ORDER: list[Standing] = ["drop", "unsure", "keep"]
 
 
-@dataclass(frozen=True)
+@dataclass
 class ScriptOutcome:
     """A script, its prompt where it could be cut, and the verdicts on both."""
 
     script: Script
     prompt: ScriptPrompt | None
-    verdicts: tuple[Verdict, ...]
+    verdicts: list[Verdict] = field(default_factory=list)
 
     @property
     def standing(self) -> Standing:
@@ -56,39 +54,14 @@ class ScriptOutcome:
         return overall_label(self.verdicts)
 
 
-@dataclass(frozen=True)
-class AuthorAttempts:
-    """What one author wrote when asked for one script.
-
-    Attributes:
-        author: The model.
-        scripts: Every attempt in the format, each text once.
-        trouble: Verdicts on the question where there is none: no usable reply, or none in the format.
-    """
-
-    author: str
-    scripts: tuple[ScriptOutcome, ...] = ()
-    trouble: tuple[Verdict, ...] = ()
-
-    @property
-    def standing(self) -> Standing:
-        """That of the best attempt; ``drop`` where there is none."""
-        return max((s.standing for s in self.scripts), key=_ORDER.index, default="drop")
-
-
-@dataclass(frozen=True)
+@dataclass
 class QuestionOutcome:
-    """A question, the verdicts on it, and what the authors wrote; ``alone`` where no script was asked for."""
+    """A question, the verdicts on it, and its scripts; ``alone`` where no script was asked for."""
 
     question: ScriptQuestion
-    verdicts: tuple[Verdict, ...]
-    written: tuple[AuthorAttempts, ...] = ()
+    verdicts: list[Verdict] = field(default_factory=list)
+    scripts: list[ScriptOutcome] = field(default_factory=list)
     alone: bool = False
-
-    @property
-    def scripts(self) -> tuple[ScriptOutcome, ...]:
-        """All scripts, each text once, whoever wrote it."""
-        return tuple({s.script.id: s for w in self.written for s in w.scripts}.values())
 
     @property
     def standing(self) -> Standing:
@@ -96,40 +69,35 @@ class QuestionOutcome:
         question_standing = overall_label(self.verdicts)
         if self.alone:
             return question_standing
-        if question_standing == "drop" or not self.scripts:
-            return "drop"
-        best = max((s.standing for s in self.scripts), key=_ORDER.index)
-        return min(question_standing, best, key=_ORDER.index)
+        return worse(question_standing, better(*(script.standing for script in self.scripts)))
 
 
-@dataclass(frozen=True)
+@dataclass
 class Slot:
     """One of the questions that were asked for, with every attempt at it.
 
     Attributes:
         questions: The attempts; the last one is the one that counts.
         failure: Why there is none.
-        surplus: As many as wanted were chosen without it: it would have done, or the model left it out.
     """
 
-    questions: tuple[QuestionOutcome, ...] = ()
+    questions: list[QuestionOutcome] = field(default_factory=list)
     failure: str = ""
-    surplus: bool = False
+
+    @property
+    def last(self) -> QuestionOutcome:
+        """The attempt that counts."""
+        return self.questions[-1]
 
     @property
     def passes(self) -> bool:
         """Whether its last question is not dropped."""
-        return bool(self.questions) and overall_label(self.questions[-1].verdicts) != "drop"
-
-    def with_verdicts(self, verdicts: Iterable[Verdict]) -> Slot:
-        """The slot with more verdicts on its last question."""
-        *earlier, last = self.questions
-        return replace(self, questions=(*earlier, replace(last, verdicts=(*last.verdicts, *verdicts))))
+        return bool(self.questions) and overall_label(self.last.verdicts) != "drop"
 
     @property
     def standing(self) -> Standing:
         """The best of its attempts."""
-        return max((q.standing for q in self.questions), key=_ORDER.index, default="drop")
+        return better(*(question.standing for question in self.questions))
 
 
 @dataclass(frozen=True)

@@ -271,7 +271,7 @@ class Construction:
         self._so_far = ConstructionProgress(
             done=before.done + len(outcomes),
             total=before.total,
-            kept=before.kept + sum(slot.standing == "keep" and not slot.surplus for slot in slots),
+            kept=before.kept + sum(slot.standing == "keep" for slot in slots),
             unfinished=before.unfinished + sum(bool(one.unfinished) for one in outcomes),
             calls=sum(client.calls for client in self._clients),
         )

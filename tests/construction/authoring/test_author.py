@@ -116,7 +116,7 @@ def test_a_question_said_twice_takes_one_slot():
     outcome = make(author, questions=3)
     texts = [q.question.text for q in outcome.questions()]
     assert len(texts) == len({t.casefold() for t in texts})
-    assert client.calls == 2 and len([q for q in outcome.questions() if q.written]) == len(texts)
+    assert client.calls == 2 and len([q for q in outcome.questions() if q.scripts]) == len(texts)
 
 
 def test_no_script_is_asked_of_a_question_that_leaks():
@@ -148,7 +148,7 @@ def test_steps_that_break_the_format_are_no_script_and_a_line_all_the_same():
     author, _ = author_of(answers(QUESTIONS[:1], lambda _, request: (" ".join(long),)), attempts=2)
     outcome = make(author, questions=1)
     (question,) = outcome.questions()
-    assert question.scripts == () and question.standing == "drop"
+    assert question.scripts == [] and question.standing == "drop"
     assert [v.check for v in question.verdicts if v.label == "drop"] == ["script_format"]
     failure = [line for line in outcome.lineage if line.stage == FAILED]
     assert [line.detail["sample"] for line in failure] == [0, 1] and {line.tokens_out for line in failure} == {3}
@@ -161,7 +161,19 @@ def test_two_scripts_of_two_authors_are_four_calls_with_samples_of_their_own():
     (question,) = outcome.questions()
     assert (client.calls, ann.calls, bob.calls) == (1, 2, 2) and len(question.scripts) == 4
     assert [r.sample % SAMPLES for r in ann.asked] == [0, 2], "each script has two attempts"
-    assert [(w.author, len(w.scripts)) for w in question.written] == [("a", 1), ("a", 1), ("b", 1), ("b", 1)]
+    assert [script.script.steps[-1].split()[1] for script in question.scripts] == ["a", "a", "b", "b"]
+
+
+def test_a_text_that_two_authors_wrote_is_one_script_with_two_lines():
+    author, _ = author_of(answers(QUESTIONS[:1]), others=[client_of(answers(), model=name) for name in "ab"])
+    outcome = make(author, questions=1)
+    (question,) = outcome.questions()
+    assert len(question.scripts) == 1
+    assert [line.model for line in outcome.lineage if line.stage == "scripts"] == ["a", "b"]
+
+
+def surplus(outcome):
+    return [q for q in outcome.questions() for v in q.verdicts if v.check == "surplus" and v.label == "drop"]
 
 
 def test_candidates_replace_a_question_whose_script_fails_and_the_rest_is_surplus():
@@ -170,21 +182,12 @@ def test_candidates_replace_a_question_whose_script_fails_and_the_rest_is_surplu
     author, client = author_of(steps)
     outcome = make(author, questions=1, candidates=3)
     standings = {q.question.text: slot for slot in outcome.slots for q in slot.questions}
-    assert sum(slot.surplus for slot in outcome.slots) == 2 and client.calls == 2
+    assert len(surplus(outcome)) == 2 and client.calls == 2
     assert standings[QUESTIONS[0]].standing == "keep", "the model's own first is taken first"
     only_bad = answers(QUESTIONS, lambda question, _: ("Go", "Return"))
     author, client = author_of(only_bad)
     outcome = make(author, questions=1, candidates=3)
-    assert client.calls == 1 + 3 * 2 and not any(slot.surplus for slot in outcome.slots), "all were tried in vain"
-
-
-def test_candidates_that_the_model_left_out_count_for_nothing_where_enough_were_chosen():
-    outcome = make(author_of(answers(QUESTIONS[:2]))[0], questions=2, candidates=4)
-    assert [slot.surplus for slot in outcome.slots] == [False, False, True, True]
-    short = make(author_of(answers(QUESTIONS[:1]))[0], questions=2, candidates=4)
-    assert [slot.surplus for slot in short.slots] == [False] * 4, "here one more was wanted"
-    plain = make(author_of(answers(QUESTIONS[:1]))[0], questions=2)
-    assert [slot.surplus for slot in plain.slots] == [False, False]
+    assert client.calls == 1 + 3 * 2 and not surplus(outcome), "all were tried in vain"
 
 
 def test_a_verifier_that_is_away_leaves_the_fact_for_another_run():
@@ -253,7 +256,7 @@ def test_a_question_that_the_verifier_drops_gets_no_script():
     reader, _ = verifier(second={"asked": {"asked": "no"}})
     outcome = make(author_of(answers(), reader=reader)[0])
     first, second = outcome.questions()
-    assert first.scripts and not second.scripts and not second.written
+    assert first.scripts and not second.scripts
     assert [slot.standing for slot in outcome.slots] == ["keep", "drop"]
 
 

@@ -7,7 +7,6 @@ import itertools
 import pytest
 
 from construction.authoring.outcome import (
-    AuthorAttempts,
     FactOutcome,
     QuestionOutcome,
     ScriptOutcome,
@@ -42,13 +41,12 @@ def question_of(number=1):
 def script_of(label, *, words="Fly to Lima", question=None):
     question = question or question_of()
     script = Script(key=f"{question.key}/s-{words.replace(' ', '-')}", question=question.key, steps=("Pack", words))
-    return ScriptOutcome(script, cut_script(FACT, question, script), (said(script, label),))
+    return ScriptOutcome(script, cut_script(FACT, question, script), [said(script, label)])
 
 
 def outcome(label, *scripts, number=1):
     question = question_of(number)
-    attempts = tuple(AuthorAttempts("m", (s,)) for s in scripts)
-    return QuestionOutcome(question, (said(question, label),), attempts)
+    return QuestionOutcome(question, [said(question, label)], list(scripts))
 
 
 STANDINGS = {
@@ -69,25 +67,17 @@ def test_a_question_stands_as_its_worst_and_its_best_script(name):
     assert outcome(position, *texts).standing == expected
 
 
-def test_a_text_that_two_authors_wrote_counts_once():
-    twice = QuestionOutcome(
-        question_of(), (), (AuthorAttempts("a", (script_of("keep"),)), AuthorAttempts("b", (script_of("keep"),)))
-    )
-    assert len(twice.scripts) == 1
-    assert AuthorAttempts("a").standing == "drop", "an author who wrote nothing brought nothing"
-
-
 def test_a_slot_passes_by_its_last_question_and_stands_by_its_best():
     good, bad = outcome("keep", script_of("keep")), outcome("drop", number=2)
-    assert Slot((bad, good)).passes and not Slot((good, bad)).passes
-    assert Slot((good, bad)).standing == Slot((bad, good)).standing == "keep"
+    assert Slot([bad, good]).passes and not Slot([good, bad]).passes
+    assert Slot([good, bad]).standing == Slot([bad, good]).standing == "keep"
     assert not Slot(failure="refused: no").passes and Slot(failure="refused: no").standing == "drop"
 
 
 def test_records_hold_rejected_attempts_and_prompts_only_what_may_stay():
     passing, rejection = outcome("keep", script_of("keep")), outcome("drop", number=2)
     failure = outcome("keep", script_of("drop", words="Drive to Lima"), number=3)
-    fact_outcome = FactOutcome(FACT, (Slot((passing,)), Slot((rejection,)), Slot((failure,))), (said(FACT, "keep"),))
+    fact_outcome = FactOutcome(FACT, (Slot([passing]), Slot([rejection]), Slot([failure])), (said(FACT, "keep"),))
     kinds = [record.kind for record in fact_outcome.records()]
     assert kinds.count("question") == 3 and kinds.count("script") == 2 and kinds.count("prompt") == 2
     assert [p.text.split("\n")[0] for p in fact_outcome.prompts()] == ["How to see Peru 1?"]

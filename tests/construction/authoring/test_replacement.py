@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from construction.authoring.outcome import AuthorAttempts, FactOutcome, QuestionOutcome, ScriptOutcome, Slot
+from construction.authoring.outcome import FactOutcome, QuestionOutcome, ScriptOutcome, Slot
 from construction.authoring.replacement import generation_verdicts, is_replaced
 from curation.store.store import Store
 from schemas.lineage import Lineage
@@ -23,8 +23,7 @@ def written(name, fact=FACT):
 
 def outcome(name, fact=FACT, **more):
     question, script = written(name, fact)
-    attempts = (AuthorAttempts("m", (ScriptOutcome(script, None, ()),)),)
-    return FactOutcome(fact, (Slot((QuestionOutcome(question, (), attempts),)),), **more)
+    return FactOutcome(fact, (Slot([QuestionOutcome(question, scripts=[ScriptOutcome(script, None)])]),), **more)
 
 
 @pytest.fixture
