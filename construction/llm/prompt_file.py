@@ -142,7 +142,7 @@ class ProfilePrompt(PromptFile):
 
     fills: ClassVar[Mapping[str, frozenset[str]]]
     task: str
-    profile: str
+    profile: str = "paper"
     attempts: int = Field(default=1, ge=1, le=MOST_ATTEMPTS)
 
     @model_validator(mode="after")
@@ -168,7 +168,7 @@ class PromptFolder(Generic[P]):
         folder: Name of the folder in it.
         tasks: Tasks that a profile has a file for, each and every one.
         reader: Who uses the prompts, for messages ("the judge").
-        beside: Files of others that may stand in a folder of the user's own.
+        shared: Those of them that all profiles have the wording ``paper`` for.
         fix: How to come by a copy of ours, for messages.
     """
 
@@ -180,11 +180,11 @@ class PromptFolder(Generic[P]):
         folder: str,
         tasks: Sequence[str],
         reader: str,
-        beside: Sequence[str] = (),
+        shared: Sequence[str] = (),
         fix: str = "",
     ) -> None:
         self._model, self._package, self._folder = model, package, folder
-        self.tasks, self._reader, self._beside, self._fix = tuple(tasks), reader, tuple(beside), fix
+        self.tasks, self._reader, self.shared, self._fix = tuple(tasks), reader, tuple(shared), fix
 
     def path(self) -> Path:
         """The folder."""
@@ -194,7 +194,8 @@ class PromptFolder(Generic[P]):
         """Profiles that have a prompt for every task; sorted."""
         names = {path.name for path in self.path().glob("*.toml")}
         known = {name.split(".")[1] for name in names}
-        return sorted(p for p in known if all(f"{task}.{p}.toml" in names for task in self.tasks))
+        own = [task for task in self.tasks if task not in self.shared]
+        return sorted(p for p in known if all(f"{task}.{p}.toml" in names for task in own))
 
     def file(self, task: str, profile: str) -> Path:
         """The file of a task in a profile.
@@ -207,7 +208,7 @@ class PromptFolder(Generic[P]):
             near = suggest(profile, known)
             fix = f"did you mean '{near}'?" if near else None
             raise UserError(f"{self._reader} has no profile '{profile}'", allowed=", ".join(known), fix=fix)
-        return self.path() / f"{task}.{profile}.toml"
+        return self.path() / f"{task}.{'paper' if task in self.shared else profile}.toml"
 
     def load(self, task: str, profile: str) -> P:
         """The prompt of a task in a profile.
@@ -255,38 +256,30 @@ class PromptFolder(Generic[P]):
                 )
             if paths:
                 prompts[task] = (self._load_custom(paths[0], task), paths[0])
-        if not prompts and not any((folder / name).exists() for name in self._beside):
-            allowed = ", ".join((*(f"{task}.toml" for task in self.tasks), *self._beside))
+        if not prompts:
+            allowed = ", ".join(f"{task}.toml" for task in self.tasks)
             raise UserError("the folder holds no prompt", where=str(folder), allowed=allowed, fix=fix)
         return prompts
 
     def unused(self, folder: Path) -> list[str]:
         """Names of files in a folder of the user's own that look like prompts and are none of these; sorted."""
         names = sorted(path.name for path in folder.glob("*.toml"))
-        return [name for name in names if name.split(".")[0] not in self.tasks and name not in self._beside]
+        return [name for name in names if name.split(".")[0] not in self.tasks]
 
     def _load_custom(self, path: Path, task: str) -> P:
-        data = read_toml(path)
-        if data.get("task", task) != task:
+        data = {"task": task, **read_toml(path)}
+        if data["task"] != task:
             raise UserError(f"task = '{data['task']}' in a file called '{path.name}'", where=str(path), allowed=task)
         prompt = validate(self._model, data, where=str(path))
-        refuse_our_name(prompt, self.shipped(task), path)
+        ours = self.shipped(task)
+        alike = [one for one in ours if one.name == prompt.name and one.version <= prompt.version]
+        if alike and prompt.digest not in {one.digest for one in ours}:  # an earlier version of ours is ours
+            raise UserError(
+                f"name = '{prompt.name}' is that of our own prompt, and this one differs from it",
+                where=str(path),
+                fix="give it another name, so that the lineage tells them apart",
+            )
         return prompt
-
-
-def refuse_our_name(prompt: PromptFile, ours: Sequence[PromptFile], path: Path) -> None:
-    """Refuse a prompt of the user's own that the lineage could not tell from ours; an earlier version of ours is none.
-
-    Raises:
-        UserError: it has the name of a prompt of ours and differs from it.
-    """
-    alike = [one for one in ours if one.name == prompt.name and one.version <= prompt.version]
-    if alike and prompt.digest not in {one.digest for one in ours}:
-        raise UserError(
-            f"name = '{prompt.name}' is that of our own prompt, and this one differs from it",
-            where=str(path),
-            fix="give it another name, so that the lineage tells them apart",
-        )
 
 
 def read_prompt(model: type[P], path: Path) -> P:

@@ -26,8 +26,7 @@ from construction.pipeline.pipeline import (
 )
 from construction.pipeline.rehearsal import NoStore, RehearsalClient, rehearse
 from construction.pipeline.runner import ConstructionProgress, ProgressDisplay, WritingJob, recorded_replies, run_job
-from construction.prompts.prompt_file import FILES, READINGS
-from construction.verifier.steps import wording_of
+from construction.prompts.prompt_file import FILES
 from curation.files.local_models import LOCAL, names_a_file
 from curation.files.model_packages import EMBEDDED
 from curation.loaders.base import LoadResult
@@ -96,8 +95,6 @@ class ConstructionJob(WritingJob):
             UserError: no such profile, or a broken prompt.
         """
         wording = FILES.load_all(profile, self.prompts_path)["questions"]
-        for task in READINGS:
-            wording_of(task, self.prompts_path)  # a broken one is said before anything is stored
         candidates, remote = self.candidates, not self.access.on_this_machine
         questions = self.questions or min(wording.questions, candidates or wording.questions)
         if candidates is None and wording.candidates > 1:

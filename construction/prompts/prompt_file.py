@@ -1,9 +1,8 @@
-"""The prompt files of construction: questions and scripts. How prompt files work: ``construction.llm.prompt_file``."""
+"""The prompt files of construction: questions, scripts, readings (see ``construction.llm.prompt_file``)."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from importlib.resources import files
 from pathlib import Path
 from typing import ClassVar, Literal
 
@@ -15,24 +14,21 @@ from construction.llm.step import Message
 from curation.files.atomic import write_text
 from schemas.core.errors import UserError
 
+READINGS = ("verify_question", "verify_prompt", "verify_next")
+"""What the verifier is asked."""
 REQUIRED: Mapping[str, frozenset[str]] = {
     "questions": frozenset({"subject"}),
     "scripts": frozenset({"object"}),
+    **dict.fromkeys(READINGS, frozenset({"texts"})),
 }
 SHAPES: Mapping[str, tuple[str, ...]] = {
     "questions": ("why_list", "one"),
     "scripts": ("scripts", "object_last"),
+    **dict.fromkeys(READINGS, ("reading",)),
 }
-READINGS = ("question", "prompt", "next")
-"""What the verifier is asked about; each has a prompt file."""
 TOGETHER = 12
 MOST_CANDIDATES = 15
 MOST_QUESTIONS = 20
-
-
-def verify_file(task: str) -> Path:
-    """Our prompt file of one of ``READINGS``."""
-    return Path(str(files("construction.verifier").joinpath("prompts", f"verify_{task}.toml")))
 
 
 class WriterPrompt(ProfilePrompt):
@@ -40,12 +36,14 @@ class WriterPrompt(ProfilePrompt):
 
     Attributes:
         shape: Form of the reply: ``why_list`` (all questions, a thought first) or ``one``; ``scripts`` for all
-            questions of a fact together, or ``object_last`` for one.
+            questions of a fact together, or ``object_last`` for one; ``reading`` for the verifier.
         questions: Questions kept for a fact, where the user does not say how many.
         candidates: Questions to ask for, for each one that is kept, where the user does not say how many.
         again: What a further attempt is told after one that the checks reject, with ``{reason}``; None to ask anew.
         user_unedited: The user's turn for a fact without a new object; ``user`` where left out.
         situations: Task words by relation id for one-question-a-call prompts; ``default`` for all others.
+        reply_tokens: Tokens of a reading at most, for each text that is read, where the parameters do not say. It is
+            no part of a call's key, so cached replies stay good.
     """
 
     fills: ClassVar[Mapping[str, frozenset[str]]] = {
@@ -53,13 +51,15 @@ class WriterPrompt(ProfilePrompt):
         "scripts": frozenset(  # the new object has no placeholder: it cannot reach the script writer
             {"question", "questions", "object", "relation"}
         ),
+        **dict.fromkeys(READINGS, frozenset({"subject", "statement", "relation", "old", "new", "when", "texts"})),
     }
-    shape: Literal["why_list", "one", "scripts", "object_last"]
+    shape: Literal["why_list", "one", "scripts", "object_last", "reading"] = "reading"
     questions: int = Field(default=4, ge=1, le=MOST_QUESTIONS)
     candidates: int = Field(default=1, ge=1, le=MOST_CANDIDATES)
     again: str | None = None
     user_unedited: str | None = None
     situations: dict[str, tuple[str, ...]] = Field(default_factory=dict)
+    reply_tokens: int = Field(default=120, ge=1)
 
     @model_validator(mode="after")
     def _placeholders(self) -> WriterPrompt:
@@ -72,7 +72,7 @@ class WriterPrompt(ProfilePrompt):
             raise ValueError(f"again belongs to {what} and has the placeholder {{reason}} and no other")
         if "{new}" in (self.user_unedited or ""):
             raise ValueError("user_unedited is for facts without a new object and cannot name {new}")
-        if "{new}" in self.user and self.user_unedited is None:
+        if self.task == "questions" and "{new}" in self.user and self.user_unedited is None:
             raise ValueError("user names {new}, so user_unedited is needed for facts without a new object")
         needed = REQUIRED[self.task] | ({"count"} if self.shape == "why_list" else set())
         if self.task == "scripts":
@@ -108,19 +108,18 @@ FILES = PromptFolder(
     folder="templates",
     tasks=tuple(WriterPrompt.fills),
     reader="construction",
-    beside=[verify_file(task).name for task in READINGS],
+    shared=READINGS,
     fix="write a copy to change with: scedit prompts --profile paper --write DIR",
 )
 
 
 def copy_prompts(profile: str, folder: Path) -> list[Path]:
-    """Copy a profile's prompts and the verifier's into a folder, to be changed there.
+    """Copy a profile's prompts into a folder, to be changed there.
 
     Raises:
         UserError: a file is in the way, or the folder cannot be written.
     """
     copies = {folder / f"{task}.toml": FILES.file(task, profile) for task in FILES.tasks}
-    copies |= {folder / verify_file(task).name: verify_file(task) for task in READINGS}
     there = [str(target) for target in copies if target.exists()]
     if there:
         raise UserError("the file is there already", where=there[0], fix="name another folder")

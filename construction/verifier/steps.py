@@ -16,22 +16,14 @@ from functools import lru_cache, partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar, Generic, Literal, TypeVar
 
-from pydantic import BaseModel, ConfigDict, Field, create_model, model_validator
+from pydantic import BaseModel, ConfigDict, create_model, model_validator
 
 from construction.checks.prompts import blank_step_labels
 from construction.llm.call_lineage import lineage_of_call
 from construction.llm.client import Client, gather_all
-from construction.llm.prompt_file import PromptFile, read_prompt, refuse_our_name, text_quality
-from construction.llm.prompt_text import (
-    LONGEST,
-    fence_text,
-    find_quote,
-    refuse_unknown_places,
-    require_places,
-    tidy,
-)
+from construction.llm.prompt_text import LONGEST, fence_text, find_quote, tidy
 from construction.llm.step import Message, PromptStep, Request
-from construction.prompts.prompt_file import verify_file
+from construction.prompts.prompt_file import FILES, WriterPrompt
 from schemas.facts import Entity, Fact
 from schemas.lineage import Lineage
 from schemas.scripts import ScriptPrompt, ScriptQuestion
@@ -43,44 +35,11 @@ if TYPE_CHECKING:
     from construction.llm.client import Reply
 
 TOGETHER = 12  # items of a fact in one request
-_PLACES = frozenset({"subject", "statement", "relation", "old", "new", "when", "texts"})
 _NONE = "none"
 _ARTICLE = r"the|a|an"
 _TITLE = r"governor|(?:lord )?mayor|president|(?:prime )?minister|secretary|chancellor|coach|mr|mrs|ms|dr|sir|dame"
 _PLACE_WITHIN = r"central|downtown"
 _BEFORE_NAME = re.compile(rf"(?i)\b(?:{_ARTICLE}|{_TITLE}|{_PLACE_WITHIN})\b\.?")
-
-
-class VerifierPrompt(PromptFile):
-    """One prompt file of the verifier.
-
-    Attributes:
-        reply_tokens: Tokens of a reply at most, for each text that is read, where the parameters do not say. It is no
-            part of a call's key, so cached replies stay good.
-    """
-
-    reply_tokens: int = Field(ge=1)
-
-    @model_validator(mode="after")
-    def _placeholders(self) -> VerifierPrompt:
-        refuse_unknown_places({"system": self.system, "user": self.user}, _PLACES)
-        require_places("user", self.user, frozenset({"texts"}))
-        return self
-
-
-def wording_of(task: str, folder: Path | None = None) -> VerifierPrompt:
-    """The prompt of a task, or the one that stands in a folder of the user's own.
-
-    Raises:
-        UserError: a broken file, or one that passes for ours.
-    """
-    ours = read_prompt(VerifierPrompt, verify_file(task))
-    path = folder / verify_file(task).name if folder else None
-    if path is None or not path.exists():
-        return ours
-    prompt = read_prompt(VerifierPrompt, path)
-    refuse_our_name(prompt, [ours], path)
-    return prompt
 
 
 @dataclass(frozen=True)
@@ -192,21 +151,19 @@ class VerifyStep(PromptStep[Sequence[VerifyAsk], Verdict]):
     """Base of the verifier's steps.
 
     Attributes:
-        check: Name under which the verdicts stand; their version is that of the prompt file.
-        task: Part of the prompt file's name.
+        check: Name under which the verdicts stand, and of the prompt file, whose version is theirs.
     """
 
     check: ClassVar[str]
-    task: ClassVar[str]
 
-    def __init__(self, wording: VerifierPrompt, *, model: str) -> None:
+    def __init__(self, wording: WriterPrompt, *, model: str) -> None:
         self.wording, self.model = wording, model
         self.name, self.version = wording.name, wording.version
 
     @classmethod
     def load(cls, *, model: str, folder: Path | None = None) -> VerifyStep:
         """The step with its wording; ``model`` is who answers, as the verdicts name it."""
-        return cls(wording_of(cls.task, folder), model=model)
+        return cls(FILES.load_all("paper", folder)[cls.check], model=model)
 
     @property
     def by(self) -> str:
@@ -280,7 +237,6 @@ class QuestionReadStep(VerifyStep):
     """Asks a reader who sees the object: would a person ask this, and does a script for it need the object?"""
 
     check: ClassVar[str] = "verify_question"
-    task: ClassVar[str] = "question"
     reply = QuestionReply
 
     def good(self, fact: Fact, n: int) -> QuestionReading:
@@ -307,7 +263,6 @@ class ReadStep(VerifyStep):
     """
 
     check: ClassVar[str] = "verify_prompt"
-    task: ClassVar[str] = "prompt"
     reply = PromptReply
 
     def good(self, fact: Fact, n: int) -> PromptReading:
@@ -346,7 +301,6 @@ class NextStep(VerifyStep):
     """
 
     check: ClassVar[str] = "verify_next"
-    task: ClassVar[str] = "next"
     reply = NextReply
 
     def good(self, fact: Fact, n: int) -> NextWords:
@@ -445,7 +399,7 @@ def _with_reason(text: str, why: str) -> str:
 
 
 def _line(verdict: Verdict, step: VerifyStep, reply: Reply, client: Client) -> Lineage:
-    quality = text_quality(client.endpoint.model, named=step.wording.quality)
+    quality = step.wording.quality_of(client.endpoint.model)
     detail = {"quality": quality} if quality else {}
     return lineage_of_call(verdict.id, "verify", reply, client, step.label, parents=(verdict.item_id,), detail=detail)
 

@@ -49,7 +49,6 @@ class VerifyCheck(StoreCheck):
     default_model = EMBEDDED
     on_request = True
     batch: ClassVar[int] = 256
-    task: ClassVar[str]
     version: ClassVar[int] = 2  # that of the prompt file, see ``by``
 
     class Params(VerifyParams):
@@ -74,7 +73,7 @@ class VerifyCheck(StoreCheck):
     @cached_property
     def step(self) -> VerifyStep:
         """The step, as verdicts name the model."""
-        return STEPS[self.task].load(model=self.access.label)
+        return STEPS[self.name.removeprefix("verify_")].load(model=self.access.label)
 
     @property
     def model(self) -> str | None:
@@ -130,7 +129,6 @@ class QuestionVerification(VerifyCheck):
     name: ClassVar[str] = "verify_question"
     on: ClassVar[str] = "question"
     about: ClassVar[str] = "a model that sees the object says if a person would ask this and needs the object"
-    task: ClassVar[str] = "question"
 
 
 class PromptVerification(VerifyCheck):
@@ -140,7 +138,6 @@ class PromptVerification(VerifyCheck):
     on: ClassVar[str] = "prompt"
     about: ClassVar[str] = "a model that sees the object says if the step needs it, if it comes next, and what leaks"
     version: ClassVar[int] = 3
-    task: ClassVar[str] = "prompt"
 
     def settled(self, verdicts: Sequence[Verdict], around: CheckContext) -> list[Verdict]:
         """Prompts that were written offline and that nobody had read are read now."""
@@ -156,4 +153,3 @@ class ContinuationVerification(VerifyCheck):
     on: ClassVar[str] = "prompt"
     about: ClassVar[str] = "a model that is not told the fact continues: does it name the object first?"
     version: ClassVar[int] = 3
-    task: ClassVar[str] = "next"

@@ -6,8 +6,6 @@ held by what it is shown, by the shape of its reply, or by a check that drops wh
 
 from __future__ import annotations
 
-import json
-
 import pytest
 
 from construction.authoring.outcome import overall_label
@@ -66,17 +64,6 @@ def test_a_capable_question_writer_is_told(requirement):
 @pytest.mark.parametrize("requirement", FIGURE_7)
 def test_a_capable_script_writer_is_told(requirement):
     assert FIGURE_7[requirement] in words_of(FILES.load("scripts", "paper"))
-
-
-@pytest.mark.parametrize("profile", FILES.profiles())
-@pytest.mark.parametrize("task", FILES.tasks)
-def test_examples_are_shown_and_are_ours_in_form(task, profile):
-    prompt = FILES.load(task, profile)
-    assert prompt.examples
-    step = (QuestionStep if task == "questions" else ScriptStep)(prompt)
-    assert all(step.reply.model_validate_json(e.assistant) for e in prompt.examples)
-    is_stated = "JSON" in prompt.system or all(json.loads(e.assistant) for e in prompt.examples)
-    assert is_stated and prompt.version >= 1
 
 
 @pytest.mark.parametrize("profile", FILES.profiles())

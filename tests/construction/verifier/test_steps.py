@@ -13,7 +13,7 @@ from construction.llm.client import Client
 from construction.llm.endpoint import Access
 from construction.llm.prompt_text import LONGEST, find_quote
 from construction.llm.reply_cache import ReplyCache, request_key
-from construction.prompts.prompt_file import verify_file
+from construction.prompts.prompt_file import FILES
 from construction.verifier.steps import (
     STEPS,
     NextReply,
@@ -154,7 +154,7 @@ def test_the_reader_of_a_fact_that_changed_is_told_the_time_and_nobody_else_is()
 
 def test_prompts_of_ones_own_replace_the_verifiers(tmp_path):
     path = tmp_path / "verify_next.toml"
-    text = verify_file("next").read_text(encoding="utf-8")
+    text = FILES.file("verify_next", "paper").read_text(encoding="utf-8")
     path.write_text(text.replace("version = 3", "version = 2").replace("six", "two"), encoding="utf-8")
     earlier = STEPS["next"].load(model="m", folder=tmp_path)
     assert earlier.by == "verify_next@2" and "two words" in earlier.wording.system, "an earlier version of ours is ours"
@@ -162,7 +162,9 @@ def test_prompts_of_ones_own_replace_the_verifiers(tmp_path):
     path.write_text(text.replace("six", "two"), encoding="utf-8")
     with pytest.raises(UserError, match="that of our own prompt"):
         STEPS["next"].load(model="m", folder=tmp_path)
-    path.write_text(text.replace('"verify_next"', '"mine"').replace("{texts}", "{text}"), encoding="utf-8")
+    path.write_text(
+        text.replace('name = "verify_next"', 'name = "mine"').replace("{texts}", "{text}"), encoding="utf-8"
+    )
     with pytest.raises(DataError, match="unknown placeholder {text}"):
         STEPS["next"].load(model="m", folder=tmp_path)
 
