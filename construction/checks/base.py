@@ -5,17 +5,21 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, ClassVar, Literal, NamedTuple
+from functools import lru_cache
+from typing import Any, ClassVar, Literal, TypeVar
 
 from construction.mentions import find_object
 from curation.checks.store_checks import CheckContext, ItemCheck
+from curation.similarity.texts import rouge1_f
 from schemas.core.records import Record
+from schemas.core.registry import Registry
 from schemas.facts import Entity, Fact, Neighbour, Relation
 from schemas.scripts import Script, ScriptPrompt, ScriptQuestion
 from schemas.text.escaping import escape_line
 from schemas.text.mentions import Mention, find
 from schemas.verdicts import Label, Span, Verdict, verdict_key
 
+R = TypeVar("R", bound=Record)
 Stage = Literal["fact", "reply", "question", "draft", "script", "prompt", "neighbour"]
 """What a check looks at; the stages come in this order. All but ``reply`` and ``draft`` are kinds of stored items."""
 
@@ -50,24 +54,7 @@ class CheckInputs:
     failure: str = ""
 
 
-if TYPE_CHECKING:
-    from curation.checks.store_checks import CheckContext
-
 ItemInputs = Iterator[tuple[Record, CheckInputs]]
-
-
-def store_inputs(kind: str, items: Sequence[Record], around: CheckContext) -> ItemInputs:
-    """Items with what a check looks at; an item whose fact or question is not in the store is left out.
-
-    Args:
-        kind: Kind of all items: ``fact``, ``question``, ``script``, ``prompt`` or ``neighbour``.
-        items: Current items of the store.
-        around: The store, and its facts by key.
-
-    Returns:
-        One pair an item; a neighbour link comes once for each prompt of the neighbour.
-    """
-    return _LOOKUPS[kind](items, around)
 
 
 def _facts(items: Sequence[Record], around: CheckContext) -> ItemInputs:
@@ -84,13 +71,9 @@ def _facts(items: Sequence[Record], around: CheckContext) -> ItemInputs:
 
 def _questions(items: Sequence[Record], around: CheckContext) -> ItemInputs:
     """Questions with their facts, and those of the same fact that come before them by key."""
-    questions = [q for q in items if isinstance(q, ScriptQuestion) and q.fact in around.facts]
-    siblings: dict[str, list[ScriptQuestion]] = defaultdict(list)
-    for sibling in around.store.of_parents(ScriptQuestion, {q.fact for q in questions}):
-        siblings[sibling.fact].append(sibling)
-    for question in questions:
-        earlier = tuple(q for q in siblings[question.fact] if q.key < question.key)
-        yield question, CheckInputs(fact=around.facts[question.fact], question=question, questions=earlier)
+    for question, earlier in with_earlier(around, ScriptQuestion, items, lambda one: one.fact):
+        if question.fact in around.facts:
+            yield question, CheckInputs(fact=around.facts[question.fact], question=question, questions=earlier)
 
 
 def _scripts(items: Sequence[Record], around: CheckContext) -> ItemInputs:
@@ -141,8 +124,8 @@ class RuleCheck(ItemCheck[CheckInputs]):
     on: ClassVar[Stage]
 
     def inputs_of(self, items: Sequence[Record], around: CheckContext) -> Iterable[tuple[Record, CheckInputs]]:
-        """Items whose fact and question are there, each with its inputs by its kind."""
-        return store_inputs(self.on, items, around)
+        """Items whose fact and question are there, each with its inputs; a link once for each of its prompts."""
+        return _LOOKUPS[self.on](items, around)
 
     def verdict(
         self,
@@ -163,99 +146,135 @@ class RuleCheck(ItemCheck[CheckInputs]):
         return verdict.model_copy(update={"key": key, "related": related})
 
 
+def judge_all(checks: Registry, on: str, inputs: Any) -> list[Verdict]:
+    """The verdicts of every registered check that applies, in order of registration.
+
+    Args:
+        checks: The registry.
+        on: Kind of the items, or stage, that the checks are about.
+        inputs: What they look at.
+    """
+    return [
+        check.judge_one(inputs)
+        for check in _checks(tuple(map(checks.get, checks.names())), on)
+        if check.applies(inputs)
+    ]
+
+
+@lru_cache(maxsize=64)
+def _checks(classes: tuple[type[ItemCheck[Any]], ...], on: str) -> list[ItemCheck[Any]]:
+    """The checks of a stage; a check keeps nothing between items."""
+    return [cls() for cls in classes if cls.on == on]
+
+
+def with_earlier(
+    around: CheckContext, kind: type[R], items: Iterable[Record], parent: Callable[[R], str]
+) -> Iterator[tuple[R, tuple[R, ...]]]:
+    """Items of a kind, each with those of its parent whose keys come before its own, in order of their keys.
+
+    Args:
+        around: The store.
+        kind: Type of the items.
+        items: Some of them.
+        parent: Gives the key of an item's parent.
+    """
+    some = [item for item in items if isinstance(item, kind)]
+    siblings: dict[str, list[R]] = defaultdict(list)
+    for sibling in around.store.of_parents(kind, {parent(item) for item in some}):
+        siblings[parent(sibling)].append(sibling)
+    for item in some:
+        earlier = (sibling for sibling in siblings[parent(item)] if sibling.key < item.key)
+        yield item, tuple(sorted(earlier, key=lambda sibling: sibling.key))
+
+
+def likeness(
+    check: ItemCheck[Any],
+    item: R,
+    others: Sequence[R],
+    text: Callable[[R], str],
+    *,
+    alone: str,
+    among: str,
+    most: float = 1.0,
+) -> Verdict:
+    """The greatest ROUGE-1 F of an item with others, and which one that is.
+
+    Args:
+        check: Who says so.
+        item: What is judged.
+        others: What it is compared with.
+        text: Gives the text of an item.
+        alone: The reason where there is nothing to compare with.
+        among: What the others are called.
+        most: Above it the item is dropped.
+    """
+    if not others:
+        return check.verdict(item, "keep", alone, value=0.0, unit="rouge1_f")
+    value, nearest = max(((rouge1_f(text(item), text(other)), other) for other in others), key=lambda pair: pair[0])
+    label: Label = "drop" if value > most else "keep"
+    reason = f"most like '{nearest.key}' of {len(others)} {among}"
+    verdict = check.verdict(item, label, reason, value=round(value, 6), unit="rouge1_f")
+    return verdict.model_copy(update={"related": (nearest.id,)})  # not in its key: one verdict an item
+
+
 class LeakCheck(RuleCheck):
-    """Base of the checks for texts that should name neither object of an edit.
+    """Base of the checks for texts that should not name somebody.
 
     Attributes:
         text_name: What the text is called in reasons.
-        order: Which object is looked for first; its place is told where both are named.
+        whose: Whose name cannot be avoided, for reasons.
     """
 
     text_name: ClassVar[str]
-    order: ClassVar[tuple[str, str]]
+    whose: ClassVar[str] = "the subject's"
 
-    def leak_verdict(self, item: Record, text: str, fact: Fact) -> Verdict:
-        """``drop`` where an object is named, ``unsure`` where it may be, else ``keep``."""
-        objects = {"old object": fact.old, "new object": fact.new}
-        all_leaks = Leaks()
-        for what, other in (self.order, self.order[::-1]):
-            all_leaks += leaks(
-                text,
-                what,
-                objects[what],
-                other=objects[other],
-                subject=fact.subject,
-                relation=fact.relation,
-            )
-        if all_leaks.named:
-            first = all_leaks.named[0]
-            reason = f"the {self.text_name} names the {first.what} ('{first.text}')"
-            return self.verdict(item, "drop", reason, spans=all_leaks.named)
-        if all_leaks.doubtful:
-            return self.verdict(
-                item, "unsure", all_leaks.doubtful[0][1], spans=[place for place, _ in all_leaks.doubtful]
-            )
-        return self.verdict(item, "keep")
+    def leak_verdict(
+        self,
+        item: Record,
+        text: str,
+        unwanted: Mapping[str, Entity | None],
+        subject: Entity,
+        *,
+        relation: Relation | None = None,
+        related: tuple[str, ...] = (),
+    ) -> Verdict:
+        """``drop`` where somebody is named, ``unsure`` where that may be, else ``keep``.
+
+        Args:
+            item: What is judged.
+            text: Where to look.
+            unwanted: Who must not be named, by what they are called ("old object"); what is only part of the longer
+                name of another is that one's mention.
+            subject: Whose name cannot be avoided: what is only part of it is for people to decide.
+            relation: The relation of the fact; it may say that the objects are persons.
+            related: Items in relation to which the verdict holds.
+        """
+        named: list[Span] = []
+        doubtful: list[tuple[Span, str]] = []
+        for what, entity in unwanted.items():
+            beside = [other for other in unwanted.values() if other is not entity]
+            mentions = find_object(text, entity, beside=beside, relation=relation) if entity is not None else ()
+            hosts = find(text, subject) if mentions else ()
+            for one in mentions:
+                place = span(one.mention, what)
+                host = next((h for h in hosts if h.start <= place.start and place.end <= h.end), None)
+                if host is not None and host.text == place.text and not one.fits:
+                    continue  # the name is derived from the subject's
+                if host is not None:
+                    doubtful.append((place, f"the {what} ('{place.text}') is part of {self.whose} name"))
+                elif one.doubt:
+                    doubtful.append((place, f"the {what}? {one.doubt}"))
+                else:
+                    named.append(place)
+        if named:
+            reason = f"the {self.text_name} names the {named[0].what} ('{named[0].text}')"
+            return self.verdict(item, "drop", reason, spans=named, related=related)
+        if doubtful:
+            spans = [place for place, _ in doubtful]
+            return self.verdict(item, "unsure", doubtful[0][1], spans=spans, related=related)
+        return self.verdict(item, "keep", related=related)
 
 
 def span(mention: Mention, what: str) -> Span:
     """A mention as a verdict's span."""
     return Span(start=mention.start, end=mention.end, text=mention.text, what=what)
-
-
-class Leaks(NamedTuple):
-    """Where objects are named in a text that should name none.
-
-    Attributes:
-        named: Places that name one.
-        doubtful: Places that may, each with why it is for people to decide.
-    """
-
-    named: tuple[Span, ...] = ()
-    doubtful: tuple[tuple[Span, str], ...] = ()
-
-    def __add__(self, more: object) -> Leaks:
-        """Both together, in order."""
-        if not isinstance(more, Leaks):
-            return NotImplemented
-        return Leaks(self.named + more.named, self.doubtful + more.doubtful)
-
-
-def leaks(
-    text: str,
-    what: str,
-    entity: Entity | None,
-    *,
-    subject: Entity,
-    other: Entity | None = None,
-    relation: Relation | None = None,
-    whose: str = "the subject's",
-) -> Leaks:
-    """Mentions of an object in a text that should not name it.
-
-    Args:
-        text: Where to look.
-        what: What the object is called in spans and reasons ("old object").
-        entity: The object that must not be named; None where there is none.
-        subject: Whose name cannot be avoided: an object that is only part of it is for people to decide.
-        other: The other object of the edit; what is only part of its longer name is its mention, not the entity's.
-        relation: The relation of the object's fact; it may say that the object is a person.
-        whose: Whose name the subject's is, for reasons.
-    """
-    if entity is None:
-        return Leaks()
-    mentions = find_object(text, entity, beside=(other,), relation=relation)
-    hosts = find(text, subject) if mentions else ()
-    named, doubtful = [], []
-    for one in mentions:
-        place = span(one.mention, what)
-        host = next((h for h in hosts if h.start <= place.start and place.end <= h.end), None)
-        if host is not None and host.text == place.text and not one.fits:
-            continue  # the object's name is derived from the subject's
-        if host is not None:
-            doubtful.append((place, f"the {what} ('{place.text}') is part of {whose} name"))
-        elif one.doubt:
-            doubtful.append((place, f"the {what}? {one.doubt}"))
-        else:
-            named.append(place)
-    return Leaks(tuple(named), tuple(doubtful))

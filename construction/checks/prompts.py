@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from typing import ClassVar
 
-from construction.checks.base import CheckInputs, LeakCheck, Leaks, RuleCheck, Stage, leaks
+from construction.checks.base import CheckInputs, LeakCheck, RuleCheck, Stage
 from construction.scripts.truncation import SoughtObject, first_cut
 from schemas.scripts import MAX_STEPS, MAX_WORDS, words
 from schemas.text.control_tokens import control_token
@@ -150,13 +150,14 @@ class LeakInPrompt(LeakCheck):
     on: ClassVar[Stage] = "prompt"
     about: ClassVar[str] = "does the prompt name the new object, or the old one before the cut?"
     text_name: ClassVar[str] = "prompt"
-    order: ClassVar[tuple[str, str]] = ("new object", "old object")
 
     def judge_one(self, inputs: CheckInputs) -> Verdict:
         """The verdict on the prompt."""
         prompt, fact = inputs.prompt, inputs.fact
         assert prompt is not None
-        verdict = self.leak_verdict(prompt, blank_step_labels(prompt.text), fact)
+        objects = {"new object": fact.new, "old object": fact.old}
+        text = blank_step_labels(prompt.text)
+        verdict = self.leak_verdict(prompt, text, objects, fact.subject, relation=fact.relation)
         if verdict.label != "keep" or fact.new is None:
             return verdict
         article = article_before_cut(prompt.text, fact.new.text)
@@ -191,7 +192,7 @@ class EarlyCut(RuleCheck):
         return self.verdict(prompt, "keep", value=float(prompt.step), unit="step")
 
 
-class SubjectInNeighbour(RuleCheck):
+class SubjectInNeighbour(LeakCheck):
     """Drop a neighbour prompt, for one edit, that names the edited subject or the edit's new object.
 
     Where that is only part of the neighbour's own name ("France" in "Tour de France"), the prompt is ``unsure``.
@@ -201,24 +202,16 @@ class SubjectInNeighbour(RuleCheck):
     """
 
     name: ClassVar[str] = "subject_in_neighbour"
-    version: ClassVar[int] = 7
+    version: ClassVar[int] = 8
     on: ClassVar[Stage] = "neighbour"
     about: ClassVar[str] = "does a neighbour's prompt name the edited subject or the new object?"
+    text_name: ClassVar[str] = "neighbour's prompt"
+    whose: ClassVar[str] = "the neighbour's"
 
     def judge_one(self, inputs: CheckInputs) -> Verdict:
         """The verdict on the link, in relation to the prompt."""
         link, edit, prompt = inputs.link, inputs.edit, inputs.prompt
         assert link is not None and edit is not None and prompt is not None
-        text, related = blank_step_labels(prompt.text), (prompt.id,)
-        all_leaks = Leaks()
-        for what, entity in (("edited subject", edit.subject), ("new object of the edit", edit.new)):
-            edited_subject = inputs.fact.subject
-            here = leaks(text, what, entity, subject=edited_subject, whose="the neighbour's")
-            if here.named:
-                reason = f"the neighbour's prompt names the {what} ('{here.named[0].text}')"
-                return self.verdict(link, "drop", reason, spans=here.named, related=related)
-            all_leaks += here
-        if all_leaks.doubtful:
-            spans = [place for place, _ in all_leaks.doubtful]
-            return self.verdict(link, "unsure", all_leaks.doubtful[0][1], spans=spans, related=related)
-        return self.verdict(link, "keep", related=related)
+        unwanted = {"edited subject": edit.subject, "new object of the edit": edit.new}
+        text = blank_step_labels(prompt.text)
+        return self.leak_verdict(link, text, unwanted, inputs.fact.subject, related=(prompt.id,))

@@ -5,9 +5,8 @@ from __future__ import annotations
 import re
 from typing import ClassVar
 
-from construction.checks.base import CheckInputs, LeakCheck, RuleCheck, Stage, span
+from construction.checks.base import CheckInputs, LeakCheck, RuleCheck, Stage, likeness, span
 from construction.mentions import find_object
-from curation.similarity.texts import rouge1_f
 from schemas.text.control_tokens import control_token
 from schemas.verdicts import Span, Verdict
 
@@ -112,12 +111,13 @@ class LeakInQuestion(LeakCheck):
     on: ClassVar[Stage] = "question"
     about: ClassVar[str] = "does the question name either object or an alias?"
     text_name: ClassVar[str] = "question"
-    order: ClassVar[tuple[str, str]] = ("old object", "new object")
 
     def judge_one(self, inputs: CheckInputs) -> Verdict:
         """The verdict on the question."""
-        assert inputs.question is not None
-        return self.leak_verdict(inputs.question, inputs.question.text, inputs.fact)
+        question, fact = inputs.question, inputs.fact
+        assert question is not None
+        objects = {"old object": fact.old, "new object": fact.new}
+        return self.leak_verdict(question, question.text, objects, fact.subject, relation=fact.relation)
 
 
 class SimilarQuestion(RuleCheck):
@@ -141,10 +141,11 @@ class SimilarQuestion(RuleCheck):
         question, earlier = inputs.question, inputs.questions
         assert question is not None and earlier is not None
         others = [q for q in earlier if q.id != question.id and q.fact == question.fact]
-        if not others:
-            return self.verdict(question, "keep", "the first question of its fact", value=0.0, unit="rouge1_f")
-        scored = [(rouge1_f(question.text, other.text), other) for other in others]
-        value, nearest = max(scored, key=lambda pair: pair[0])
-        reason = f"most like '{nearest.key}' of {len(others)} earlier questions"
-        verdict = self.verdict(question, "keep", reason, value=round(value, 6), unit="rouge1_f")
-        return verdict.model_copy(update={"related": (nearest.id,)})  # not in its key: one verdict a question
+        return likeness(
+            self,
+            question,
+            others,
+            lambda one: one.text,
+            alone="the first question of its fact",
+            among="earlier questions",
+        )

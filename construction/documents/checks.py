@@ -3,18 +3,18 @@
 from __future__ import annotations
 
 import re
-from collections import defaultdict
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import ClassVar
 
+from construction.checks.base import judge_all, likeness, with_earlier
 from construction.documents.defaults import ALIKE, MOST_WORDS
 from curation.checks.store_checks import CheckContext, ItemCheck
-from curation.similarity.texts import rouge1_f
 from schemas.core.records import Record
 from schemas.core.registry import Registry
 from schemas.documents.document import Document, DocumentProbe, contains_words, is_literal, plain_words
-from schemas.verdicts import Label, Span, Verdict
+from schemas.verdicts import Span, Verdict
 
 UNKNOWN_TAGS = "unknown_tags"
 """Under which name lineage keeps the tags of a reply that are none of the closed list."""
@@ -44,26 +44,13 @@ class ProbeCheck(ItemCheck[ProbeInputs]):
 
     def inputs_of(self, items: Sequence[Record], around: CheckContext) -> Iterator[tuple[Record, ProbeInputs]]:
         """Probes whose document is there, each with its inputs."""
-        probes = [item for item in items if isinstance(item, DocumentProbe)]
-        keys = {probe.document for probe in probes}
-        documents = {document.key: document for document in around.store.by_keys(Document, keys)}
-        siblings: dict[str, list[DocumentProbe]] = defaultdict(list)
-        for sibling in around.store.of_parents(DocumentProbe, keys):
-            siblings[sibling.document].append(sibling)
-        for probe in probes:
-            if (document := documents.get(probe.document)) is None:
-                continue
-            earlier = sorted((s for s in siblings[document.key] if s.key < probe.key), key=lambda s: s.key)
-            unknown = (line.detail.get(UNKNOWN_TAGS) for line in around.store.lineage(probe.id))
-            yield (
-                probe,
-                ProbeInputs(
-                    document=document,
-                    probe=probe,
-                    earlier=tuple(earlier),
-                    unknown_tags=tuple(next((tags for tags in unknown if tags), ())),
-                ),
-            )
+        earlier_of = dict(with_earlier(around, DocumentProbe, items, lambda one: one.document))
+        documents = {one.key: one for one in around.store.by_keys(Document, {p.document for p in earlier_of})}
+        for probe, earlier in earlier_of.items():
+            if (document := documents.get(probe.document)) is not None:
+                unknown = (line.detail.get(UNKNOWN_TAGS) for line in around.store.lineage(probe.id))
+                tags = tuple(next((tags for tags in unknown if tags), ()))
+                yield probe, ProbeInputs(document=document, probe=probe, earlier=earlier, unknown_tags=tags)
 
 
 class LevelLiteral(ProbeCheck):
@@ -252,13 +239,15 @@ class ProbeRepeats(ProbeCheck):
         """The verdict on the probe."""
         probe = inputs.probe
         others = [p for p in inputs.earlier if plain_words(p.answer) == plain_words(probe.answer)]
-        if not others:
-            return self.verdict(probe, "keep", "no other probe has its answer", value=0.0, unit="rouge1_f")
-        value, nearest = max(((rouge1_f(probe.query, o.query), o) for o in others), key=lambda pair: pair[0])
-        label: Label = "drop" if value > ALIKE else "keep"
-        reason = f"most like '{nearest.key}' of {len(others)} with its answer"
-        verdict = self.verdict(probe, label, reason, value=round(value, 6), unit="rouge1_f")
-        return verdict.model_copy(update={"related": (nearest.id,)})  # not in its key: one verdict a probe
+        return likeness(
+            self,
+            probe,
+            others,
+            lambda one: one.query,
+            alone="no other probe has its answer",
+            among="with its answer",
+            most=ALIKE,
+        )
 
 
 class TagKnown(ProbeCheck):
@@ -298,8 +287,5 @@ PROBE_CHECKS = Registry(
 )
 
 
-def judge_probe(inputs: ProbeInputs) -> list[Verdict]:
-    """The verdicts of every registered check that applies, in order of registration."""
-    classes: list[type[ProbeCheck]] = [PROBE_CHECKS.get(name) for name in PROBE_CHECKS.names()]
-    checks = [cls() for cls in classes]
-    return [check.judge_one(inputs) for check in checks if check.applies(inputs)]
+judge_probe = partial(judge_all, PROBE_CHECKS, DocumentProbe.kind)
+"""The verdicts of every registered check that applies, in order of registration."""

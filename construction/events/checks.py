@@ -6,10 +6,11 @@ import re
 from collections import defaultdict
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import ClassVar
 
+from construction.checks.base import judge_all, likeness, with_earlier
 from curation.checks.store_checks import CheckContext, ItemCheck
-from curation.similarity.texts import rouge1_f
 from schemas.core.plain_text import plain_text
 from schemas.core.records import Record
 from schemas.core.registry import Registry
@@ -59,15 +60,10 @@ class EventCheck(ItemCheck[EventInputs]):
             yield item, EventInputs(event=item, bare=bare, facts=tuple(questions_of[item.key]))
 
     def _questions(self, items: Sequence[Record], around: CheckContext) -> Iterator[tuple[Record, EventInputs]]:
-        questions = [item for item in items if isinstance(item, TendencyQuestion)]
-        keys = {question.event for question in questions}
-        events = {event.key: event for event in around.store.by_keys(Event, keys)}
-        siblings: dict[str, list[TendencyQuestion]] = defaultdict(list)
-        for sibling in around.store.of_parents(TendencyQuestion, keys):
-            siblings[sibling.event].append(sibling)
-        for question in questions:
+        earlier_of = dict(with_earlier(around, TendencyQuestion, items, lambda one: one.event))
+        events = {event.key: event for event in around.store.by_keys(Event, {q.event for q in earlier_of})}
+        for question, earlier in earlier_of.items():
             if (event := events.get(question.event)) is not None:
-                earlier = tuple(s for s in siblings[event.key] if s.key < question.key)
                 yield question, EventInputs(event=event, question=question, earlier=earlier)
 
 
@@ -196,12 +192,14 @@ class RepeatsSibling(EventCheck):
         question = inputs.question
         assert question is not None
         others = [q for q in inputs.earlier if q.id != question.id]
-        if not others:
-            return self.verdict(question, "keep", "the first question of its event", value=0.0, unit="rouge1_f")
-        value, nearest = max(((rouge1_f(question.text, o.text), o) for o in others), key=lambda pair: pair[0])
-        reason = f"most like '{nearest.key}' of {len(others)} earlier questions"
-        verdict = self.verdict(question, "keep", reason, value=round(value, 6), unit="rouge1_f")
-        return verdict.model_copy(update={"related": (nearest.id,)})  # not in its key: one verdict a question
+        return likeness(
+            self,
+            question,
+            others,
+            lambda one: one.text,
+            alone="the first question of its event",
+            among="earlier questions",
+        )
 
 
 class SubjectNamed(EventCheck):
@@ -240,13 +238,5 @@ EVENT_CHECKS = Registry(
 )
 
 
-def judge_event(kind: str, inputs: EventInputs) -> list[Verdict]:
-    """The verdicts of every registered check on items of a kind that applies, in order of registration.
-
-    Args:
-        kind: ``event``, ``fact_question`` or ``tendency_question``.
-        inputs: What they look at.
-    """
-    classes: list[type[EventCheck]] = [EVENT_CHECKS.get(name) for name in EVENT_CHECKS.names()]
-    checks = [cls() for cls in classes if cls.on == kind]
-    return [check.judge_one(inputs) for check in checks if check.applies(inputs)]
+judge_event = partial(judge_all, EVENT_CHECKS)
+"""The verdicts of every registered check on items of a kind: ``event`` or ``tendency_question``."""
