@@ -8,11 +8,12 @@ relation only, a block of edits at a time, so memory does not grow with the squa
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Sequence
+from itertools import islice
 from pathlib import Path
-from typing import Any, NamedTuple, Protocol
+from typing import Any, Protocol
 
-from construction.neighbours.same_object import NeighbourCandidate, names, norm
+from construction.neighbours.same_object import NeighbourCandidate, SubjectRow, names, norm
 from schemas.core.errors import UserError
 from schemas.facts import Fact
 
@@ -20,16 +21,12 @@ TFIDF, EMBEDDINGS, SOURCE = "tfidf", "embeddings", "source"
 
 
 class VectorSpace(Protocol):
-    """Makes unit vectors of texts, and compares them."""
+    """Makes unit vectors of texts, whose products are cosines."""
 
     measure: str
 
-    def vectors(self, table: Sequence[str], queries: Sequence[str]) -> tuple[Any, Any]:
-        """Rows for the table's texts and for the queries' texts; what can be learnt is learnt from the table's."""
-        ...
-
-    def cosines(self, queries: Any, table: Any) -> Any:
-        """Cosines, shape (queries, table), float64."""
+    def vectors(self, texts: Sequence[str]) -> Any:
+        """One row a text, as a matrix of numpy or scipy."""
         ...
 
 
@@ -38,22 +35,11 @@ class CharacterTfidf:
 
     measure = "cosine distance, TF-IDF of 2-4 characters"
 
-    def vectors(self, table: Sequence[str], queries: Sequence[str]) -> tuple[Any, Any]:
-        """Sparse rows, scaled to length 1; most edits stand in the table and are not counted twice."""
-        from scipy.sparse import vstack  # type: ignore[import-untyped, unused-ignore]
+    def vectors(self, texts: Sequence[str]) -> Any:
+        """Sparse rows, scaled to length 1."""
         from sklearn.feature_extraction.text import TfidfVectorizer  # type: ignore[import-untyped, unused-ignore]
 
-        maker = TfidfVectorizer(analyzer="char_wb", ngram_range=(2, 4), sublinear_tf=True)
-        rows = maker.fit_transform(table)
-        place = {text: n for n, text in enumerate(table)}
-        new = [text for text in dict.fromkeys(queries) if text not in place]
-        place |= {text: len(table) + n for n, text in enumerate(new)}
-        known = vstack([rows, maker.transform(new)], format="csr") if new else rows
-        return rows, known[[place[t] for t in queries]]
-
-    def cosines(self, queries: Any, table: Any) -> Any:
-        """Cosines of sparse rows."""
-        return (queries @ table.T).toarray()
+        return TfidfVectorizer(analyzer="char_wb", ngram_range=(2, 4), sublinear_tf=True).fit_transform(texts)
 
 
 class Embeddings:
@@ -69,7 +55,8 @@ class Embeddings:
     def __init__(self, model: str | None = None) -> None:
         from curation.similarity.embeddings import MODEL, Embedder
 
-        self.measure = f"cosine distance, {MODEL if model is None else _short_name(model)}"
+        called = MODEL if model is None else Path(model).name if Path(model).exists() else model
+        self.measure = f"cosine distance, {called}"
         try:
             self._embedder = Embedder(None if model is None else Path(model))
         except (OSError, ValueError) as error:
@@ -78,16 +65,10 @@ class Embeddings:
                 allowed=f"{TFIDF}, {EMBEDDINGS}, {SOURCE}, a folder, or the name of a model on the hub",
             ) from None
 
-    def vectors(self, table: Sequence[str], queries: Sequence[str]) -> tuple[Any, Any]:
-        """Dense rows, scaled to length 1; a text that stands in both is embedded once."""
-        texts = list(dict.fromkeys([*table, *queries]))
-        place = {text: n for n, text in enumerate(texts)}
-        rows = self._embedder.embed(texts)
-        return rows[[place[t] for t in table]], rows[[place[t] for t in queries]]
-
-    def cosines(self, queries: Any, table: Any) -> Any:
-        """Cosines in float64, so that the order does not depend on the size of a block."""
-        return queries.astype("float64") @ table.astype("float64").T
+    def vectors(self, texts: Sequence[str]) -> Any:
+        """Dense rows, scaled to length 1, in float64, so that the order does not depend on the size of a block."""
+        place = {text: n for n, text in enumerate(dict.fromkeys(texts))}
+        return self._embedder.embed(list(place))[[place[text] for text in texts]].astype("float64")
 
 
 def space_of(name: str) -> VectorSpace:
@@ -101,20 +82,8 @@ def space_of(name: str) -> VectorSpace:
     return Embeddings(None if name == EMBEDDINGS else name)
 
 
-def _short_name(model: str) -> str:
-    return Path(model).name if Path(model).exists() else model
-
-
 DIGITS = 6  # of a distance; closer than that is a tie, which the keys decide
 BLOCK = 2_000_000  # similarities held at once: 16 MB
-
-
-class _SubjectRow(NamedTuple):
-    """A subject of a relation: the fact that stands for it, its names, all objects that the table says it has."""
-
-    fact: Fact
-    subject: set[str]
-    objects: set[str]
 
 
 def nearest(
@@ -132,31 +101,38 @@ def nearest(
     Returns:
         Neighbours with their distances (1 - cosine, rounded to 6 digits) by key of the edit, an entry for every edit.
     """
+    rows, texts = _rows(table), subject_texts([*table, *edits])
+    by_relation: dict[str, list[Fact]] = defaultdict(list)
+    for edit in sorted(edits, key=lambda edit: edit.relation.id):
+        if edit.relation.id in rows:
+            by_relation[edit.relation.id].append(edit)
+    subjects = [_name(row.fact) for relation in by_relation for row in rows[relation]]
+    drawn: dict[str, list[NeighbourCandidate]] = {edit.key: [] for edit in edits}
+    if not subjects:
+        return drawn
+    place = {name: n for n, name in enumerate(dict.fromkeys([*subjects, *map(_name, edits)]))}
+    vectors = space.vectors([texts[name] for name in place])
+    for relation, some in by_relation.items():
+        group = rows[relation]
+        here = vectors[[place[_name(row.fact)] for row in group]]
+        step = max(1, block // len(group))
+        for start in range(0, len(some), step):
+            part = some[start : start + step]
+            near = vectors[[place[_name(edit)] for edit in part]] @ here.T
+            for edit, cosines in zip(part, near.toarray() if hasattr(near, "toarray") else near, strict=True):
+                drawn[edit.key] = list(islice(_in_order(edit, group, cosines, space.measure), k))
+    return drawn
+
+
+def _in_order(edit: Fact, group: Sequence[SubjectRow], cosines: Any, measure: str) -> Iterator[NeighbourCandidate]:
+    """The rows that an edit may take, the nearest first; equally near ones as they stand, in order of their keys."""
     import numpy as np
 
-    drawn: dict[str, list[NeighbourCandidate]] = {edit.key: [] for edit in edits}
-    groups, edits_of = _rows(table), _by_relation(edits)
-    texts = subject_texts([*table, *edits])
-    rows = [row for relation in edits_of for row in groups.get(relation, ())]
-    if not rows:
-        return drawn
-    queries = [edit for relation in edits_of if groups.get(relation) for edit in edits_of[relation]]
-    vectors, wanted = space.vectors([texts[_name(r.fact)] for r in rows], [texts[_name(e)] for e in queries])
-    first = start = 0
-    for relation in edits_of:
-        group = groups.get(relation, [])
-        if not group:
-            continue
-        index, here = _SubjectIndex(group), vectors[first : first + len(group)]
-        step = max(1, block // len(group))
-        for begin in range(0, len(edits_of[relation]), step):
-            part = edits_of[relation][begin : begin + step]
-            near = space.cosines(wanted[start + begin : start + begin + len(part)], here)
-            for edit, row in zip(part, near, strict=True):
-                row[index.barred(edit)] = -np.inf
-                drawn[edit.key] = _choose_nearest(row, group, k=k, measure=space.measure)
-        first, start = first + len(group), start + len(edits_of[relation])
-    return drawn
+    subject, objects = names(edit.subject), names(edit.old, edit.new)
+    distances = np.round(np.maximum(0.0, 1.0 - cosines), DIGITS)
+    for place in np.argsort(distances, kind="stable"):
+        if group[place].fits(edit.key, subject, objects):
+            yield NeighbourCandidate(group[place].fact, "near_subject", float(distances[place]), measure)
 
 
 def subject_texts(facts: Iterable[Fact]) -> dict[tuple[str, str], str]:
@@ -186,61 +162,15 @@ def subject_texts(facts: Iterable[Fact]) -> dict[tuple[str, str], str]:
     return texts
 
 
-class _SubjectIndex:
-    """Rows of a group by names of their subjects and by their objects: what an edit must not take."""
-
-    def __init__(self, group: Sequence[_SubjectRow]) -> None:
-        self._named: dict[str, list[int]] = defaultdict(list)
-        self._having: dict[str, list[int]] = defaultdict(list)
-        self._keys = {row.fact.key: place for place, row in enumerate(group)}
-        for place, row in enumerate(group):
-            for name in row.subject:
-                self._named[name].append(place)
-            for name in row.objects:
-                self._having[name].append(place)
-
-    def barred(self, edit: Fact) -> list[int]:
-        places = [p for name in names(edit.subject) for p in self._named.get(name, ())]
-        places += [p for name in names(edit.old, edit.new) for p in self._having.get(name, ())]
-        return places + ([self._keys[edit.key]] if edit.key in self._keys else [])
-
-
 def _name(fact: Fact) -> tuple[str, str]:
     return fact.relation.id, norm(fact.subject.text)
 
 
-def _rows(table: Iterable[Fact]) -> dict[str, list[_SubjectRow]]:
+def _rows(table: Iterable[Fact]) -> dict[str, list[SubjectRow]]:
     """The subjects of each relation, in order of the keys of the facts that stand for them."""
-    groups: dict[str, dict[str, _SubjectRow]] = defaultdict(dict)
+    groups: dict[str, dict[str, SubjectRow]] = defaultdict(dict)
     for fact in sorted(table, key=lambda f: f.key):
-        row = groups[fact.relation.id].setdefault(norm(fact.subject.text), _SubjectRow(fact, set(), set()))
+        row = groups[fact.relation.id].setdefault(norm(fact.subject.text), SubjectRow(fact, set(), set()))
         row.subject.update(names(fact.subject))
         row.objects.update(names(fact.old, fact.new if fact.change == "temporal" else None))
     return {relation: list(group.values()) for relation, group in groups.items()}
-
-
-def _by_relation(edits: Iterable[Fact]) -> Mapping[str, list[Fact]]:
-    by_relation: dict[str, list[Fact]] = defaultdict(list)
-    for edit in edits:
-        by_relation[edit.relation.id].append(edit)
-    return {relation: by_relation[relation] for relation in sorted(by_relation)}
-
-
-def _distance(cosine: float) -> float:
-    return round(max(0.0, 1.0 - cosine), DIGITS)
-
-
-def _choose_nearest(row: Any, group: Sequence[_SubjectRow], *, k: int, measure: str) -> list[NeighbourCandidate]:
-    """The k rows of the highest cosine, ties by key: rows stand in order of their keys."""
-    return [NeighbourCandidate(group[p].fact, "near_subject", d, measure) for d, p in sorted(_candidates(row, k))[:k]]
-
-
-def _candidates(row: Any, k: int) -> Iterator[tuple[float, int]]:
-    import numpy as np
-
-    if k < len(row):
-        bound = np.partition(row, len(row) - k)[len(row) - k] - 10.0**-DIGITS  # all that could tie with the last one
-    else:
-        bound = -np.inf
-    for place in np.flatnonzero((row >= bound) & (row > -np.inf)):
-        yield _distance(float(row[place])), int(place)

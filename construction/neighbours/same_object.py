@@ -71,6 +71,18 @@ def with_known_relations(facts: Iterable[Fact], table: Iterable[Fact]) -> Iterat
             yield fact.model_copy(update={"relation": relation})
 
 
+class SubjectRow(NamedTuple):
+    """A fact of the table, the names of its subject, and the names of all objects that the table says of it."""
+
+    fact: Fact
+    subject: set[str]
+    objects: set[str]
+
+    def fits(self, edit: str, subject: set[str], unwanted: set[str]) -> bool:
+        """Whether an edit may take it: it is another fact, of another subject, and has no unwanted object."""
+        return self.fact.key != edit and subject.isdisjoint(self.subject) and unwanted.isdisjoint(self.objects)
+
+
 class Table:
     """The facts that neighbours come from, indexed by (relation, object) and by (relation, subject).
 
@@ -81,7 +93,7 @@ class Table:
     """
 
     def __init__(self, facts: Iterable[Fact]) -> None:
-        groups: dict[tuple[str, str], dict[str, _Member]] = defaultdict(dict)
+        groups: dict[tuple[str, str], dict[str, SubjectRow]] = defaultdict(dict)
         objects: dict[tuple[str, str], set[str]] = defaultdict(set)
         for fact in sorted(facts, key=lambda f: f.key):
             relation, subject, old = fact.relation.id, norm(fact.subject.text), norm(fact.old.text)
@@ -89,7 +101,7 @@ class Table:
             known_objects.add(old)
             known_objects.update(names(*fact.old.aliases, fact.new if fact.change == "temporal" else None))
             groups[relation, old].setdefault(
-                subject, _Member(fact, {subject, *names(*fact.subject.aliases)}, known_objects)
+                subject, SubjectRow(fact, {subject, *names(*fact.subject.aliases)}, known_objects)
             )
         self._members = {place: list(group.values()) for place, group in groups.items()}
 
@@ -113,17 +125,6 @@ class Table:
                 if group[place].fits(edit.key, subject_names, unwanted):
                     chosen.append(group[place].fact)
         return chosen[:k]
-
-
-class _Member(NamedTuple):
-    """A fact of the table, the names of its subject, and the names of all objects that the table says of it."""
-
-    fact: Fact
-    subject: set[str]
-    objects: set[str]
-
-    def fits(self, edit: str, subject: set[str], unwanted: set[str]) -> bool:
-        return self.fact.key != edit and subject.isdisjoint(self.subject) and unwanted.isdisjoint(self.objects)
 
 
 def draw_same_object(edits: Iterable[Fact], table: Sequence[Fact], *, k: int) -> dict[str, list[Fact]]:

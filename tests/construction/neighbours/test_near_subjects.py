@@ -88,7 +88,9 @@ def nearest_one_by_one(
         if fact.relation.id in {edit.relation.id for edit in edits}:
             described.setdefault((fact.relation.id, plain(fact.subject.text)), []).append(fact)
     subjects = [told_of(plain(e.subject.text), e.relation.id, everything) for e in edits]
-    vectors, wanted = space.vectors([told_of(name, relation, everything) for relation, name in described], subjects)
+    known = [told_of(name, relation, everything) for relation, name in described]
+    texts = known + [text for text in dict.fromkeys(subjects) if text not in known]
+    vectors = space.vectors(texts)
     by_edit: dict[str, list[NeighbourCandidate]] = {}
     for number, edit in enumerate(edits):
         ranked: list[tuple[float, str, Fact]] = []
@@ -101,7 +103,8 @@ def nearest_one_by_one(
                 continue
             if share_a_name(objects, [edit.old, edit.new]):
                 continue
-            cosine = float(space.cosines(wanted[number : number + 1], vectors[place : place + 1])[0, 0])
+            wanted = texts.index(subjects[number])
+            cosine = float((vectors[[wanted]] @ vectors[[place]].T)[0, 0])
             ranked.append((round(max(0.0, 1 - cosine), 6), first.key, first))
         ranked.sort(key=lambda one: one[:2])
         by_edit[edit.key] = [

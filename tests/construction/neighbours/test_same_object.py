@@ -48,8 +48,8 @@ def test_link_key():
 
 
 def test_a_draw_looks_at_what_it_draws_whatever_the_size_of_the_table(monkeypatch):
-    views, fits = [], same_object._Member.fits
-    monkeypatch.setattr(same_object._Member, "fits", lambda member, *more: views.append(1) or fits(member, *more))
+    views, fits = [], same_object.SubjectRow.fits
+    monkeypatch.setattr(same_object.SubjectRow, "fits", lambda member, *more: views.append(1) or fits(member, *more))
     facts = [make_fact(f"Town {i}", f"City {i % 40}", "Oslo", key=f"t/{i}") for i in range(4000)]
     assert all(len(v) == 5 for v in draw_same_object(facts, facts, k=5).values())
     assert len(views) <= 6 * 4000, "not at the hundred facts of each object"
