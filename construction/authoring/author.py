@@ -9,8 +9,7 @@ from construction.authoring.diversity import chosen_verdict, selection_order, su
 from construction.authoring.outcome import FactOutcome, QuestionOutcome, ScriptOutcome, Slot, overall_label
 from construction.checks import CheckInputs, judge
 from construction.checks.prompts import complaint
-from construction.llm.call_lineage import lineage_of_call
-from construction.llm.client import Client, Reply, gather_all
+from construction.llm.client import Client, Reply, gather_all, lineage_of_call
 from construction.llm.prompt_file import PromptFileStep
 from construction.prompts.prompt_file import FILES, WriterPrompt
 from construction.scripts.question_step import QuestionAsk, QuestionStep, relation_words
@@ -290,11 +289,9 @@ class Author:
                     script.verdicts.append(self._dropped[key])
 
     def _line(self, item: Record, stage: str, call: _Call, *parents: str) -> Lineage:
-        quality, foreign = call.step.wording.quality_of(call.client.endpoint.model), self._foreign.get(call.step.label)
-        detail: dict[str, Any] = {"sample": call.sample}
-        detail |= {"quality": quality} if quality else {}
-        detail |= {"wording": foreign} if foreign else {}
-        return lineage_of_call(item.id, stage, call.reply, call.client, call.step.label, parents=parents, detail=detail)
+        foreign = self._foreign.get(call.step.label)
+        detail = {"sample": call.sample, **({"wording": foreign} if foreign else {})}
+        return lineage_of_call(item.id, stage, call.reply, call.client, call.step, parents=parents, detail=detail)
 
     def _failed_lineage(self, item: Record, of: str, call: _Call, why: str) -> Lineage:
         """The line of a call for an item's questions or scripts that brought nothing."""

@@ -7,12 +7,11 @@ from functools import partial
 from typing import NamedTuple
 
 from construction.authoring.outcome import overall_label
-from construction.documents.checks import ProbeInputs, judge_probe
+from construction.documents.checks import UNKNOWN_TAGS, ProbeInputs, judge_probe
 from construction.documents.defaults import FEWEST, MOST
 from construction.documents.funnel import ProbeTally
 from construction.documents.steps import ProbePrompt, ProbesAsk, ProbeStep, ReaderAsk, ReaderStep, TaggedProbe
-from construction.llm.call_lineage import lineage_of_call
-from construction.llm.client import Client, Reply, gather_all
+from construction.llm.client import Client, Reply, gather_all, lineage_of_call
 from construction.pipeline.rehearsal import NoStore
 from construction.pipeline.runner import Outcome, run_in_batches, store_outcomes
 from curation.store.store import Store
@@ -73,7 +72,6 @@ class ProbeConstruction:
         self._reads_back = reader is not None
         self._write = ProbeStep(prompts["write_probes"])
         self._read = ReaderStep(prompts["answer_probe"], model=self._reader.endpoint.model)
-        self._quality = prompts["write_probes"].quality_of(client.endpoint.model)
 
     async def __call__(self, documents: Sequence[Document]) -> None:
         """Do all of it.
@@ -95,17 +93,20 @@ class ProbeConstruction:
         probes = tuple(tagged.probe for tagged, _ in written.probes)
         said: dict[str, list[Verdict]] = {}
         lines = [Lineage(item_id=document.id, stage="document", made_at=now())]
-        quality = {"quality": self._quality} if self._quality else {}
         for place, (tagged, reply) in enumerate(written.probes):
-            probe, detail = tagged.probe, {**tagged.detail, **quality}
-            inputs = ProbeInputs(
-                document=document, probe=probe, earlier=probes[:place], unknown_tags=tagged.unknown_tags
-            )
+            probe, unknown = tagged.probe, tagged.unknown_tags
+            inputs = ProbeInputs(document=document, probe=probe, earlier=probes[:place], unknown_tags=unknown)
             said[probe.id] = judge_probe(inputs)
-            label, parents = self._write.label, (document.id,)
-            lines.append(
-                lineage_of_call(probe.id, "document_probes", reply, self._client, label, parents=parents, detail=detail)
+            line = lineage_of_call(
+                probe.id,
+                "document_probes",
+                reply,
+                self._client,
+                self._write,
+                parents=(document.id,),
+                detail={UNKNOWN_TAGS: list(unknown)} if unknown else {},
             )
+            lines.append(line)
         if self._reads_back and (waiting := await self._read_back(document, probes, said, lines)):
             return Outcome(document, unfinished=waiting)
         return Outcome(
@@ -146,6 +147,6 @@ class ProbeConstruction:
                 (verdict,) = self._read.parse(ask, reply.value)
             said[ask.probe.id].append(verdict)
             lines.append(
-                lineage_of_call(verdict.id, "verify", reply, self._reader, self._read.label, parents=(ask.probe.id,))
+                lineage_of_call(verdict.id, "verify", reply, self._reader, self._read, parents=(ask.probe.id,))
             )
         return sum(reply.status == "unanswered" for reply in replies)

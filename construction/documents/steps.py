@@ -8,7 +8,6 @@ from typing import Annotated, ClassVar, Literal, NamedTuple
 
 from pydantic import AfterValidator, BaseModel, ConfigDict, field_validator
 
-from construction.documents.checks import UNKNOWN_TAGS
 from construction.llm.prompt_file import ProfilePrompt, PromptFileStep, PromptFolder
 from construction.llm.prompt_text import fence_text, line_up_to, tidy
 from construction.llm.step import Message
@@ -89,11 +88,6 @@ class TaggedProbe(NamedTuple):
 
     probe: DocumentProbe
     unknown_tags: tuple[str, ...]
-
-    @property
-    def detail(self) -> dict[str, list[str]]:
-        """What lineage keeps of it."""
-        return {UNKNOWN_TAGS: list(self.unknown_tags)} if self.unknown_tags else {}
 
 
 class ProbeStep(PromptFileStep[ProbesAsk, TaggedProbe, ProbePrompt]):

@@ -17,6 +17,7 @@ from construction.llm import connection
 from construction.llm.client import Client
 from construction.llm.connection import ModelSession
 from construction.llm.cost.estimates import CallEstimate
+from construction.llm.reply_cache import ReplyCache
 from construction.pipeline.author_models import profile_of
 from construction.pipeline.rehearsal import NoStore, RehearsalClient, estimate_job
 from construction.pipeline.runner import ProgressDisplay, WritingJob, run_job
@@ -113,7 +114,7 @@ def _draw(job: EventJob, path: Path, tally: EventTally) -> Iterable[DrawnEvent]:
         if again := draw.drawn - len(draw.events) - sum(draw.infeasible.values()):
             tally.lose("draw", f"{template.name}: drawn before", again)
         for filled in draw.events:
-            yield DrawnEvent(filled, lists.source, ask_facts(filled, lists, table, untouched=job.untouched))
+            yield DrawnEvent(filled.event(lists.source), ask_facts(filled, lists, table, untouched=job.untouched))
 
 
 def _facts(name: str) -> list[Fact]:
@@ -131,9 +132,9 @@ def run_events(prepared: PreparedEvents, *, live: ProgressDisplay) -> EventCount
     """
     job = prepared.job
     if not prepared.asks:
-        unasked = job.model_copy(update={"paraphrase": False, "topics": (), "inside": 0, "outside": 0})
+        nobody = RehearsalClient("", ReplyCache(None), attempts=1)
         with Store.open(job.store, create=True) as store:
-            construct = EventConstruction(store, None, unasked, prepared.prompts, tally=prepared.tally)
+            construct = EventConstruction(store, nobody, job, prepared.prompts, tally=prepared.tally)
             connection.run(construct(prepared.drawn))
             return count_events(store, prepared.tally, calls=0)
 

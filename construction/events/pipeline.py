@@ -5,17 +5,15 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from functools import partial
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from construction.authoring.outcome import overall_label
 from construction.events.checks import EventInputs, judge_event
 from construction.events.defaults import EVENTS_PER_TOPIC, INSIDE, OUTSIDE, THRESHOLD
-from construction.events.draw import FilledTemplate
 from construction.events.funnel import EventTally
 from construction.events.questions import AskedFacts
 from construction.events.steps import EventPrompt, ParaphraseStep, TendencyAsk, TendencyStep, TopicAsk, TopicStep
-from construction.llm.call_lineage import lineage_of_call
-from construction.llm.client import Client, Reply, gather_all
+from construction.llm.client import Client, gather_all, lineage_of_call
 from construction.pipeline.rehearsal import NoStore
 from construction.pipeline.runner import Outcome, run_in_batches, store_outcomes
 from curation.similarity.pairs import EPSILON, encode, similar_pairs
@@ -72,16 +70,10 @@ class EventPlan(Options):
 
 
 class DrawnEvent(NamedTuple):
-    """An event of a template and its factual questions."""
+    """An event as its template words it, and its factual questions."""
 
-    filled: FilledTemplate
-    source: Source
+    event: Event
     asked: AskedFacts
-
-    @property
-    def event(self) -> Event:
-        """The event as the template words it."""
-        return self.filled.event(self.source)
 
 
 class EventConstruction:
@@ -89,7 +81,7 @@ class EventConstruction:
 
     Args:
         store: Open for writing.
-        client: Asks the model; None where nothing is asked.
+        client: Asks the model.
         plan: What to construct.
         prompts: The wordings.
         tally: Counts what is lost and leaves no record.
@@ -99,7 +91,7 @@ class EventConstruction:
     def __init__(
         self,
         store: Store | NoStore,
-        client: Client | None,
+        client: Client,
         plan: EventPlan,
         prompts: Mapping[str, EventPrompt],
         *,
@@ -110,8 +102,6 @@ class EventConstruction:
         self._paraphrase = ParaphraseStep(prompts["paraphrase"])
         self._topics = TopicStep(prompts["topic_events"], Source(name="events of topics", licence=plan.licence))
         self._tendencies = TendencyStep(prompts["tendency_questions"])
-        quality = prompts["tendency_questions"].quality_of(client.endpoint.model) if client else None
-        self._detail = {"quality": quality} if quality else {}
 
     async def __call__(self, drawn: Sequence[DrawnEvent]) -> None:
         """Do all of it.
@@ -129,7 +119,6 @@ class EventConstruction:
         asks = self._plan.topic_asks
         if not asks:
             return []
-        assert self._client is not None
         requests = [self._topics.sample(ask, ask.topic, attempt=ask.call) for ask in asks]
         replies = await gather_all([self._client.ask(request) for request in requests])
         if waiting := sum(reply.status == "unanswered" for reply in replies):
@@ -143,7 +132,7 @@ class EventConstruction:
                 continue
             for event in self._topics.parse(ask, reply.value):
                 if events.setdefault(event.key, event) is event:
-                    lineage.append(self._line(event.id, "topic_events", reply, self._topics.label))
+                    lineage.append(lineage_of_call(event.id, "topic_events", reply, self._client, self._topics))
                 else:
                     self._tally.lose("topics", "written twice, word for word")
         verdicts = duplicate_verdicts(list(events.values()), threshold=self._plan.threshold)
@@ -159,7 +148,6 @@ class EventConstruction:
         chosen, lineage = bare, Lineage(item_id=bare.id, stage="template", made_at=made_at, detail=detail)
         verdicts: list[Verdict] = []
         for attempt in range(self._paraphrase.wording.attempts if self._plan.paraphrase else 0):
-            assert self._client is not None
             reply = await self._client.ask(self._paraphrase.sample(bare, bare.key, attempt=attempt))
             if reply.status == "unanswered":
                 return Outcome(bare, unfinished=1)
@@ -170,7 +158,7 @@ class EventConstruction:
             said = judge_event(Event.kind, EventInputs(event=event, bare=bare.text, facts=facts))
             if overall_label(said) == "keep":
                 chosen, verdicts = event, said
-                lineage = self._line(event.id, "paraphrase", reply, self._paraphrase.label, detail=detail)
+                lineage = lineage_of_call(event.id, "paraphrase", reply, self._client, self._paraphrase, detail=detail)
                 break
             losses += [("paraphrase", v.reason) for v in said if v.label == "drop"]
         lines = [Lineage(item_id=q.id, stage="fact_questions", parents=(chosen.id,), made_at=made_at) for q in facts]
@@ -187,7 +175,7 @@ class EventConstruction:
         """The outcome with the event's tendency questions and what the checks say of them."""
         if not self._plan.inside + self._plan.outside:
             return outcome
-        assert self._client is not None and isinstance(outcome.item, Event)
+        assert isinstance(outcome.item, Event)
         event = outcome.item
         ask = TendencyAsk(event, self._plan.inside, self._plan.outside)
         reply = await self._client.ask(self._tendencies.sample(ask, event.key, attempt=0))
@@ -200,25 +188,12 @@ class EventConstruction:
         for place, question in enumerate(tendencies.questions):
             inputs = EventInputs(event=event, question=question, earlier=tendencies.questions[:place])
             written.append((question, tuple(judge_event(TendencyQuestion.kind, inputs))))
-            label = self._tendencies.label
-            lineage.append(self._line(question.id, "tendency_questions", reply, label, parents=(event.id,)))
+            line = lineage_of_call(
+                question.id, "tendency_questions", reply, self._client, self._tendencies, parents=(event.id,)
+            )
+            lineage.append(line)
         losses = (*outcome.losses, *(("tendencies", reason) for reason in tendencies.refused))
         return outcome._replace(written=tuple(written), lineage=tuple(lineage), losses=losses)
-
-    def _line(
-        self,
-        item: str,
-        stage: str,
-        reply: Reply,
-        label: str,
-        *,
-        parents: tuple[str, ...] = (),
-        detail: Mapping[str, Any] | None = None,
-    ) -> Lineage:
-        """The lineage of what a reply became, with the quality of the model's text where it is a small one."""
-        assert self._client is not None
-        whole = {**(detail or {}), **self._detail}
-        return lineage_of_call(item, stage, reply, self._client, label, parents=parents, detail=whole)
 
 
 BY = "event_duplicate@1"

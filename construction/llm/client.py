@@ -9,7 +9,7 @@ import asyncio
 import logging
 import random
 from collections import deque
-from collections.abc import AsyncGenerator, Callable, Coroutine, Iterable, Iterator, Sequence
+from collections.abc import AsyncGenerator, Callable, Coroutine, Iterable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
 from itertools import count
 from types import TracebackType
@@ -23,6 +23,7 @@ from construction.llm.calls.call_errors import CallError, fatal_error, pause, un
 from construction.llm.cost.budget import Amount, Budget, cost_of, plausible_usage, upper_bound, used_by
 from construction.llm.cost.prices import Price
 from construction.llm.endpoint import Access, bare_address, key_of
+from construction.llm.prompt_file import PromptFileStep
 from construction.llm.replies import read, repair
 from construction.llm.reply_cache import ReplyCache, StoredOutcome, request_key
 from construction.llm.request_formats import KnownFormats, RequestFormat, body_of, fallback
@@ -32,6 +33,7 @@ from construction.llm.transport.live import LiveTransport, Throttle, Transport
 from construction.llm.transport.secrets import Mask, quiet_wire, secrets_of
 from schemas.core.clock import now
 from schemas.core.errors import ModelError
+from schemas.lineage import Lineage
 from schemas.text.escaping import escape_line
 
 T = TypeVar("T")
@@ -77,7 +79,7 @@ async def _stop(tasks: Sequence[asyncio.Task[T]]) -> None:
     await asyncio.gather(*tasks, return_exceptions=True)
 
 
-__all__ = ["Client", "Reply", "gather_all"]
+__all__ = ["Client", "Reply", "gather_all", "lineage_of_call"]
 
 logger = logging.getLogger(__name__)
 
@@ -392,3 +394,42 @@ class Client:
 
     def _stop_error(self, fault: CallError) -> ModelError:
         return fatal_error(fault, endpoint=self.address, model=self.endpoint.model, key_name=self.endpoint.key_name)
+
+
+def lineage_of_call(
+    item_id: str,
+    stage: str,
+    reply: Reply,
+    client: Client,
+    step: PromptFileStep[Any, Any, Any],
+    *,
+    parents: tuple[str, ...] = (),
+    detail: Mapping[str, Any] | None = None,
+) -> Lineage:
+    """The lineage of a record that a reply became.
+
+    Args:
+        item_id: Content id of the record.
+        stage: Name of the stage.
+        reply: The reply, with its journal key, time, tokens and cost.
+        client: Who asked, and where.
+        step: What was asked; its prompt says the quality of the text.
+        parents: Content ids of what it was made from.
+        detail: What else the stage keeps.
+    """
+    quality = step.wording.quality_of(client.endpoint.model)
+    return Lineage(
+        item_id=item_id,
+        stage=stage,
+        parents=parents,
+        made_at=reply.at,
+        model=client.endpoint.model,
+        endpoint=client.address,
+        prompt=step.label,
+        request=reply.request,
+        tokens_in=reply.tokens_in,
+        tokens_out=reply.tokens_out,
+        cost=reply.cost,
+        detail={**(detail or {}), **({"quality": quality} if quality else {})},
+        answered_by=reply.answered_by,
+    )

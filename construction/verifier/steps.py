@@ -12,17 +12,17 @@ import re
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import lru_cache, partial
+from functools import lru_cache
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, ClassVar, Generic, Literal, TypeVar
+from typing import Any, ClassVar, Generic, Literal, TypeVar
 
 from pydantic import BaseModel, ConfigDict, create_model, model_validator
 
 from construction.checks.prompts import blank_step_labels
-from construction.llm.call_lineage import lineage_of_call
-from construction.llm.client import Client, gather_all
+from construction.llm.client import Client, Reply, gather_all, lineage_of_call
+from construction.llm.prompt_file import PromptFileStep
 from construction.llm.prompt_text import LONGEST, fence_text, find_quote, tidy
-from construction.llm.step import Message, PromptStep, Request
+from construction.llm.step import Message, Request
 from construction.prompts.prompt_file import FILES, WriterPrompt
 from schemas.facts import Entity, Fact
 from schemas.lineage import Lineage
@@ -30,9 +30,6 @@ from schemas.scripts import ScriptPrompt, ScriptQuestion
 from schemas.text.escaping import escape_line
 from schemas.text.mentions import find
 from schemas.verdicts import Label, Span, Verdict, verdict_key
-
-if TYPE_CHECKING:
-    from construction.llm.client import Reply
 
 TOGETHER = 12  # items of a fact in one request
 _NONE = "none"
@@ -147,7 +144,7 @@ def _misread(reply: Any, count: int) -> dict[int, int]:
     return {n: times[n] for n in range(1, count + 1) if times[n] != 1}
 
 
-class VerifyStep(PromptStep[Sequence[VerifyAsk], Verdict]):
+class VerifyStep(PromptFileStep[Sequence[VerifyAsk], Verdict, WriterPrompt]):
     """Base of the verifier's steps.
 
     Attributes:
@@ -157,8 +154,8 @@ class VerifyStep(PromptStep[Sequence[VerifyAsk], Verdict]):
     check: ClassVar[str]
 
     def __init__(self, wording: WriterPrompt, *, model: str) -> None:
-        self.wording, self.model = wording, model
-        self.name, self.version = wording.name, wording.version
+        super().__init__(wording)
+        self.model = model
 
     @classmethod
     def load(cls, *, model: str, folder: Path | None = None) -> VerifyStep:
@@ -185,16 +182,15 @@ class VerifyStep(PromptStep[Sequence[VerifyAsk], Verdict]):
         }
         return self.wording.chat(values)
 
-    def sample(self, asks: Sequence[VerifyAsk]) -> Request:
+    def sample(self, item: Sequence[VerifyAsk], *names: str, attempt: int = 0) -> Request:
         """The request, seeded from the first judged record where the wording asks for it."""
-        parameters = self.wording.sampling(asks[0].item.id)
-        longest = self.wording.reply_tokens * len(asks)
-        usual = partial(self.usual, asks)
-        return Request(tuple(self.prompt(asks)), self.reply, parameters, longest=longest, usual=usual)
+        parameters = self.wording.sampling(item[0].item.id)
+        longest = self.wording.reply_tokens * len(item)
+        return self.request(item, parameters=parameters)._replace(longest=longest)
 
-    def usual(self, asks: Sequence[VerifyAsk]) -> BaseModel:
+    def usual(self, item: Sequence[VerifyAsk]) -> BaseModel:
         """Readings of good texts."""
-        said = [self.good(ask.fact, n) for n, ask in enumerate(asks, 1)]
+        said = [self.good(ask.fact, n) for n, ask in enumerate(item, 1)]
         return self.reply.model_validate({"readings": [reading.model_dump() for reading in said]})
 
     def good(self, fact: Fact, n: int) -> Reading:
@@ -372,7 +368,10 @@ def _said(step: VerifyStep, asks: Sequence[VerifyAsk], reply: Reply, client: Cli
         verdicts = [step.verdict(ask, "unscored", reason) for ask in asks]
     else:
         verdicts = step.parse(asks, reply.value)
-    return [(verdict, _line(verdict, step, reply, client)) for verdict in verdicts]
+    return [
+        (verdict, lineage_of_call(verdict.id, "verify", reply, client, step, parents=(verdict.item_id,)))
+        for verdict in verdicts
+    ]
 
 
 def requests_of(asks: Sequence[VerifyAsk]) -> list[list[VerifyAsk]]:
@@ -396,12 +395,6 @@ def shorten_quote(quote: str, length: int = 80) -> str:
 
 def _with_reason(text: str, why: str) -> str:
     return f"{text}: {why}" if why.strip() else text
-
-
-def _line(verdict: Verdict, step: VerifyStep, reply: Reply, client: Client) -> Lineage:
-    quality = step.wording.quality_of(client.endpoint.model)
-    detail = {"quality": quality} if quality else {}
-    return lineage_of_call(verdict.id, "verify", reply, client, step.label, parents=(verdict.item_id,), detail=detail)
 
 
 def _only_subject(text: str, span: Span, fact: Fact) -> bool:

@@ -34,7 +34,7 @@ def author(request: Request) -> str:
 def drawn() -> list[DrawnEvent]:
     lists, facts = templates(), table()
     events = draw_events(lists.template[0], lists, facts, count=6).events
-    return [DrawnEvent(f, lists.source, ask_facts(f, lists, facts)) for f in events]
+    return [DrawnEvent(f.event(lists.source), ask_facts(f, lists, facts)) for f in events]
 
 
 def construct(
