@@ -6,7 +6,7 @@ import re
 from typing import ClassVar
 
 from construction.checks.base import CheckInputs, LeakCheck, RuleCheck, Stage
-from construction.scripts.truncation import SoughtObject, first_cut
+from construction.scripts.truncation import first_cut
 from schemas.scripts import MAX_STEPS, MAX_WORDS, words
 from schemas.text.control_tokens import control_token
 from schemas.verdicts import Span, Verdict
@@ -69,8 +69,7 @@ class NoMention(RuleCheck):
         """The verdict on the script."""
         question, script, fact = inputs.question, inputs.script, inputs.fact
         assert question is not None and script is not None
-        sought = SoughtObject.of(fact)
-        cut = first_cut(question.text, script.steps, sought)
+        cut = first_cut(question.text, script.steps, fact)
         if cut is None:
             return self.verdict(script, "drop", f"no step mentions the old object ('{fact.old.text}'): nothing to cut")
         m = cut.mention

@@ -7,6 +7,7 @@ from functools import lru_cache
 from pathlib import Path
 
 from construction.authoring.author import FAILED
+from construction.llm.attempts import known_sum
 from construction.llm.cost.prices import Price, price_of
 from schemas.core.records import Frozen
 from schemas.lineage import Lineage
@@ -58,8 +59,8 @@ def sum_spending(lineage: Iterable[Lineage], prices: Path | None = None) -> Iter
             model=model,
             calls=len(lines),
             failed=sum(x.stage == FAILED for x in lines),
-            tokens_in=_sum(x.tokens_in for x in lines),
-            tokens_out=_sum(x.tokens_out for x in lines),
+            tokens_in=known_sum(x.tokens_in for x in lines),
+            tokens_out=known_sum(x.tokens_out for x in lines),
             cost=_dollars(lines, price(model)),
         )
 
@@ -68,11 +69,6 @@ def answering_models(lineage: Iterable[Lineage]) -> dict[str, tuple[str, ...]]:
     """The models that were asked and answered for by others, each with these."""
     found = sorted({(line.model, line.answered_by) for line in lineage if line.model and line.answered_by})
     return {asked: tuple(by for model, by in found if model == asked) for asked, _ in found}
-
-
-def _sum(values: Iterable[int | None]) -> int | None:
-    known = [v for v in values if v is not None]
-    return sum(known) if known else None
 
 
 def _dollars(lines: Iterable[Lineage], price: Price | None) -> float | None:

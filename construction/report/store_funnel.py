@@ -17,7 +17,7 @@ from statistics import mean
 from typing import NamedTuple
 
 from construction.authoring.diversity import CHECK as SURPLUS
-from construction.authoring.outcome import MARK, Standing, better, worse
+from construction.authoring.outcome import MARK, Standing, better, overall_label, worse
 from construction.report.records import (
     PAPER_TABLE,
     AuthorLine,
@@ -102,11 +102,9 @@ class JudgedItems:
     def of(self, item: str, related: str | None = None) -> tuple[Standing, Verdict | None]:
         """How an item stands by itself, or in relation to another; the mark of a fact is no judgement of it."""
         verdicts = self.deciding(item, related)
-        standings: dict[str, Standing] = {"drop": "drop", "unscored": "unsure", "unsure": "unsure"}
-        for label, standing in standings.items():
-            for verdict in verdicts:
-                if verdict.label == label:
-                    return standing, verdict
+        for label in ("drop", "unscored", "unsure"):
+            if said := [verdict for verdict in verdicts if verdict.label == label]:
+                return overall_label(said), said[0]
         return "keep", None
 
 
@@ -184,11 +182,12 @@ class _Count:
             k: self.stand("fact", k, facts[k].id, facts[k].fact_prompt)[0] for k in sorted(worked & facts.keys())
         }
         standings = _Standings(self, fact_standings, questions, scripts, prompts)
+        fitting = self._kept_links(links, standings)
         return StoreYield(
             store=name,
-            funnel=tuple(self._funnel(worked, edits, standings, links)),
+            funnel=tuple(self._funnel(worked, edits, standings, links, fitting)),
             reasons=self._reasons(),
-            table=tuple(_table(facts, edits, standings, self._kept_links(links, standings))),
+            table=tuple(_table(facts, edits, standings, fitting)),
             lengths=tuple(_lengths(standings)),
             steps=dict(sorted(Counter(p.step for p in prompts if p.step is not None).items())),
             authors=tuple(_authors(lineage, standings)),
@@ -224,7 +223,12 @@ class _Count:
         )
 
     def _funnel(
-        self, worked: set[str], edits: set[str], standings: _Standings, links: list[Neighbour]
+        self,
+        worked: set[str],
+        edits: set[str],
+        standings: _Standings,
+        links: list[Neighbour],
+        fitting: list[tuple[Neighbour, ScriptPrompt]],
     ) -> Iterator[Stage]:
         best = standings.of_facts()
         for name, keys in (("edited facts", edits), ("neighbour facts", worked - edits)):
@@ -247,23 +251,21 @@ class _Count:
         stand = Counter(standings.prompt.values())
         yield Stage(name="prompts", total=len(standings.prompt), kept=stand["keep"], unsure=stand["unsure"])
         if links:
-            fit = {link.key for link, _ in self._kept_links(links, standings)}
+            fit = {link.key for link, _ in fitting}
             yield Stage(name="neighbour links (kept: with a prompt that fits)", total=len(links), kept=len(fit))
 
     def _kept_links(self, links: list[Neighbour], standings: _Standings) -> list[tuple[Neighbour, ScriptPrompt]]:
         """Links with each of their kept prompts that is also kept in relation to the edit."""
-        if standings.fitting is None:
-            by_fact: dict[str, list[ScriptPrompt]] = defaultdict(list)
-            for prompt in standings.prompts:
-                if standings.prompt[prompt.key] == "keep":
-                    by_fact[prompt.fact].append(prompt)
-            standings.fitting = [
-                (link, prompt)
-                for link in links
-                for prompt in by_fact.get(link.fact, ())
-                if self.stand("link", link.key, link.id, prompt.text, prompt.id)[0] == "keep"
-            ]
-        return standings.fitting
+        by_fact: dict[str, list[ScriptPrompt]] = defaultdict(list)
+        for prompt in standings.prompts:
+            if standings.prompt[prompt.key] == "keep":
+                by_fact[prompt.fact].append(prompt)
+        return [
+            (link, prompt)
+            for link in links
+            for prompt in by_fact[link.fact]
+            if self.stand("link", link.key, link.id, prompt.text, prompt.id)[0] == "keep"
+        ]
 
 
 class _Standings:
@@ -279,7 +281,6 @@ class _Standings:
     ) -> None:
         self.facts, self.questions, self.scripts, self.prompts = facts, questions, scripts, prompts
         self.surplus: set[str] = set()
-        self.fitting: list[tuple[Neighbour, ScriptPrompt]] | None = None
         question_standings: dict[str, Standing] = {}
         for q in questions.values():
             question_standings[q.key], by = count.stand("question", q.key, q.id, q.text)

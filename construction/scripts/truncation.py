@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable
 from typing import NamedTuple
 
 from construction.mentions import ObjectMention, find_object
-from schemas.facts import Entity, Fact, Relation
+from schemas.facts import Fact
 from schemas.scripts import Script, ScriptPrompt, ScriptQuestion, render
 from schemas.text.mentions import Mention, find
 
@@ -34,34 +34,8 @@ class Cut(NamedTuple):
     doubt: str = ""
 
 
-class SoughtObject(NamedTuple):
-    """The object that a script is cut before, and what tells its mentions from others.
-
-    Attributes:
-        old: The object.
-        subject: Whose name may hold the object.
-        beside: Others who may be meant, the new object above all ("York" in "New York" is no place to cut).
-        relation: The relation of the fact; it may say that the old object is a person.
-    """
-
-    old: Entity
-    subject: Entity | None = None
-    beside: tuple[Entity | None, ...] = ()
-    relation: Relation | None = None
-
-    @classmethod
-    def of(cls, fact: Fact) -> SoughtObject:
-        """The old object of a fact."""
-        return cls(fact.old, fact.subject, (fact.new,), fact.relation)
-
-
-def apart(mentions: tuple[Mention, ...], inside: tuple[Mention, ...]) -> tuple[Mention, ...]:
-    """Mentions that do not lie within one of ``inside`` ("Porsche" within "Porsche Panamera")."""
-    return tuple(m for m in mentions if not any(h.start <= m.start and m.end <= h.end for h in inside))
-
-
-def first_cut(question: str, steps: tuple[str, ...], sought: SoughtObject) -> Cut | None:
-    r"""Cut before the first mention of the old object in a step; None where no step mentions it.
+def first_cut(question: str, steps: tuple[str, ...], fact: Fact) -> Cut | None:
+    """Cut before the first mention of the old object in a step; None where no step mentions it.
 
     Labels ("Step 3:") are not searched, and a mention that is only part of the subject's name does not count: cut
     there, the model would be asked to finish the subject. A place that may be another word ("turkey") is taken only
@@ -71,15 +45,13 @@ def first_cut(question: str, steps: tuple[str, ...], sought: SoughtObject) -> Cu
     Args:
         question: The script question.
         steps: The steps without labels.
-        sought: The object to cut before.
-
-    Example:
-        >>> from schemas.facts import Object
-        >>> cut = first_cut("How to go?", ("Pack", 'Fly to "Rome" early'), SoughtObject(Object(text="Rome")))
-        >>> cut.text, cut.separator, cut.step, cut.mention.text
-        ('How to go?\nStep 1: Pack\nStep 2: Fly to', ' "', 2, 'Rome')
+        fact: Whose old object to cut before; its new one may be meant in its place ("York" in "New York").
     """
-    places = [(number, one) for number, one in object_places(steps, sought) if one.fits]
+    places: list[tuple[int, ObjectMention]] = []
+    for number, step in enumerate(steps, 1):
+        mentions = find_object(step, fact.old, beside=[fact.new], relation=fact.relation)
+        hosts = find(step, fact.subject) if mentions else ()
+        places += [(number, one) for one in mentions if one.fits and not _within(one.mention, hosts)]
     if not places:
         return None
     number, one = min(places, key=lambda place: bool(place[1].doubt))
@@ -91,19 +63,9 @@ def first_cut(question: str, steps: tuple[str, ...], sought: SoughtObject) -> Cu
     return Cut(before[: len(before) - len(separator)], separator, number, mention, one.doubt)
 
 
-def object_places(steps: tuple[str, ...], sought: SoughtObject) -> Iterator[tuple[int, ObjectMention]]:
-    """Every place in the steps that mentions or seems to mention the old object, outside the subject's name.
-
-    Yields:
-        The number of the step, from 1, and the place in that step.
-    """
-    old, subject, beside, relation = sought
-    for number, step in enumerate(steps, 1):
-        mentions = find_object(step, old, beside=beside, relation=relation)
-        hosts = find(step, subject) if mentions and subject is not None else ()
-        for one in mentions:
-            if apart((one.mention,), hosts):
-                yield number, one
+def _within(mention: Mention, hosts: Iterable[Mention]) -> bool:
+    """Whether a mention is part of another one ("Porsche" of "Porsche Panamera")."""
+    return any(host.start <= mention.start and mention.end <= host.end for host in hosts)
 
 
 def separator_of(text: str) -> str:
@@ -126,7 +88,7 @@ def cut_script(fact: Fact, question: ScriptQuestion, script: Script) -> ScriptPr
 
     The targets are the object as it stands in the script and, for a fact with a change, the new object.
     """
-    cut = first_cut(question.text, script.steps, SoughtObject.of(fact))
+    cut = first_cut(question.text, script.steps, fact)
     if cut is None:
         return None
     return ScriptPrompt(

@@ -8,7 +8,7 @@ import pytest
 
 from benchmarks.natural import Judged, cuts_table, judged_scripts, questions_table
 from construction.scripts.script_step import Draft, script_of
-from construction.scripts.truncation import SoughtObject, first_cut
+from construction.scripts.truncation import first_cut
 from schemas.scripts import MAX_WORDS, ScriptQuestion, words
 
 
@@ -30,7 +30,7 @@ def test_the_rule_cuts_where_the_author_names_the_object(judged: list[Judged]) -
             continue
         question = ScriptQuestion(key="q", fact=one.fact.key, text=one.script.question)
         script = script_of(question, Draft(one.script.steps))
-        cut = first_cut(question.text, script.steps, SoughtObject.of(one.fact))
+        cut = first_cut(question.text, script.steps, one.fact)
         assert cut is not None and cut.text == one.prompt.text, one.script.key
 
 

@@ -16,19 +16,20 @@ from construction.llm.prompt_text import LONGEST
 from construction.prompts.prompt_file import FILES
 from construction.scripts.question_step import QuestionAsk, QuestionStep
 from construction.scripts.script_step import Draft, ScriptAsk, ScriptStep, script_of
-from construction.scripts.truncation import SoughtObject, cut_script, first_cut, separator_of
+from construction.scripts.truncation import cut_script, first_cut, separator_of
 from construction.verifier.steps import STEPS, VerifyAsk
 from curation.export.formats import EXPORTERS, export
 from curation.export.publish import publish
 from curation.loaders import load
 from curation.splits.split_file import load_split
 from curation.store.store import Store
-from schemas.facts import Entity, Fact, Object
+from schemas.facts import Fact, Object
 from schemas.scripts import ScriptPrompt, ScriptQuestion
 from schemas.text.escaping import EscapingStream, escape, escape_line
 from schemas.text.mentions import find
 from tests.support import forked_programs as programs
 from tests.support.commands import command
+from tests.support.facts import make_fact
 from tests.support.hostile_text import MEGABYTE, NAMES, OBEYED, hostile_fact
 
 LONG = {
@@ -130,7 +131,7 @@ def test_a_megabyte_takes_no_minute(kind: str) -> None:
     rome = Object(text="Rome", aliases=("New Rome", "R.O.M.E."))
     find(text, rome)
     assert text.endswith(separator_of(text)) and separator_of(text + "x (") == " ("
-    first_cut(text, ("Pack", "Go to Rome"), SoughtObject(rome, Entity(text="Italy")))
+    first_cut(text, ("Pack", "Go to Rome"), make_fact("Italy", rome, None))
     fact = hostile_fact("x")
     question = ScriptQuestion(key="q", fact=fact.key, text=text)
     judge("question", CheckInputs(fact=fact, question=question, questions=()))

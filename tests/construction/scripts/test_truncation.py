@@ -7,9 +7,10 @@ from hypothesis import strategies as st
 from construction.checks.prompts import blank_step_labels
 from construction.mentions import find_object
 from construction.scripts.script_step import Draft, script_of
-from construction.scripts.truncation import SoughtObject, cut_script, first_cut, separator_of
+from construction.scripts.truncation import cut_script, first_cut, separator_of
 from schemas.facts import Entity, Object
 from schemas.scripts import ScriptQuestion, render
+from tests.support.facts import make_fact
 
 Q = "How to go?"
 CASES = {
@@ -70,7 +71,7 @@ CASES = {
 @pytest.mark.parametrize("name", CASES)
 def test_first_cut(name):
     steps, old, subject, expected = CASES[name]
-    cut = first_cut(Q, tuple(steps), SoughtObject(old=old, subject=subject))
+    cut = first_cut(Q, tuple(steps), make_fact(subject or "Zzyzx", old, None))
     if expected is None:
         assert cut is None
         return
@@ -149,7 +150,7 @@ def test_a_cut_gives_the_script_back(steps):
 
     What stands before lacks its capital.
     """
-    cut = first_cut(Q, tuple(steps), SoughtObject(old=Object(text="Lima")))
+    cut = first_cut(Q, tuple(steps), make_fact(new=None))
     full_text = render(Q, tuple(steps))
     if cut is None:
         assert "lima" not in full_text.casefold()
@@ -171,7 +172,7 @@ def test_a_cut_gives_the_script_back(steps):
     ],
 )
 def test_the_other_objects_longer_name_is_no_place_to_cut(steps, old, new, step):
-    cut = first_cut(Q, tuple(steps), SoughtObject(old=Object(text=old), beside=(Object(text=new), None)))
+    cut = first_cut(Q, tuple(steps), make_fact("Zzyzx", old, new))
     assert (cut and cut.step) == step
 
 
@@ -190,7 +191,7 @@ def test_the_other_objects_longer_name_is_no_place_to_cut(steps, old, new, step)
     ],
 )
 def test_cuts_at_the_start_and_in_other_scripts(step, old, text, separator):
-    cut = first_cut(Q, (step,), SoughtObject(old=Object(text=old)))
+    cut = first_cut(Q, (step,), make_fact("Zzyzx", old, None))
     assert cut is not None and (cut.text, cut.separator, cut.step) == (text, separator, 1)
     assert render(Q, (step,))[cut.mention.start : cut.mention.end] == cut.mention.text
 
@@ -207,6 +208,6 @@ def test_cuts_at_the_start_and_in_other_scripts(step, old, text, separator):
     ],
 )
 def test_where_a_script_is_cut(steps, old, step, message):
-    cut = first_cut(Q, tuple(steps), SoughtObject(old=Object(text=old)))
+    cut = first_cut(Q, tuple(steps), make_fact("Zzyzx", old, None))
     assert (cut and cut.step, cut and cut.mention.text) == (step, message)
     assert bool(cut and cut.doubt) == (steps == ["Carve the turkey", "Sleep"])
