@@ -131,7 +131,10 @@ class ProbeConstruction:
     async def _read_back(
         self, document: Document, probes: Sequence[DocumentProbe], said: dict[str, list[Verdict]], lines: list[Lineage]
     ) -> int:
-        """Add what a reader says of the probes that no check drops; returns calls without an answer."""
+        """Add what a reader says of the probes that no check drops; returns calls without an answer.
+
+        A probe about which the reader said nothing is ``unsure``: a rule keeps what is ``unscored``.
+        """
         asks = [
             ReaderAsk(document, probe, shown)
             for probe in probes
@@ -142,7 +145,7 @@ class ProbeConstruction:
         replies = await gather_all([self._reader.ask(request) for request in requests])
         for ask, reply in zip(asks, replies, strict=True):
             if reply.value is None:
-                verdict = self._read.verdict(ask, "unscored", f"no usable reply: {reply.status}")
+                verdict = self._read.verdict(ask, "unsure", f"no usable reply: {reply.status}")
             else:
                 (verdict,) = self._read.parse(ask, reply.value)
             said[ask.probe.id].append(verdict)

@@ -7,6 +7,7 @@ words, so scripts of two authors stand side by side, and a text that both wrote 
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from typing import Any, NamedTuple
 
@@ -18,6 +19,7 @@ from schemas.core.errors import UserError
 
 _FORM = "NAME, NAME@ADDRESS or NAME@ADDRESS@KEY_VARIABLE"
 _NO_KEY = "SCEDIT_NO_KEY"
+_NO_SCHEME = re.compile(r"[^@/]@(?!https?:)[\w.\[\]-]+(?::|/v\d)")  # a port, or the end that addresses have
 
 
 class ScriptAuthor(NamedTuple):
@@ -68,6 +70,9 @@ def script_authors(named: Sequence[str], base: Access, profile: str, *, option: 
 def _accesses(named: Sequence[str], base: Access, option: str) -> list[Access]:
     accesses = []
     for text in named:
+        if _NO_SCHEME.search(text) and not names_a_file(text):
+            fix = "write http:// or https:// before the address"
+            raise UserError(f"{option} '{text}': '@' is followed by an address without its beginning", fix=fix)
         name, at_sign, rest = text.partition("@http")
         address, _, key = f"http{rest}".partition("@") if at_sign else ("", "", "")
         if not name.strip() or (at_sign and "://" not in address):

@@ -8,6 +8,8 @@ from typing import Any
 import pytest
 
 from curation.files.journal import Journal
+from curation.rules.rule import DocumentRule
+from curation.rules.selection import SelectionStream
 from curation.store.store import Store
 from schemas.core.errors import UserError
 from schemas.documents.document import Document, DocumentProbe
@@ -37,6 +39,27 @@ def test_from_documents_to_a_split(source: Path, tmp_path: Path, monkeypatch: py
     assert json.loads(invoke("store", "funnel", "--store", store, "--json"))["documents"] == 24
     with pytest.raises(UserError, match="there is no page of documents"):
         invoke("store", "funnel", "--store", store, "--page", tmp_path / "p.html")
+
+
+def test_a_reader_without_a_usable_reply_is_asked_again_and_its_probe_is_in_no_split(
+    source: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("OPENAI_API_KEY", "sk-secret-for-tests")
+    silent, path = "Question: When was the Orla0 Bridge opened?", tmp_path / "s.duckdb"
+
+    def answers(payload: dict[str, Any]) -> str:
+        return "" if silent in str(payload["messages"]) else answer(payload)
+
+    with ScriptedServer(answers) as server:
+        line = ("data", "construct-documents", source, "--limit", 1, "--store", path, "--base-url", server.url)
+        invoke(*line, "--model", "m", "--reader", "reader")
+    assert sum(silent in str(payload["messages"][:-2]) for payload in server.requests) == 4, "two attempts at each"
+    with Store.open(path) as store:
+        (probe,) = [p for p in store.all(DocumentProbe) if p.query in silent]
+        said = [v for v in store.verdicts([probe.id]) if v.model]
+        assert [v.label for v in said] == ["unsure"] * 2 and "no usable reply: unparseable" in said[0].reason
+        chosen = {p.key for case in SelectionStream(store, DocumentRule()) for p in case.probes}
+    assert chosen and probe.key not in chosen
 
 
 def test_a_dry_run_tells_calls_and_writes_nothing(source: Path, tmp_path: Path) -> None:
@@ -84,4 +107,4 @@ def test_killed_at_an_endpoint_that_behaves_badly(source: Path, tmp_path: Path) 
     whole, parts, _, _ = killed(partial(command, source), tmp_path, troubled, kills=3)
     assert contents(tmp_path / "parts") == contents(tmp_path / "whole")
     whole.pop("calls"), parts.pop("calls")
-    assert parts == whole and any("unscored" in loss["reason"] or "reply" in loss["reason"] for loss in whole["losses"])
+    assert parts == whole and any("answered" in loss["reason"] or "reply" in loss["reason"] for loss in whole["losses"])

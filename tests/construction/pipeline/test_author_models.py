@@ -166,6 +166,7 @@ AUTHORS = {
     "an address: no key goes there": ("ann@http://there/v1", ("ann", "http://there/v1", "SCEDIT_NO_KEY")),
     "a key of its own": ("ann@https://there/v1@THERE_KEY", ("ann", "https://there/v1", "THERE_KEY")),
     "an at sign in the name": ("ann@2024", ("ann@2024", "http://here/v1", "OPENAI_API_KEY")),
+    "an owner with an at sign": ("@cf/meta/ann", ("@cf/meta/ann", "http://here/v1", "OPENAI_API_KEY")),
     "the embedded model": ("embedded", ("embedded", None, "OPENAI_API_KEY")),
     "the model fetched once": ("local", ("local", None, "OPENAI_API_KEY")),
     "an endpoint's model of that name": ("local@http://there/v1", ("local", "http://there/v1", "SCEDIT_NO_KEY")),
@@ -188,6 +189,10 @@ def test_how_authors_are_named(kind):
         ([""], "names no model"),
         (["@http://x/v1"], "names no model"),
         (["dora"], "price of every"),
+        (["ann@127.0.0.1:9/v1"], "--author 'ann@127.0.0.1:9/v1': .* write http:// or https:// before the address"),
+        (["ann@localhost:8000"], "address without its beginning"),
+        (["ann@models.example.org/v1@THERE_KEY"], "address without its beginning"),
+        (["ann@ftp://there/v1"], "address without its beginning"),
     ],
 )
 def test_authors_that_are_refused(names, words):
