@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections import defaultdict
 from collections.abc import Collection, Mapping, Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -83,23 +84,17 @@ def method_means(
     scales = {f.name: (float(f.low), float(f.high)) for f in task.form.asked_fields() if f.kind == "scale"}
     if not scales:
         return MethodMeans(None, "means of methods are for ratings on a scale, which this task does not ask for", width)
-    varied_ratings = varying_aspects(ratings)
-    flat = {r.aspect: r.value for r in ratings} if len(varied_ratings) < len(ratings) else {}
-    for r in varied_ratings:
-        flat.pop(r.aspect, None)
+    values: defaultdict[str, set[int]] = defaultdict(set)
+    for r in ratings:
+        values[r.aspect].add(r.value)
+    flat = {aspect: next(iter(given)) for aspect, given in values.items() if len(given) == 1}
+    flat = flat if len(flat) < len(values) else {}  # of aspects that tell nothing severity_report says so
     left_out = tuple(f"{aspect} is left out: every rating is {value}." for aspect, value in flat.items())
     try:
-        return MethodMeans(severity_report(varied_ratings, scales), width=width, left_out=left_out)
+        report = severity_report([r for r in ratings if r.aspect not in flat], scales)
+        return MethodMeans(report, width=width, left_out=left_out)
     except UserError as error:
         return MethodMeans(None, f"{error.what}; {error.fix}" if error.fix else error.what, width)
-
-
-def varying_aspects(ratings: Sequence[ScaleRating]) -> list[ScaleRating]:
-    """The ratings of aspects on which not all are the same; all of them where that leaves none."""
-    values: dict[str, set[int]] = {}
-    for r in ratings:
-        values.setdefault(r.aspect, set()).add(r.value)
-    return [r for r in ratings if len(values[r.aspect]) > 1] or list(ratings)
 
 
 def stop_lines(means: MethodMeans) -> list[str]:
@@ -129,9 +124,7 @@ def comparisons_of(
     Raises:
         UserError: a script is not in the store.
     """
-    methods: dict[str, str] = {}
-    for script in store.all(GeneratedScript):
-        methods[script.id] = method_of(script)
+    methods = {script.id: method_of(script) for script in store.all(GeneratedScript)}
     out = []
     for j in judgements:
         if j.aspect != aspect or j.value not in OUTCOMES:

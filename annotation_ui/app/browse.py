@@ -7,7 +7,7 @@ from typing import Any
 import streamlit as st
 
 from annotation_ui.app import widgets
-from annotation_ui.app.lead.progress import apply_lead_style, lead_table
+from annotation_ui.app.lead.progress import lead_table
 from annotation_ui.app.page_context import PageContext
 from annotation_ui.ratings.database import CampaignItem
 from schemas.core.errors import UserError
@@ -16,7 +16,7 @@ from schemas.text.counting import counted
 
 def show(context: PageContext) -> None:
     """An item of a campaign: what is shown, what everybody said, and where it comes from."""
-    apply_lead_style()
+    widgets.apply_style("lead")
     opened = widgets.campaign_page(context, "Items")
     if opened is None:
         return

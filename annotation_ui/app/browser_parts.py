@@ -47,7 +47,7 @@ def keyboard_shortcuts(
             {
                 "kind": "set" if is_set(form, f) else f.kind,
                 "place": class_of(keys[f.name]),
-                **_explained(form, f),
+                **({"explained": places} if (places := places_to_explain(form, f)) else {}),
             }
             for f in form.fields
         ],
@@ -87,11 +87,6 @@ def places_to_explain(form: Form, field: Field) -> list[int]:
         [2]
     """
     return [n for n, c in enumerate(field.choices) if field.kind == "one" and c.value in form.reasons_on]
-
-
-def _explained(form: Form, field: Field) -> dict[str, list[int]]:
-    places = places_to_explain(form, field)
-    return {"explained": places} if places else {}
 
 
 class DraftPlace(NamedTuple):

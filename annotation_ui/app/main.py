@@ -87,7 +87,7 @@ def _navigate(context: PageContext) -> None:
     from annotation_ui.app.lead import adjudicate, progress
     from annotation_ui.app.rating import own_answers
 
-    def page(show: object, title: str, path: str, *, first: bool = False) -> object:
+    def page(show: object, title: str, path: str, *, first: bool = False) -> Any:
         def run() -> None:
             show(context)  # type: ignore[operator]
 
@@ -108,19 +108,15 @@ def _navigate(context: PageContext) -> None:
             page(guidelines.show, context.say("page_guidelines"), "guidelines"),
         ]
         st.session_state["rate_page"] = pages[0]
-    opening = "progress" if context.person.role == "lead" else "rate"
-    pages.append(_own_address(pages[0], opening))
+    first, opening = pages[0], "progress" if context.person.role == "lead" else "rate"
+    # Streamlit knows the first page by the bare address alone ("Page not found"): this is its own address
+    pages.append(st.Page(lambda: st.switch_page(first), title=first.title, url_path=opening, visibility="hidden"))
     chosen = st.navigation(pages, position="top" if context.person.role == "lead" else "sidebar")  # type: ignore[arg-type]
     with st.sidebar:
         widgets.account_box(context)
     if chosen is not st.session_state.get("rate_page"):
         form.forget_held_item()
     chosen.run()
-
-
-def _own_address(first: Any, path: str) -> Any:
-    """The first page by its own address: Streamlit knows that page by the bare address alone ("Page not found")."""
-    return st.Page(lambda: st.switch_page(first), title=first.title, url_path=path, visibility="hidden")
 
 
 if __name__ == "__main__":

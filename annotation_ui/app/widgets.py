@@ -58,9 +58,9 @@ _MARKS = re.compile(
 _LINE_MARKS = re.compile(r"^([ \t]*\d*)([#>+=.)-])", re.MULTILINE)  # headings, quotes, lists
 
 
-def apply_style() -> None:
-    """The few rules that all pages share; colours come from the theme, light or dark."""
-    st.html(f"<style>{Path(__file__).with_name('assets').joinpath('style.css').read_text(encoding='utf-8')}</style>")
+def apply_style(name: str = "style") -> None:
+    """The few rules that all pages share (``style``), or those of the lead's pages; colours come from the theme."""
+    st.html(f"<style>{(Path(__file__).parent / 'assets' / f'{name}.css').read_text(encoding='utf-8')}</style>")
 
 
 def set_session_cookie(token: str) -> None:

@@ -13,7 +13,7 @@ import shutil
 import sqlite3
 import stat
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import ExitStack, closing, contextmanager
 from pathlib import Path
 from types import TracebackType
 from typing import Any, NamedTuple
@@ -142,29 +142,23 @@ def open_ratings_file(path: Path, *, create: bool, patience: float) -> sqlite3.C
     """
     if not path.exists() and not create:
         raise StoreError("there is no such ratings file", where=str(path), fix="make one with: scedit annotate new")
-    try:
-        if create:
-            path.parent.mkdir(parents=True, exist_ok=True)
-            os.close(os.open(path, os.O_CREAT | os.O_RDWR, 0o600))
-        db = sqlite3.connect(path, timeout=patience, isolation_level=None)
-    except sqlite3.DatabaseError as error:
-        raise StoreError(f"not readable as a ratings file: {error}", where=str(path)) from None
-    except OSError as error:
-        raise StoreError(f"cannot be opened: {error.strerror}", where=str(path)) from None
-    try:
-        db.row_factory = sqlite3.Row
-        db.execute("PRAGMA foreign_keys = ON")
-        db.execute("PRAGMA synchronous = FULL")
-        _prepare(db, path)
-    except sqlite3.OperationalError as error:
-        db.close()
-        raise file_fault(error, path) from None
-    except sqlite3.DatabaseError as error:
-        db.close()
-        raise StoreError(f"not readable as a ratings file: {error}", where=str(path)) from None
-    except StoreError:
-        db.close()
-        raise
+    with ExitStack() as opened:  # closes it again where it cannot be used
+        try:
+            if create:
+                path.parent.mkdir(parents=True, exist_ok=True)
+                os.close(os.open(path, os.O_CREAT | os.O_RDWR, 0o600))
+            db = opened.enter_context(closing(sqlite3.connect(path, timeout=patience, isolation_level=None)))
+            db.row_factory = sqlite3.Row
+            db.execute("PRAGMA foreign_keys = ON")
+            db.execute("PRAGMA synchronous = FULL")
+            _prepare(db, path)
+            opened.pop_all()
+        except sqlite3.OperationalError as error:
+            raise file_fault(error, path) from None
+        except sqlite3.DatabaseError as error:
+            raise StoreError(f"not readable as a ratings file: {error}", where=str(path)) from None
+        except OSError as error:
+            raise StoreError(f"cannot be opened: {error.strerror}", where=str(path)) from None
     for tightened in make_private([path.with_name(path.name + end) for end in _BESIDE]):
         _log.warning("%s could be read by others on this machine: it is its owner's alone now", tightened)
     return db

@@ -42,16 +42,6 @@ def numbered_lines(texts: list[str]) -> str:
     return "\n".join(f"{n}. {text}" for n, text in enumerate(texts, 1))
 
 
-def facts_of(store: Store, event: Event) -> list[FactQuestion]:
-    """The factual questions of an event, in order of keys."""
-    return list(store.of_parents(FactQuestion, [event.key]))
-
-
-def tendencies_of(store: Store, event: Event) -> list[TendencyQuestion]:
-    """The tendency questions of an event, in order of keys."""
-    return list(store.of_parents(TendencyQuestion, [event.key]))
-
-
 class EventTask(RatingTask):
     """A task about events; agreement is reported apart for questions in scope and out of scope."""
 
@@ -76,7 +66,7 @@ class AnswerTendency(EventTask):
     def items(self, store: Store) -> Iterator[TaskItem]:
         """Every tendency question of the events that no check has dropped."""
         for event in standing_events(store):
-            for question in tendencies_of(store, event):
+            for question in store.of_parents(TendencyQuestion, [event.key]):
                 yield TaskItem(
                     id=question.id,
                     case=event.key,
@@ -115,7 +105,7 @@ class JudgeTendency(EventTask):
     def items(self, store: Store) -> Iterator[TaskItem]:
         """Every tendency question of the events that no check has dropped, with the proposed answer."""
         for event in standing_events(store):
-            questions = tendencies_of(store, event)
+            questions = store.of_parents(TendencyQuestion, [event.key])
             for question in questions:
                 others = [q for q in questions if q.key != question.key]
                 yield TaskItem(
@@ -204,7 +194,7 @@ class ReviewScope(EventTask):
         questions: dict[ScopeTriplet, list[str]] = {}
         first: dict[ScopeTriplet, tuple[Event, FactQuestion]] = {}
         for event in standing_events(store):
-            for question in facts_of(store, event):
+            for question in store.of_parents(FactQuestion, [event.key]):
                 triplet = triplet_of(event, question)
                 questions.setdefault(triplet, []).append(question.id)
                 first.setdefault(triplet, (event, question))
@@ -260,7 +250,9 @@ class ReviewParaphrase(RatingTask):
         for event in standing_events(store):
             if event.template is None:
                 continue
-            answers = [f"{q.text} → {q.answer.text}" for q in facts_of(store, event) if q.scope == "in"]
+            answers = [
+                f"{q.text} → {q.answer.text}" for q in store.of_parents(FactQuestion, [event.key]) if q.scope == "in"
+            ]
             bare = bare_words(event, store.lineage(event.id))
             shown = {"bare": bare, "event": event.text, "answers": numbered_lines(answers)}
             yield TaskItem(

@@ -232,14 +232,18 @@ LEAK = FieldOption(value="leak", text="Leak")
 FAIL = FieldOption(value="fail", text="Problem")
 
 
-def spans_field(labels: Sequence[FieldOption]) -> Field:
-    """The field that takes marked words under these labels; no words have to be marked.
+_MEANINGS = {"leak": "words that show which answer it is", "fail": "words that are wrong or do not fit"}
 
-    Example:
-        >>> spans_field([LEAK]).kind
-        'spans'
+
+def with_spans(form: Form, labels: Sequence[FieldOption]) -> Form:
+    """A form that also takes marked words, before its comment; its name and version stay, what it asks is the same.
+
+    No words have to be marked.
     """
-    return Field(
+    if any(f.kind == "spans" for f in form.fields):
+        return form
+    at = next((n for n, f in enumerate(form.fields) if f.kind == "text"), len(form.fields))
+    marks = Field(
         name=SPANS,
         kind="spans",
         asks="Mark the words that your answer is about (optional)",
@@ -247,17 +251,7 @@ def spans_field(labels: Sequence[FieldOption]) -> Field:
         choices=tuple(labels),
         required=False,
     )
-
-
-_MEANINGS = {"leak": "words that show which answer it is", "fail": "words that are wrong or do not fit"}
-
-
-def with_spans(form: Form, labels: Sequence[FieldOption]) -> Form:
-    """A form that also takes marked words, before its comment; its name and version stay, what it asks is the same."""
-    if any(f.kind == "spans" for f in form.fields):
-        return form
-    at = next((n for n, f in enumerate(form.fields) if f.kind == "text"), len(form.fields))
-    return form.model_copy(update={"fields": (*form.fields[:at], spans_field(labels), *form.fields[at:])})
+    return form.model_copy(update={"fields": (*form.fields[:at], marks, *form.fields[at:])})
 
 
 def markable(form: Form) -> tuple[ShownText, ...]:

@@ -50,16 +50,11 @@ def probe_items(store: Store, *, people_too: bool = False) -> Iterator[tuple[Tas
             item = TaskItem(
                 id=probe.id,
                 case=document.key,
-                stratum=level_name(probe.level),
+                stratum="no level" if probe.level is None else f"level {probe.level}",
                 shown={name: text for name, text in shown.items() if text},
                 related=(document.id, *(p.id for p in others)),
             )
             yield item, probe
-
-
-def level_name(level: int | None) -> str:
-    """A level as a stratum."""
-    return "no level" if level is None else f"level {level}"
 
 
 def level_of(item: TaskItem) -> int | None:

@@ -25,12 +25,13 @@ from curation.cli.options import (
     writes,
 )
 from curation.loaders import LOADERS, LoadResult, Problem, load
-from curation.loaders.audit import against_earlier, proposed_errata
+from curation.loaders.audit import against_earlier
 from curation.loaders.audit import defects as find
 from curation.loaders.formats.native import read_mapping, write_records
 from curation.loaders.importer import Identity, import_file
 from curation.loaders.sources import OWN, UPSTREAM
-from curation.splits.versions import write_errata
+from curation.splits.versions import Erratum, write_errata
+from schemas.core.clock import today
 from schemas.core.errors import DataError
 from schemas.facts import Fact
 from schemas.text.counting import counted
@@ -144,7 +145,7 @@ def audit(
     Example: scedit data audit data/counterfact --examples 2
     """
     earlier: dict[tuple[str, str], tuple[Path, Fact]] = {}
-    named: list[Problem] = []
+    named: list[Erratum] = []
     for path in _files(paths):
         try:
             loaded, problems = find(path, format_name)
@@ -154,7 +155,7 @@ def audit(
                 raise
             click.echo(json.dumps({"file": str(path), "error": str(error)}) if as_json else f"{path}: {error.what}")
             continue
-        named += [p for p in problems if p.item is not None]
+        named += [Erratum(item=p.item, what=p.what, date=today()) for p in problems if p.item is not None]
         if as_json:
             for problem in problems:
                 row = {k: v for k, v in problem._asdict().items() if k != "item" or v is not None}
@@ -163,7 +164,7 @@ def audit(
         click.echo(f"{path}: {_count_edits(loaded)} as {loaded.format}, {counted(len(problems), 'problem')}")
         _print_problems(problems, path, examples=examples)
     if errata_path is not None:
-        write_errata(proposed_errata(named), errata_path)
+        write_errata(named, errata_path)
         click.echo(f"{errata_path}: {counted(len(named), 'erratum', 'errata')}", err=as_json)
 
 

@@ -55,12 +55,9 @@ def _probe(case: DocumentCase, probe: DocumentProbe, more: Mapping[str, dict[str
 
 
 def _in_order(probes: Sequence[DocumentProbe]) -> list[DocumentProbe]:
-    return sorted(probes, key=lambda probe: _natural(probe.key))
-
-
-def _natural(key: str) -> list[tuple[int, str]]:
-    """A key by which "x/10" comes after "x/9"."""
-    return [(int(part), "") if part.isdigit() else (-1, part) for part in re.split(r"(\d+)", key)]
+    """Probes by their keys: "x/10" comes after "x/9"."""
+    parts = {probe.key: re.split(r"(\d+)", probe.key) for probe in probes}
+    return sorted(probes, key=lambda p: [(int(x), "") if x.isdigit() else (-1, x) for x in parts[p.key]])
 
 
 _LOSSES = (

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -191,6 +192,6 @@ def _opened(path: Path | str, format: str | None, mapping: TableMapping | None) 
     path = Path(path)
     if mapping is None:
         return LOADERS.get(format or detect(path)), path
-    from curation.loaders.formats.native import table_loader
+    from curation.loaders.formats.native import MappedTable
 
-    return table_loader(mapping), path
+    return Loader("table", partial(MappedTable, mapping)), path

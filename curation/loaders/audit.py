@@ -7,15 +7,13 @@ stands in its own prompt, objects that contain each other, neighbours that are n
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
 from curation.loaders import LoadResult, detect, load
 from curation.loaders.reading import Problem, Row, rows
 from curation.splits.contradictions import disagreement
-from curation.splits.versions import Erratum
-from schemas.core.clock import today
 from schemas.facts import Fact
 from schemas.scripts import ScriptPrompt
 
@@ -88,11 +86,6 @@ def against_earlier(
 
 def _objects(fact: Fact) -> tuple[str, str | None]:
     return fact.old.text, fact.new.text if fact.new else None
-
-
-def proposed_errata(problems: Iterable[Problem]) -> list[Erratum]:
-    """A proposal for the problems that name an item: it is left out of splits, for the reason given."""
-    return [Erratum(item=p.item, what=p.what, date=today()) for p in problems if p.item is not None]
 
 
 def audit(loaded: LoadResult) -> Iterator[Problem]:

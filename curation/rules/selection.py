@@ -441,7 +441,8 @@ def resolve_clusters(store: Store, ruling: Ruling) -> dict[str, Decision]:
         saved |= some_saved
     settled: dict[str, Decision] = {}
     for threshold, links in zip(thresholds, edges, strict=True):
-        for group in components(links):
+        values = {other: [other] for others in links.values() for other in others}
+        for group in connected_groups(values | {item: [item, *others] for item, others in links.items()}):
             here = [i for i in group if i in keys and i not in settled]
             if not here:
                 continue
@@ -491,17 +492,3 @@ def ancestors(record: Record) -> Iterator[tuple[type[Record], str]]:
     for kind, field in reversed(MADE_FROM.get(record.kind, ())):
         if key := getattr(record, field):
             yield KINDS[kind], key
-
-
-def components(edges: Mapping[str, Iterable[str]]) -> list[list[str]]:
-    """Connected items; the result does not depend on the order of the edges.
-
-    Example:
-        >>> components({"c": ["b"], "b": ["a"], "x": ["y"]})
-        [['a', 'b', 'c'], ['x', 'y']]
-    """
-    values: defaultdict[str, list[str]] = defaultdict(list)
-    for item, others in edges.items():
-        for name in (item, *others):
-            values[name].append(item)
-    return connected_groups(values)

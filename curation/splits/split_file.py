@@ -13,7 +13,7 @@ import json
 import re
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence, Set
 from pathlib import Path
-from typing import Any, Generic, NamedTuple, TypeVar, overload
+from typing import Any, Generic, NamedTuple, TypeVar
 
 from pydantic import ValidationError
 
@@ -90,11 +90,7 @@ class CaseStream(Sequence[C], Generic[C]):
     def __iter__(self) -> Iterator[C]:
         return self._read()
 
-    @overload
-    def __getitem__(self, place: int) -> C: ...
-    @overload
-    def __getitem__(self, place: slice) -> tuple[C, ...]: ...
-    def __getitem__(self, place: int | slice) -> C | tuple[C, ...]:
+    def __getitem__(self, place: Any) -> Any:
         """A case (reads up to there), or some cases (reads all)."""
         if isinstance(place, slice):
             return tuple(self._read())[place]

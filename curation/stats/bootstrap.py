@@ -14,7 +14,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from curation.stats.estimates import Floats, Groups, number_groups, sums_by
+from curation.stats.estimates import Floats, number_groups
 from curation.stats.intervals import LEAST_CASES, NO_SPREAD, varies
 
 _CHUNK = 4_000_000  # numbers held at once: 32 MB
@@ -162,18 +162,10 @@ def student_ends_of_draws(
 
 def case_means(values: Sequence[float], cases: Sequence[str]) -> dict[str, float]:
     """Mean of each case's values, in order of appearance: what is independent, and what the tables average."""
-    groups, data = _check_values(values, cases)
-    if not groups.names:
-        return {}
-    totals = sums_by(groups.of, np.column_stack([data, np.ones_like(data)]), len(groups.names))
-    return dict(zip(groups.names, (totals[:, 0] / totals[:, 1]).tolist(), strict=True))
-
-
-def _check_values(values: Sequence[float], cases: Sequence[str]) -> tuple[Groups, Floats]:
-    data = np.asarray(values, dtype=np.float64)
-    groups = number_groups(cases)
+    data, groups = np.asarray(values, dtype=np.float64), number_groups(cases)
     if data.ndim != 1 or len(groups.of) != data.size:
         raise ValueError("values and cases differ in length")
     if np.isnan(data).any():
         raise ValueError("a value is NaN; leave unscored values out and count them")
-    return groups, data
+    means = np.bincount(groups.of, weights=data) / np.bincount(groups.of)
+    return dict(zip(groups.names, means.tolist(), strict=True))

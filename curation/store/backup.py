@@ -15,7 +15,7 @@ import duckdb
 
 from curation.files.atomic import atomic_file, atomic_path
 from curation.files.json_files import json_lines
-from curation.store.connection import Connection, connect, examine, transaction
+from curation.store.connection import Connection, examine, open_connection, transaction
 from curation.store.import_sources import make_tables
 from curation.store.origins import JUDGEMENTS, fill_origins
 from curation.store.reader import TABLES
@@ -144,8 +144,7 @@ def query(path: Path, sql: str, *, limit: int | None = None) -> QueryResult:
     Raises:
         UserError: the statement fails or would write.
     """
-    examine(path)
-    with connect(path, write=False) as db:
+    with open_connection(path) as db:
         db.execute("SET enable_external_access = false")
         db.execute("SET lock_configuration = true")
         try:
@@ -165,10 +164,10 @@ def restore(backup: Path, target: Path) -> None:
     Raises:
         StoreError: the backup is damaged, foreign or newer.
     """
-    examine(backup)
-    if target.exists():
-        raise StoreError("the store exists already", where=str(target), fix="move it away first; it is not overwritten")
     with Store.open(backup) as store:
+        if target.exists():
+            fix = "move it away first; it is not overwritten"
+            raise StoreError("the store exists already", where=str(target), fix=fix)
         snapshot(store, target)
 
 

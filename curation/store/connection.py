@@ -180,26 +180,22 @@ def open_connection(path: Path, *, write: bool = False, create: bool = False) ->
         for end in ("", ".wal"):  # a writer that was killed leaves the last transactions in the log
             with contextlib.suppress(FileNotFoundError):
                 shutil.copyfile(f"{path}{end}", f"{copy}{end}")
-    db = connect(path, write=True)
-    try:
+    with contextlib.ExitStack() as opened:
+        db = opened.enter_context(connect(path, write=True))
         for step in missing:
             with transaction(db, path):
                 step(db)
                 db.execute("INSERT INTO migrations VALUES (?, now())", [step.__name__])
-    except BaseException:
-        db.close()
-        raise
+        opened.pop_all()
     return db
 
 
 def _reader(path: Path) -> Connection:
     """A connection for reading, which is that on which the file was examined."""
-    db = connect(path, write=False)
-    try:
+    with contextlib.ExitStack() as opened:
+        db = opened.enter_context(connect(path, write=False))
         _migrations_of(db, path)
-    except BaseException:
-        db.close()
-        raise
+        opened.pop_all()
     return db
 
 

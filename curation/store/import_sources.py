@@ -10,6 +10,7 @@ from __future__ import annotations
 from typing import NamedTuple
 
 from curation.store.connection import Connection
+from curation.store.origins import BROUGHT
 from curation.store.writer import PendingRows, PutResult
 from schemas.core.clock import now
 from schemas.core.errors import StoreError
@@ -162,7 +163,12 @@ def finish_import(
     put = rows.done()
     conflicts = _find_conflicts(db, source.name)
     if conflicts and not replace:
-        raise ConflictError(source, _list_conflicts(db), conflicts, where)
+        found = db.execute(
+            f"""SELECT kind, key, holder, EXISTS (SELECT 1 FROM lineage l WHERE l.item_id = c.id
+                AND l.stage IN {BROUGHT}) FROM conflict c ORDER BY kind <> 'fact', key LIMIT {SHOWN}"""
+        )
+        named = tuple(KeyConflict(k, key, who or (EARLIER if came else MADE_HERE)) for k, key, who, came in found)
+        raise ConflictError(source, named, conflicts, where)
     aside = _set_aside(db) if conflicts else 0
     db.execute(
         "DELETE FROM source_items i USING conflict c WHERE i.source <> $1 AND i.kind = c.kind AND i.key = c.key",
@@ -220,14 +226,6 @@ def _find_conflicts(db: Connection, name: str) -> int:
     )
     db.execute("CREATE OR REPLACE TEMP TABLE retired (kind VARCHAR, key VARCHAR)")
     return db.count("SELECT count(*) FROM conflict")
-
-
-def _list_conflicts(db: Connection) -> tuple[KeyConflict, ...]:
-    rows = db.execute(
-        f"""SELECT kind, key, holder, EXISTS (SELECT 1 FROM lineage l WHERE l.item_id = c.id
-              AND l.stage IN ('load', 'import', 'adopt')) FROM conflict c ORDER BY kind <> 'fact', key LIMIT {SHOWN}"""
-    )
-    return tuple(KeyConflict(k, key, holder or (EARLIER if came else MADE_HERE)) for k, key, holder, came in rows)
 
 
 _STATEMENT = ", ".join(f"{{}}.body->>'$.{field}'" for field in ("subject.text", "prompt", "old.text", "new.text"))

@@ -12,7 +12,7 @@ from annotation_ui.agreement.report import ItemDisagreement
 from annotation_ui.app import widgets
 from annotation_ui.app.browser_parts import keyboard_shortcuts
 from annotation_ui.app.item import item_html
-from annotation_ui.app.lead.progress import apply_lead_style, quick_figures
+from annotation_ui.app.lead.progress import quick_figures
 from annotation_ui.app.page_context import PageContext
 from annotation_ui.app.rating.form import show_keys
 from annotation_ui.app.rating.saving import readable_error
@@ -27,7 +27,7 @@ _NUMBER = "adjudicate-number"
 
 def show(context: PageContext) -> None:
     """One disagreement after another, widest first."""
-    apply_lead_style()
+    widgets.apply_style("lead")
     opened = widgets.campaign_page(context, "Adjudicate", compact=True)
     if opened is None:
         return

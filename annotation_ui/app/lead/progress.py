@@ -20,11 +20,6 @@ from schemas.core.errors import UserError
 from schemas.text.counting import counted
 
 
-def apply_lead_style() -> None:
-    """The rules of the lead's pages, beside those that all pages share."""
-    st.html(f"<style>{(Path(__file__).parents[1] / 'assets').joinpath('lead.css').read_text(encoding='utf-8')}</style>")
-
-
 def lead_table(head: Sequence[str], rows: Sequence[Sequence[str]], *, flagged: Sequence[str] = ()) -> str:
     """A table; a column that is empty in every row is left out.
 
@@ -97,7 +92,7 @@ _SHOWN = 5  # items to discuss
 def show(context: PageContext) -> None:
     """Every campaign; brought up to date every few seconds, the figures computed once for every change."""
     st.title("Progress")
-    apply_lead_style()
+    widgets.apply_style("lead")
     if not context.db.campaigns():
         st.info("There is no campaign yet. Create one with: scedit annotate new")
     _campaigns(context)

@@ -281,11 +281,6 @@ def _cell_at(data: dict[str, Any], column: str) -> Any:
     return value
 
 
-def table_loader(mapping: TableMapping) -> Loader:
-    """A loader for one mapping."""
-    return Loader("table", partial(MappedTable, mapping))
-
-
 def load_table(path: Path, named: Path | None = None) -> Any:
     """Refuses: a foreign table needs its mapping.
 

@@ -11,9 +11,9 @@ from typing import Any
 import pytest
 
 from curation.loaders import load
-from curation.loaders.audit import proposed_errata
 from curation.loaders.formats.mulfe import ReadTags, read_tags
 from curation.loaders.importer import import_file
+from curation.splits.versions import read_errata
 from curation.store.store import Store
 from schemas.core.errors import DataError
 from schemas.documents.document import DocumentProbe
@@ -22,6 +22,7 @@ from schemas.documents.specificity import SpecificitySet
 from schemas.documents.tags import TAGS
 from schemas.events.questions import FactQuestion, TendencyQuestion
 from schemas.extras import Extra
+from tests.support.commands import invoke
 from tests.support.curation.published_records import kinds, of, one
 
 TESTED: dict[str, Any] = {
@@ -320,7 +321,8 @@ def test_an_answer_that_no_model_can_give_becomes_a_proposal_and_is_not_mended(t
     import_result = one(tmp_path, with_fact(answer={"id": "NA", "name": "famale", "alias": []}))
     question = of(import_result, FactQuestion)[0]
     assert question.answer.text == "famale" and kinds(import_result) == ["impossible-answer"]
-    (erratum,) = proposed_errata(import_result.problems)
+    invoke("data", "audit", next(tmp_path.glob("*.json*")), "--propose-errata", tmp_path / "errata")
+    (erratum,) = read_errata(tmp_path / "errata").entries
     assert erratum.item == question.key and erratum.action == "drop" and "'female' is meant" in erratum.what
 
 
