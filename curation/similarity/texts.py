@@ -39,14 +39,10 @@ def text_items(
         keeps: Keep verdicts less drop verdicts, by item id.
 
     Raises:
-        UserError: an id twice, or no such preference.
+        UserError: no such preference.
     """
     check_choice(prefer, PREFERENCES, "preference")
-    ordered = sorted(items, key=lambda item: (_weight(item, prefer, keeps or {}), item.key, item.id))
-    repeated = next((item for item, times in Counter(i.id for i in ordered).items() if times > 1), None)
-    if repeated is not None:
-        raise UserError(f"the item '{repeated}' was given twice")
-    return tuple(ordered)
+    return tuple(sorted(items, key=lambda item: (_weight(item, prefer, keeps or {}), item.key, item.id)))
 
 
 def _weight(item: TextItem, prefer: str, keeps: Mapping[str, int]) -> int:

@@ -142,7 +142,7 @@ def separate(
         neighbours: Also connect through the neighbour facts inside cases.
 
     Raises:
-        UserError: the shares are not shares, a key comes twice, or a part stays empty because too much is connected.
+        UserError: the shares are not shares, or a part stays empty because too much is connected.
 
     Example:
         >>> from schemas.facts import Entity, Object, Relation, Source
@@ -160,7 +160,7 @@ def separate(
     cases = cases if isinstance(cases, Sequence) else list(cases)
     of_relation = bool({"relation", "fact"} & set(by))
     relations = relation_groups(f for c in cases for f in _facts(c, neighbours=neighbours)) if of_relation else {}
-    group = _group_names(_values(cases, by, neighbours=neighbours, relations=relations))
+    group = _group_names({c.key: set(shared_values(c, by, relations=relations, neighbours=neighbours)) for c in cases})
     sizes = Counter(group.values())
     placed = (_by_hash if strategy == "hash" else _balanced)(sizes, parts, seed)
     part = {key: placed[group[key]] for key in sorted(group)}
@@ -168,18 +168,6 @@ def separate(
     _check_sizes(counts, parts, sizes, by)
     worded = [relations[r] for r in relations if is_wording(r)]
     return Partition(part, {key: group[key] for key in part}, counts, len(worded), len(set(worded)))
-
-
-def _values(
-    cases: Iterable[AnyCase | Fact], by: tuple[By, ...], *, neighbours: bool, relations: Mapping[str, str]
-) -> dict[str, set[tuple[str, ...]]]:
-    """What connects each case with others, by its key."""
-    values: dict[str, set[tuple[str, ...]]] = {}
-    for case in cases:
-        if case.key in values:
-            raise UserError(f"the case '{case.key}' was given twice")
-        values[case.key] = set(shared_values(case, by, relations=relations, neighbours=neighbours))
-    return values
 
 
 def _check_sizes(

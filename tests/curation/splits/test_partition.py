@@ -125,8 +125,6 @@ def test_mistakes(options: dict[str, object], message: str) -> None:
     facts = [fact("a", "A"), fact("b", "B")]
     with pytest.raises(UserError, match=message):
         separate(facts, **{"parts": {"a": 0.5, "b": 0.5}, **options})  # type: ignore[arg-type]
-    with pytest.raises(UserError, match="given twice"):
-        separate([facts[0]] * 2, parts={"a": 1.0})
 
 
 def test_the_command_writes_parts_that_load(tmp_path: Path) -> None:
