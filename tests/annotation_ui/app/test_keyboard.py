@@ -66,6 +66,19 @@ def wait_until(page: Any, answers: list[str]) -> None:
     page.wait_for_function(f"(wanted) => {groups}.map({answer}).join() === wanted", arg=",".join(answers))
 
 
+def press(page: Any, keys: str, answers: list[str]) -> None:
+    """Press keys one after another, and wait until the answers are these."""
+    for key in keys:
+        page.keyboard.press(key)
+    wait_until(page, answers)
+
+
+def save(page: Any, done: int, of: int, *, by: str = "Control+Enter") -> None:
+    """Save by a key, and wait for the next item."""
+    page.keyboard.press(by)
+    ready(page, done, of)
+
+
 def last(db: RatingsDB) -> dict[str, Any]:
     return dict(db.history("pilot")[-1].answers or {})
 
@@ -75,34 +88,23 @@ def test_scales_by_keys_before_and_after_the_mouse(db: RatingsDB, store: Store, 
     pilot(db, store, "ann", task="rate_script")
     page = visit(people.invite(db, "ann"))
     ready(page, 0, 12)
-    for key in "375":  # digits, the focus nowhere
-        page.keyboard.press(key)
-    wait_until(page, ["3", "7", "5"])
-    page.keyboard.press("4")
-    wait_until(page, ["3", "7", "4"])  # a digit on a filled form corrects the question answered last
-    page.keyboard.press("Control+Enter")
-    ready(page, 1, 12)
+    press(page, "375", ["3", "7", "5"])  # digits, the focus nowhere
+    press(page, "4", ["3", "7", "4"])  # a digit on a filled form corrects the question answered last
+    save(page, 1, 12)
     assert last(db) == {"coherence": 3, "consistency": 7, "completeness": 4}
 
     page.get_by_role("radiogroup").nth(0).get_by_text("2", exact=True).click()  # a click, then keys for the rest
-    page.keyboard.press("6")
-    page.keyboard.press("1")
-    wait_until(page, ["2", "6", "1"])
+    press(page, "61", ["2", "6", "1"])
     page.get_by_role("radiogroup").nth(1).get_by_text("5", exact=True).click()
-    page.keyboard.press("7")  # the question that was clicked last
-    wait_until(page, ["2", "7", "1"])
-    page.keyboard.press("Control+Enter")  # the focus is on a radio button
-    ready(page, 2, 12)
+    press(page, "7", ["2", "7", "1"])  # the question that was clicked last
+    save(page, 2, 12)  # the focus is on a radio button
     assert last(db) == {"coherence": 2, "consistency": 7, "completeness": 1}
 
-    for key in "111":
-        page.keyboard.press(key)
-    wait_until(page, ["1", "1", "1"])
+    press(page, "111", ["1", "1", "1"])
     page.get_by_label("Comment (optional)").click()
     page.keyboard.type("see steps 2 and 3: no y, n")
     assert checked(page) == ["1", "1", "1"], "what is typed into the comment answers nothing"
-    page.keyboard.press("Control+Enter")  # the focus is in the comment
-    ready(page, 3, 12)
+    save(page, 3, 12)  # the focus is in the comment
     assert last(db)["comment"] == "see steps 2 and 3: no y, n"
     assert len(db.history("pilot")) == 3, "nothing was saved twice"
 
@@ -116,13 +118,10 @@ def test_yes_and_no_and_reasons_by_mouse_and_by_letter(db: RatingsDB, store: Sto
     page.get_by_test_id("stSidebar").get_by_role("button", name="pilot").click()
     ready(page, 0, 24)
     assert page.get_by_role("option").count() == page.get_by_role("combobox").count() == 0, "no list has to be opened"
-    for key in "yyyn":  # right after a task was chosen
-        page.keyboard.press(key)
-    wait_until(page, ["yes", "yes", "yes", "no"])
+    press(page, "yyyn", ["yes", "yes", "yes", "no"])  # right after a task was chosen
     page.get_by_role("button", name="The same as another question").click()
     page.locator("[role=toolbar] [aria-pressed=true]").wait_for()
-    page.keyboard.press("Control+Enter")  # the focus is on a reason
-    ready(page, 1, 24)
+    save(page, 1, 24)  # the focus is on a reason
     assert last(db) == {
         "meaningful": "yes",
         "depends": "yes",
@@ -131,12 +130,10 @@ def test_yes_and_no_and_reasons_by_mouse_and_by_letter(db: RatingsDB, store: Sto
         "reasons": ["duplicate"],
     }
 
-    for key in "yyynehec":  # e is chosen and taken back; h is a reason while reasons are shown
-        page.keyboard.press(key)
-    wait_until(page, ["yes", "yes", "yes", "no"])
+    # e is chosen and taken back; h is a reason while reasons are shown
+    press(page, "yyynehec", ["yes", "yes", "yes", "no"])
     page.wait_for_function("() => document.querySelectorAll('[role=toolbar] [aria-pressed=true]').length === 2")
-    page.keyboard.press("Control+Enter")
-    ready(page, 2, 24)
+    save(page, 2, 24)
     assert sorted(last(db)["reasons"]) == ["duplicate", "old_knowledge_leak"]
 
 
@@ -161,8 +158,7 @@ def test_the_last_answer_saves_once_and_a_held_key_rates_one_item(db: RatingsDB,
     page.keyboard.press("Alt+ArrowLeft")
     page.get_by_text("You have answered this item").wait_for()
     listening(page)
-    page.keyboard.press("4")
-    wait_until(page, ["4"])  # what was answered before is saved by Enter alone
+    press(page, "4", ["4"])  # what was answered before is saved by Enter alone
     page.keyboard.press("Enter")
     page.get_by_text("You have answered this item").wait_for(state="detached")
     ready(page, 2, 12)
@@ -170,15 +166,12 @@ def test_the_last_answer_saves_once_and_a_held_key_rates_one_item(db: RatingsDB,
 
     page.get_by_test_id("stSidebar").get_by_role("button", name="filter").click()
     ready(page, 0, 24)
-    for key in "yyny":
-        page.keyboard.press(key)
-    wait_until(page, ["yes", "yes", "no", "yes"])
+    press(page, "yyny", ["yes", "yes", "no", "yes"])
     page.get_by_text("Draft saved.").wait_for()
     assert db.history("filter") == [], "a no asks for its reason first"
     page.keyboard.press("b")
     page.locator("[role=toolbar] [aria-pressed=true]").wait_for()
-    page.keyboard.press("Enter")
-    ready(page, 1, 24)
+    save(page, 1, 24, by="Enter")
     for key in "yyyy":
         page.keyboard.press(key)
     ready(page, 2, 24)
@@ -202,10 +195,8 @@ def test_keys_work_after_a_page_link_and_a_new_item_takes_them_after_a_moment(
     page.get_by_text("Save when a key answers the last question").click()
     page.wait_for_function("() => !document.querySelector('.st-key-auto_save input').checked")
     ready(page, 0, 12)
-    page.keyboard.press("4")
-    wait_until(page, ["4"])
-    page.keyboard.press("Enter")
-    ready(page, 1, 12)
+    press(page, "4", ["4"])
+    save(page, 1, 12, by="Enter")
     page.get_by_text("Save when a key answers the last question").click()
     page.wait_for_function("() => document.querySelector('.st-key-auto_save input').checked")
     ready(page, 1, 12)
@@ -234,15 +225,13 @@ def test_keys_work_after_the_select_box_and_the_number_of_adjudicate(db: Ratings
     page.get_by_role("option", name="two").click()
     page.get_by_role("radiogroup").nth(2).wait_for()
     listening(page)
-    page.keyboard.press("2")
-    wait_until(page, ["2", "", ""])
+    press(page, "2", ["2", "", ""])
     page.get_by_role("spinbutton").fill("2")
     assert page.evaluate("document.documentElement.dataset.sceditKeys") == "off", "the page shows that keys go there"
     page.keyboard.press("Enter")
     page.get_by_text("2 of 3").wait_for()
     listening(page)
-    page.keyboard.press("3")
-    wait_until(page, ["3", "", ""])
+    press(page, "3", ["3", "", ""])
 
 
 def test_forms_with_something_left_to_do_are_not_saved_by_the_last_answer() -> None:
@@ -264,36 +253,29 @@ def test_a_comparison_by_keys_whatever_the_mouse_did_before(db: RatingsDB, store
     boxes = [blocks.nth(n).bounding_box() for n in (0, 1)]
     assert boxes[0]["y"] == boxes[1]["y"] and boxes[0]["x"] < boxes[1]["x"], "side by side"
 
-    def press(keys: str, then: list[str]) -> None:
-        for key in keys:
-            page.keyboard.press(key)
-        wait_until(page, then)
-
-    press("123", [a, b, tie])
+    press(page, "123", [a, b, tie])
     page.get_by_test_id("stSidebar").get_by_text("Highlight").click()
     page.locator("mark").first.wait_for(state="detached")  # the page has run again
     listening(page)
-    press("1", [a, b, a])  # a digit corrects the question that was answered last, before the run
+    press(page, "1", [a, b, a])  # a digit corrects the question that was answered last, before the run
     page.get_by_role("button", name="Cannot judge this item").first.click()
     page.get_by_role("button", name="The language").wait_for()
     page.keyboard.press("Escape")
     page.get_by_role("button", name="The language").wait_for(state="detached")
-    press("3", [a, b, tie])
-    page.keyboard.press("Enter")  # of the form, though the focus went back to the button that had opened
-    ready(page, 1, 6)
+    press(page, "3", [a, b, tie])
+    save(page, 1, 6, by="Enter")  # of the form, though the focus went back to the button that had opened
     assert last(db) == {"coherence": "first", "consistency": "second", "completeness": "tie"}
 
     page.get_by_role("button", name="Previous item").click()
     page.get_by_text("You have answered this item").wait_for()
     listening(page)
-    press("2", [b, b, tie])  # a form that is shown filled in: from the first question on
-    press("11", [b, a, a])
-    press("3", [b, a, tie])
+    press(page, "2", [b, b, tie])  # a form that is shown filled in: from the first question on
+    press(page, "11", [b, a, a])
+    press(page, "3", [b, a, tie])
     page.get_by_role("radiogroup").nth(1).get_by_text(b).click()
-    press("3", [b, tie, tie])  # the question that was clicked
+    press(page, "3", [b, tie, tie])  # the question that was clicked
     page.locator(".se-item").click(position={"x": 20, "y": 12})
-    page.keyboard.press("Enter")
-    ready(page, 1, 6)
+    save(page, 1, 6, by="Enter")
     assert last(db) == {"coherence": "second", "consistency": "tie", "completeness": "tie"}
     assert len(db.history("pilot")) == 2
 
@@ -335,9 +317,7 @@ def test_adjudication_by_keys_on_one_screen_or_a_page_that_scrolls(
     page.keyboard.press("Alt+ArrowRight")  # the second item
     page.locator(f'[data-item="{items[1]}"]').wait_for(state="attached")
     listening(page)
-    for key in "674":
-        page.keyboard.press(key)
-    wait_until(page, ["6", "7", "4"])
+    press(page, "674", ["6", "7", "4"])
     page.keyboard.press("Enter")
     page.get_by_text("2 items with a disagreement, 1 decided").wait_for()
     assert db.adjudications("pilot")[items[1]].answers == {"coherence": 6, "consistency": 7, "completeness": 4}
