@@ -220,7 +220,7 @@ def strengths(name: str, db_path: Path, store_path: Path, raters: tuple[str, ...
             rows[aspect] = one
             lines.append(f"{aspect}: {one}")
             continue
-        rows[aspect] = {k: v for k, v in plain(one).items() if k != "covariance"}
+        rows[aspect] = plain(one)
         counts = f"{counted(one.comparisons, 'comparison')} in {counted(one.cases, 'case')}, {counted(one.ties, 'tie')}"
         lines.append(f"{aspect} ({counts})")
         lines += [f"  {m:32} {e.text()}   ({counted(e.n, 'comparison')})" for m, e in one.methods.items()]

@@ -30,7 +30,7 @@ from curation.stats.estimates import Estimate, Floats, sums_by, undefined
 from curation.stats.intervals import LEAST_CASES
 from curation.stats.rating_table import Category, RatingTable
 
-Level = Literal["nominal", "ordinal", "interval", "ratio"]
+Level = Literal["nominal", "ordinal", "interval"]
 Weights = Literal["identity", "quadratic"]
 
 
@@ -71,11 +71,7 @@ def _distances(totals: Floats, domain: Floats, level: Level) -> Floats:
     if level == "ordinal":  # the sum of the counts from g to h, less half of both ends, is a difference of mid-ranks
         middle = totals.cumsum(axis=1) - totals / 2
         return np.asarray((middle[:, :, None] - middle[:, None, :]) ** 2)
-    apart = domain[:, None] - domain[None, :]
-    if level == "interval":
-        return np.asarray(apart**2)[None]
-    both = domain[:, None] + domain[None, :]
-    return np.asarray(np.divide(apart, both, out=np.zeros_like(apart), where=both != 0) ** 2)[None]
+    return np.asarray((domain[:, None] - domain[None, :]) ** 2)[None]
 
 
 def gwet_weights(numbers: Floats, weights: Weights) -> Floats:
@@ -147,7 +143,7 @@ def alpha(table: RatingTable, *, level: Level, resampling: Resampling = DEFAULT)
 
     Args:
         table: The ratings.
-        level: What differences mean: ``nominal``, ``ordinal``, ``interval`` or ``ratio``.
+        level: What differences mean: ``nominal``, ``ordinal`` or ``interval``.
         resampling: Resamples (of cases), seed, confidence.
 
     Example:
@@ -181,10 +177,8 @@ def _for_alpha(table: RatingTable, level: Level) -> tuple[RatingTable | None, st
     why = why_unpaired(table)
     if not why and not table.ordered and level != "nominal":
         why = "the categories are names without a declared order"
-    if not why and not table.numeric and level in ("interval", "ratio"):
+    if not why and not table.numeric and level == "interval":
         why = "the categories are names, not numbers"
-    if not why and level == "ratio" and min(_numbers(table)) < 0:
-        why = "a ratio scale has no negative values"
     if why:
         return None, why
     paired = _paired_units(table)

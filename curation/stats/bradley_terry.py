@@ -42,7 +42,6 @@ class Strengths(NamedTuple):
             the two in comparisons that are decided.
         tie: Log-odds of a tie between equals against one of them being better; undefined without a tie.
         comparisons, ties, cases: What they rest on.
-        covariance: Of the log-strengths in the order of ``methods``; None without intervals.
     """
 
     methods: dict[str, Estimate]
@@ -50,7 +49,6 @@ class Strengths(NamedTuple):
     comparisons: int
     ties: int
     cases: int
-    covariance: Floats | None
 
 
 def bradley_terry(comparisons: Sequence[PairedComparison]) -> Strengths:
@@ -175,8 +173,7 @@ def _as_estimates(
         tie = estimate("tie", float(parameters[-1]), None if spread is None else float(spread[-1, -1]), ties)
     else:
         tie = Estimate("tie", None, n=0, cases=cases, reason="there is no tie")
-    ordered = None if covariance is None else covariance[np.ix_(order, order)]
-    return Strengths(methods, tie, len(comparisons), ties, cases, ordered)
+    return Strengths(methods, tie, len(comparisons), ties, cases)
 
 
 def _refuse_unconnected(names: Sequence[str], comparisons: Sequence[PairedComparison]) -> None:
