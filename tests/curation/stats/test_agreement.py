@@ -41,9 +41,7 @@ def from_square(square):
     return table([[p[0] for p in pairs], [p[1] for p in pairs]])
 
 
-@pytest.mark.parametrize(
-    ("level", "value"), [("nominal", 0.743), ("ordinal", 0.815), ("interval", 0.849)]
-)
+@pytest.mark.parametrize(("level", "value"), [("nominal", 0.743), ("ordinal", 0.815), ("interval", 0.849)])
 def test_krippendorffs_own_example(level, value):
     assert alpha(krippendorffs(), level=level, resampling=NONE).value == pytest.approx(value, abs=5e-4)
 
