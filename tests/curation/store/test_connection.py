@@ -27,14 +27,10 @@ from schemas.facts import Fact, Object
 from schemas.lineage import Lineage
 from schemas.runs import CaseResult, RunManifest
 from tests.support import ROOT
+from tests.support.curation.mini_store import forget_origins
 from tests.support.curation.rule_records import said
 from tests.support.facts import peru_fact
 from tests.support.small import small_split
-
-
-@pytest.fixture
-def path(tmp_path: Path) -> Path:
-    return tmp_path / "s.duckdb"
 
 
 def sha(path: Path) -> str:
@@ -58,57 +54,30 @@ def test_a_locked_store_says_who_holds_it(path: Path) -> None:
     assert f"in use by process {os.getpid()}" in process and "wait until it ends" in process
 
 
-def damaged(path: Path) -> None:
-    Store.open(path, create=True).close()
-    data = bytearray(path.read_bytes())
-    data[4096:12000] = b"\0" * (12000 - 4096)
-    path.write_bytes(data)
+NO_STORE = "something else, not a store"
+SPOILT: list[tuple[bool, str | Callable[[bytes], bytes], str]] = [
+    (True, lambda data: data[:4096] + bytes(7904) + data[12000:], "the store cannot be read or written: .*a backup"),
+    (True, lambda data: data[:5000], "the store cannot be read or written: .*restore a backup"),
+    (False, "CREATE TABLE cats (name VARCHAR)", NO_STORE),
+    (False, "CREATE TABLE meta (name VARCHAR, value VARCHAR); CREATE TABLE migrations (name VARCHAR)", NO_STORE),
+    (True, "INSERT INTO migrations VALUES ('m999_future', now())", "newer version.*m999_future.*upgrade"),
+    (True, lambda _: b"case_id,subject\n" * 50, "not a DuckDB file"),
+    (True, lambda _: b"", "not a DuckDB file"),
+]
+"""Whether there was a store, what was done to the file (to its tables or its bytes), and what is said of it."""
 
 
-def truncated(path: Path) -> None:
-    Store.open(path, create=True).close()
-    path.write_bytes(path.read_bytes()[:5000])
-
-
-def foreign(path: Path) -> None:
-    with duckdb.connect(str(path)) as db:
-        db.execute("CREATE TABLE cats (name VARCHAR)")
-
-
-def other_tables(path: Path) -> None:
-    with duckdb.connect(str(path)) as db:
-        db.execute("CREATE TABLE meta (name VARCHAR, value VARCHAR)")
-        db.execute("CREATE TABLE migrations (name VARCHAR)")
-
-
-def newer(path: Path) -> None:
-    Store.open(path, create=True).close()
-    with duckdb.connect(str(path)) as db:
-        db.execute("INSERT INTO migrations VALUES ('m999_future', now())")
-
-
-def text(path: Path) -> None:
-    path.write_text("case_id,subject\n" * 50)
-
-
-def empty(path: Path) -> None:
-    path.write_bytes(b"")
-
-
-@pytest.mark.parametrize(
-    ("make", "message"),
-    [
-        (damaged, "the store cannot be read or written: .*restore a backup"),
-        (truncated, "the store cannot be read or written: .*restore a backup"),
-        (foreign, "something else, not a store"),
-        (other_tables, "something else, not a store"),
-        (newer, "newer version.*m999_future.*upgrade"),
-        (text, "not a DuckDB file"),
-        (empty, "not a DuckDB file"),
-    ],
-)
-def test_unsound_files_are_refused_and_untouched(path: Path, make: object, message: str) -> None:
-    make(path)  # type: ignore[operator]
+@pytest.mark.parametrize(("sound", "spoil", "message"), SPOILT)
+def test_unsound_files_are_refused_and_untouched(
+    path: Path, sound: bool, spoil: str | Callable[[bytes], bytes], message: str
+) -> None:
+    if sound:
+        Store.open(path, create=True).close()
+    if isinstance(spoil, str):
+        with duckdb.connect(str(path)) as db:
+            db.execute(spoil)
+    else:
+        path.write_bytes(spoil(path.read_bytes()))
     before = sha(path)
     for options in ({}, {"write": True}, {"create": True}):
         with pytest.raises(StoreError, match=message):
@@ -121,9 +90,8 @@ def of_0_2_0(path: Path) -> None:
     """A store as version 0.2.0 wrote it: without origins, and with the names of three migrations."""
     with Store.open(path, create=True) as store:
         store.put([peru_fact()])
+    forget_origins(path)
     with duckdb.connect(str(path)) as db:
-        db.execute("DROP TABLE origins")
-        db.execute("DELETE FROM migrations WHERE name = 'm004_origins'")
         db.execute("INSERT INTO migrations VALUES ('m001_initial', now()), ('m002_views', now())")
 
 
@@ -225,38 +193,36 @@ def test_put_get_and_versions(path: Path) -> None:
         assert db.get(first.id[:8]) == first
 
 
-def test_verdicts_and_lineage(path: Path) -> None:
+def test_verdicts_and_lineage(store: Store) -> None:
     item = peru_fact()
     line = Lineage(item_id=item.id, stage="load", made_at="2026-01-01T00:00:00", model="m", request="r", tokens_in=3)
-    with Store.open(path, create=True) as store:
-        store.put([item, said(item.id, "leak@1", "keep"), said("other", "leak@1", "drop")], [line])
-        store.put([item, said(item.id, "leak@1", "drop")], [line])
-        assert [v.label for v in store.verdicts([item.id])] == ["drop"], "judging again replaces"
-        assert len(list(store.verdicts())) == 2
-        assert store.lineage(item.id) == [line], "the same act told twice is one"
-        assert list(store.lineages(stage="load")) == [line]
+    store.put([item, said(item.id, "leak@1", "keep"), said("other", "leak@1", "drop")], [line])
+    store.put([item, said(item.id, "leak@1", "drop")], [line])
+    assert [v.label for v in store.verdicts([item.id])] == ["drop"], "judging again replaces"
+    assert len(list(store.verdicts())) == 2
+    assert store.lineage(item.id) == [line], "the same act told twice is one"
+    assert list(store.lineages(stage="load")) == [line]
 
 
-def test_splits_by_name_and_version(path: Path) -> None:
+def test_splits_by_name_and_version(store: Store) -> None:
     one = make_split("s", [Case(key="case/a", fact=peru_fact("a"))], version="1.9.0")
     two = make_split("s", [Case(key="case/b", fact=peru_fact("b"))], version="1.10.0")
-    with Store.open(path, create=True) as store:
-        store.put_split(one)
-        store.put_split(one)
-        store.put_split(two)
-        assert store.split("s").digest == two.digest
-        assert store.split("s@1.9.0").cases == one.cases
-        with pytest.raises(UserError, match="no split 't'.*s@1.10.0, s@1.9.0"):
-            store.split("t")
-        split = make_split("s", [Case(key="case/a", fact=peru_fact("c"))], version="1.9.0")
-        with pytest.raises(StoreError, match="another split is called 's@1.9.0'.*another version"):
-            store.put_split(split)
+    store.put_split(one)
+    store.put_split(one)
+    store.put_split(two)
+    assert store.split("s").digest == two.digest
+    assert store.split("s@1.9.0").cases == one.cases
+    with pytest.raises(UserError, match="no split 't'.*s@1.10.0, s@1.9.0"):
+        store.split("t")
+    split = make_split("s", [Case(key="case/a", fact=peru_fact("c"))], version="1.9.0")
+    with pytest.raises(StoreError, match="another split is called 's@1.9.0'.*another version"):
+        store.put_split(split)
 
 
-def test_reading_through_a_closed_store_is_refused_in_a_sentence(path: Path) -> None:
-    with Store.open(path, create=True) as store:
-        store.put([peru_fact()])
-        cases = store.put_split(make_split("s", [Case(key="case/f/peru", fact=peru_fact())])) and store.open_split("s")
+def test_reading_through_a_closed_store_is_refused_in_a_sentence(store: Store) -> None:
+    store.put([peru_fact()])
+    cases = store.put_split(make_split("s", [Case(key="case/f/peru", fact=peru_fact())])) and store.open_split("s")
+    store.close()
     for reading in (
         lambda: store.get("f/peru"),
         lambda: list(store.all(Fact)),

@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 import shutil
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 
-import duckdb
 import pytest
 from click.testing import CliRunner
 
@@ -25,6 +24,7 @@ from schemas.facts import Fact, Neighbour, Object
 from schemas.lineage import Lineage
 from schemas.scripts import Script, ScriptPrompt, ScriptQuestion
 from schemas.verdicts import Verdict
+from tests.support.curation.mini_store import forget_origins
 from tests.support.curation.rule_records import BESIDE, CHAINS, EDIT, LINK, OTHER, P0, Q0, said
 from tests.support.facts import make_fact, peru_fact
 
@@ -52,27 +52,32 @@ def derived(tmp_path: Path) -> Path:
     return derived
 
 
+@pytest.fixture
+def made(derived: Path) -> Iterator[Store]:
+    with Store.open(derived, write=True) as store:
+        yield store
+
+
 def stale(derived: Path) -> list[str]:
     with Store.open(derived) as store:
         return [item.key for item in store.stale()]
 
 
-def by_import(store: Store) -> None:
-    store.put_source(ImportSource("mine", "b.csv", "2", named=True), [CORRECTED, NEAR_FACT], ACT)
-
-
-def by_construct(store: Store) -> None:
-    store.put([CORRECTED])
-
-
 ALL = ["f/peru/extra", "n/1", "p/1", "q/1", "s/1", "v/1", "v/2"]
 
 
-@pytest.mark.parametrize("road", [by_import, by_construct])
-def test_whatever_was_made_of_a_changed_fact_is_stale(derived: Path, road: object) -> None:
+@pytest.mark.parametrize(
+    "road",
+    [
+        lambda store: store.put([CORRECTED]),
+        lambda store: store.put_source(ImportSource("mine", "b.csv", "2", named=True), [CORRECTED, NEAR_FACT], ACT),
+    ],
+    ids=["construct", "import"],
+)
+def test_whatever_was_made_of_a_changed_fact_is_stale(derived: Path, road: Callable[[Store], object]) -> None:
     assert stale(derived) == []
     with Store.open(derived, write=True) as store:
-        road(store)  # type: ignore[operator]
+        road(store)
         with pytest.raises(StaleError, match="7 records were made from content that has changed since") as error:
             freeze(store, "mine", SplitRule())
         assert "stale: prompt p/1: made from an earlier version of f/peru" in error.value.lines
@@ -118,40 +123,37 @@ def test_what_was_made_of_it_is_stale_and_nothing_else(derived: Path, changes: l
     assert stale(derived) == keys
 
 
-def test_what_comes_again_is_made_from_what_is_there_now(derived: Path) -> None:
-    with Store.open(derived, write=True) as store:
-        store.put([CORRECTED, *MADE])
-        assert [item.key for item in store.stale()] == ["v/1", "v/2"], "judgements were given for the earlier fact"
-        assert store.judged("leak@1") == set(), "so the check asks again"
-        store.put([JUDGED])
-        assert store.judged("leak@1") == {PROMPT.id}
-        others = [said(NEAR_LINK.id, "fit@2", "keep", item) for item in (PROMPT.id, QUESTION.id)]
-        store.put([*others, make_fact("Chad", "Cusco", "Rome", key="f/chad"), others[0]])
-        assert store.judged("fit@2") == set(), "one of its two verdicts is stale"
+def test_what_comes_again_is_made_from_what_is_there_now(made: Store) -> None:
+    made.put([CORRECTED, *MADE])
+    assert [item.key for item in made.stale()] == ["v/1", "v/2"], "judgements were given for the earlier fact"
+    assert made.judged("leak@1") == set(), "so the check asks again"
+    made.put([JUDGED])
+    assert made.judged("leak@1") == {PROMPT.id}
+    others = [said(NEAR_LINK.id, "fit@2", "keep", item) for item in (PROMPT.id, QUESTION.id)]
+    made.put([*others, make_fact("Chad", "Cusco", "Rome", key="f/chad"), others[0]])
+    assert made.judged("fit@2") == set(), "one of its two verdicts is stale"
 
 
-def test_an_item_is_held_for_what_is_stale_anywhere_in_its_case(derived: Path) -> None:
-    with Store.open(derived, write=True) as store:
-        store.put([make_fact("Chad", "Cusco", "Rome", key="f/chad")])
-        for item in ("f/peru", "p/1"):
-            explanation = explain(store, SplitRule(prefix="f/peru"), item)
-            assert explanation.status == "held" and "made from an earlier version of f/chad" in explanation.why
+def test_an_item_is_held_for_what_is_stale_anywhere_in_its_case(made: Store) -> None:
+    made.put([make_fact("Chad", "Cusco", "Rome", key="f/chad")])
+    for item in ("f/peru", "p/1"):
+        explanation = explain(made, SplitRule(prefix="f/peru"), item)
+        assert explanation.status == "held" and "made from an earlier version of f/chad" in explanation.why
 
 
-def test_confirming(derived: Path) -> None:
-    with Store.open(derived, write=True) as store:
-        store.put([QUESTION.model_copy(update={"text": "How else?"}), make_fact("Chad", "Cusco", "Rome", key="f/chad")])
-        assert sorted(item.key for item in store.confirm(["q/1"])) == ["p/1", "s/1", "v/1", "v/2"]
-        assert [item.key for item in store.stale()] == ["n/1", "v/2"]
-        store.confirm(["f/chad"])
-        assert store.stale() == []
-        with pytest.raises(UserError, match="nothing is stale because of q/1"):
-            store.confirm(["q/1"])
+def test_confirming(made: Store) -> None:
+    made.put([HOW_ELSE, make_fact("Chad", "Cusco", "Rome", key="f/chad")])
+    assert sorted(item.key for item in made.confirm(["q/1"])) == ["p/1", "s/1", "v/1", "v/2"]
+    assert [item.key for item in made.stale()] == ["n/1", "v/2"]
+    made.confirm(["f/chad"])
+    assert made.stale() == []
+    with pytest.raises(UserError, match="nothing is stale because of q/1"):
+        made.confirm(["q/1"])
 
 
 def test_the_command_lists_what_is_confirmed_and_counts_judgements(derived: Path) -> None:
     with Store.open(derived, write=True) as store:
-        store.put([QUESTION.model_copy(update={"text": "How else?"})])
+        store.put([HOW_ELSE])
     output = CliRunner().invoke(confirm, ["q/1", "--store", str(derived)]).output
     assert output == "confirmed: prompt p/1\nconfirmed: script s/1\n2 records and 2 verdicts and ratings confirmed.\n"
 
@@ -171,46 +173,40 @@ def test_the_advice_names_the_command_that_made_the_first(kinds: list[str], comm
     assert command in str(error) and str(error).endswith("scedit store confirm f/peru")
 
 
-def test_what_is_made_anew_takes_the_place_of_what_was_made_here_only(derived: Path) -> None:
+def test_what_is_made_anew_takes_the_place_of_what_was_made_here_only(made: Store) -> None:
     mine = ScriptQuestion(key="q/mine", fact="f/peru", text="How do I move?")
-    with Store.open(derived, write=True) as store:
-        store.put([mine], [Lineage(item_id=mine.id, stage="adopt", made_at="2026-01-01T00:00:00")])
-        store.put([CORRECTED])
-        store.put([CORRECTED, ScriptQuestion(key="q/new", fact="f/peru", text="How now?")], remade=["f/peru"])
-        assert [q.key for q in store.all(ScriptQuestion)] == ["q/mine", "q/new"]
-        assert [item.key for item in store.stale()] == ["q/mine"]
+    made.put([mine], [Lineage(item_id=mine.id, stage="adopt", made_at="2026-01-01T00:00:00")])
+    made.put([CORRECTED])
+    made.put([CORRECTED, ScriptQuestion(key="q/new", fact="f/peru", text="How now?")], remade=["f/peru"])
+    assert [q.key for q in made.all(ScriptQuestion)] == ["q/mine", "q/new"]
+    assert [item.key for item in made.stale()] == ["q/mine"]
 
 
-def test_what_is_left_of_a_fact_that_is_gone_is_not_stale(derived: Path) -> None:
-    with Store.open(derived, write=True) as store:
-        store.put_source(ImportSource("mine", "c.csv", "3", named=True), [NEAR_FACT], ACT)
-        assert store.stale() == []
-        with pytest.raises(UserError, match="no case"):
-            freeze(store, "mine", SplitRule())
+def test_what_is_left_of_a_fact_that_is_gone_is_not_stale(made: Store) -> None:
+    made.put_source(ImportSource("mine", "c.csv", "3", named=True), [NEAR_FACT], ACT)
+    assert made.stale() == []
+    with pytest.raises(UserError, match="no case"):
+        freeze(made, "mine", SplitRule())
 
 
-def test_other_facts_than_the_rule_looks_at_hinder_nothing(derived: Path) -> None:
-    with Store.open(derived, write=True) as store:
-        store.put([CORRECTED, make_fact("Mali", "Bamako", "Rome", key="g/mali")])
-        store.put([ScriptPrompt(key="p/2", fact="g/mali", text="How? To", offset=8, targets=("Bamako", "Rome"))])
-        assert len(freeze(store, "mali", SplitRule(prefix="g/")).cases) == 1
+def test_other_facts_than_the_rule_looks_at_hinder_nothing(made: Store) -> None:
+    made.put([CORRECTED, make_fact("Mali", "Bamako", "Rome", key="g/mali")])
+    made.put([ScriptPrompt(key="p/2", fact="g/mali", text="How? To", offset=8, targets=("Bamako", "Rome"))])
+    assert len(freeze(made, "mali", SplitRule(prefix="g/")).cases) == 1
 
 
-def test_a_split_with_stale_records_is_not_released(derived: Path) -> None:
-    with Store.open(derived, write=True) as store:
-        freeze(store, "mine", SplitRule(), version="1.0.0-candidate")
-        store.put([CORRECTED])
-        with pytest.raises(StaleError):
-            release(store, "mine", without_sample="x")
+def test_a_split_with_stale_records_is_not_released(made: Store) -> None:
+    freeze(made, "mine", SplitRule(), version="1.0.0-candidate")
+    made.put([CORRECTED])
+    with pytest.raises(StaleError):
+        release(made, "mine", without_sample="x")
 
 
 def test_a_store_of_an_earlier_version_learns_it_from_lineage(derived: Path) -> None:
     with Store.open(derived, write=True) as store:
         line = {"stage": "questions", "parents": (FACT.id,)}
         store.put([CORRECTED], [Lineage(item_id=QUESTION.id, made_at="2026-01-01T00:00:00", **line)])  # type: ignore[arg-type]
-    with duckdb.connect(str(derived)) as db:
-        db.execute("DROP TABLE origins")
-        db.execute("DELETE FROM migrations WHERE name = 'm004_origins'")
+    forget_origins(derived)
     before = derived.read_bytes()
     assert stale(derived) == ["q/1"], "of the rest nothing else is known than its key"
     with Store.open(derived) as store:
@@ -232,15 +228,6 @@ def _is_key(field: object) -> bool:
     return "str" in str(getattr(field, "annotation", ""))
 
 
-LINES = [Lineage(item_id=EDIT.id, stage="load", made_at="2026-01-01T00:00:00")]
-CUSCO = peru_fact(old=Object(text="Cusco"))
-
-
-@pytest.fixture
-def file(tmp_path: Path) -> Path:
-    return tmp_path / "s.duckdb"
-
-
 def source(name: str, digest: str | None = None, *, named: bool = True) -> ImportSource:
     return ImportSource(name, f"{name}.jsonl", digest or name, named)
 
@@ -248,9 +235,8 @@ def source(name: str, digest: str | None = None, *, named: bool = True) -> Impor
 def bring(
     store: Store, name: str | ImportSource, records: Iterable[Record], *, replace: bool = False, whole: bool = True
 ) -> SourceUpdate:
-    act = Lineage(item_id="", stage="load", made_at="2026-01-01T00:00:00")
     import_source = name if isinstance(name, ImportSource) else source(name)
-    return store.put_source(import_source, records, act, replace=replace, whole=whole)
+    return store.put_source(import_source, records, ACT, replace=replace, whole=whole)
 
 
 def counts(update: SourceUpdate) -> tuple[int, int, int]:
@@ -261,122 +247,117 @@ def keys(store: Store, kind: str) -> set[str]:
     return {key for key, _ in store.keys(kind)}
 
 
-def test_another_source_with_the_same_key_is_refused_and_nothing_of_it_stays(file: Path) -> None:
-    with Store.open(file, create=True) as store:
-        bring(store, "a", [EDIT, Q0])
-        with pytest.raises(ConflictError, match=r"first: fact f/peru, held by 'a'.*--replace.*--as NAME") as error:
-            bring(store, "b", [peru_fact("f/other"), CUSCO])
-        assert [(c.kind, c.key, c.holder) for c in error.value.conflicts] == [("fact", "f/peru", "a")]
-        assert store.get("f/peru") == EDIT and keys(store, "fact") == {"f/peru"}
-        assert [s["source"] for s in store.stats()["sources"]] == ["a"]
+def test_another_source_with_the_same_key_is_refused_and_nothing_of_it_stays(store: Store) -> None:
+    bring(store, "a", [EDIT, Q0])
+    with pytest.raises(ConflictError, match=r"first: fact f/peru, held by 'a'.*--replace.*--as NAME") as error:
+        bring(store, "b", [peru_fact("f/other"), CORRECTED])
+    assert [(c.kind, c.key, c.holder) for c in error.value.conflicts] == [("fact", "f/peru", "a")]
+    assert store.get("f/peru") == EDIT and keys(store, "fact") == {"f/peru"}
+    assert [s["source"] for s in store.stats()["sources"]] == ["a"]
 
 
-def test_a_corrected_file_replaces_all_of_its_records(file: Path) -> None:
-    with Store.open(file, create=True) as store:
-        bring(store, "a", [EDIT, *CHAINS[0], *CHAINS[1], OTHER])
-        bring(store, "b", [OTHER, peru_fact("f/b")])
-        store.put([said(P0.id, "leak@1", "drop")])
-        variant = Q0.model_copy(update={"text": "How to get to Peru?"})
-        update = bring(store, "a", [EDIT, variant, *CHAINS[0][1:], peru_fact("f/new")])
-        assert counts(update) == (1, 1, 3)
-        assert set(update.gone_keys) == {r.key for r in CHAINS[1]} and update.changed_keys == (Q0.key,)
-        assert keys(store, "prompt") == {P0.key} and keys(store, "fact") == {"f/peru", "f/museum", "f/b", "f/new"}
-        assert [v.label for v in store.verdicts([P0.id])] == ["drop"], "what stayed keeps its verdicts"
-        assert store.get(CHAINS[1][2].id) == CHAINS[1][2], "what is gone is kept as an earlier version"
-        assert counts(bring(store, "a", [EDIT, *CHAINS[0], *CHAINS[1], OTHER])) == (3, 1, 1), "and can come back"
-        assert store.get(CHAINS[1][2].key) == CHAINS[1][2]
+def test_a_corrected_file_replaces_all_of_its_records(store: Store) -> None:
+    bring(store, "a", [EDIT, *CHAINS[0], *CHAINS[1], OTHER])
+    bring(store, "b", [OTHER, peru_fact("f/b")])
+    store.put([said(P0.id, "leak@1", "drop")])
+    variant = Q0.model_copy(update={"text": "How to get to Peru?"})
+    update = bring(store, "a", [EDIT, variant, *CHAINS[0][1:], peru_fact("f/new")])
+    assert counts(update) == (1, 1, 3)
+    assert set(update.gone_keys) == {r.key for r in CHAINS[1]} and update.changed_keys == (Q0.key,)
+    assert keys(store, "prompt") == {P0.key} and keys(store, "fact") == {"f/peru", "f/museum", "f/b", "f/new"}
+    assert [v.label for v in store.verdicts([P0.id])] == ["drop"], "what stayed keeps its verdicts"
+    assert store.get(CHAINS[1][2].id) == CHAINS[1][2], "what is gone is kept as an earlier version"
+    assert counts(bring(store, "a", [EDIT, *CHAINS[0], *CHAINS[1], OTHER])) == (3, 1, 1), "and can come back"
+    assert store.get(CHAINS[1][2].key) == CHAINS[1][2]
 
 
-def test_a_correction_of_what_two_sources_hold_is_a_conflict_with_the_other(file: Path) -> None:
-    with Store.open(file, create=True) as store:
-        bring(store, "a", [EDIT])
+def test_a_correction_of_what_two_sources_hold_is_a_conflict_with_the_other(store: Store) -> None:
+    bring(store, "a", [EDIT])
+    bring(store, "b", [EDIT])
+    with pytest.raises(ConflictError, match="held by 'b'"):
+        bring(store, "a", [CORRECTED])
+    assert bring(store, "a", [CORRECTED], replace=True).taken == 1
+    with pytest.raises(ConflictError, match="held by 'a'"):
         bring(store, "b", [EDIT])
-        with pytest.raises(ConflictError, match="held by 'b'"):
-            bring(store, "a", [CUSCO])
-        assert bring(store, "a", [CUSCO], replace=True).taken == 1
-        with pytest.raises(ConflictError, match="held by 'a'"):
-            bring(store, "b", [EDIT])
 
 
-def test_replacing_a_fact_sets_aside_what_hung_on_the_other(file: Path) -> None:
+def test_replacing_a_fact_sets_aside_what_hung_on_the_other(store: Store) -> None:
     """Questions, scripts, prompts and links of the other fact must not hang on this one, made or imported."""
-    with Store.open(file, create=True) as store:
+    bring(store, "a", [EDIT, OTHER, LINK, *CHAINS[0], *BESIDE])
+    store.put([*CHAINS[1]])  # made in the store
+    variant = Q0.model_copy(update={"text": "How to visit Cusco?"})
+    update = bring(store, "b", [CORRECTED, variant], replace=True)
+    assert (update.taken, update.set_aside) == (2, 6)
+    assert store.get("f/peru") == CORRECTED
+    assert [q.text for q in store.all(ScriptQuestion, parent="f/peru")] == ["How to visit Cusco?"]
+    assert not list(store.all(ScriptPrompt, parent="f/peru")) and keys(store, "neighbour") == set()
+    assert {s.key for s in store.all(Script)} == {BESIDE[1].key}, "the neighbour keeps its own"
+    with pytest.raises(ConflictError):
         bring(store, "a", [EDIT, OTHER, LINK, *CHAINS[0], *BESIDE])
-        store.put([*CHAINS[1]])  # made in the store
-        variant = Q0.model_copy(update={"text": "How to visit Cusco?"})
-        update = bring(store, "b", [CUSCO, variant], replace=True)
-        assert (update.taken, update.set_aside) == (2, 6)
-        assert store.get("f/peru") == CUSCO
-        assert [q.text for q in store.all(ScriptQuestion, parent="f/peru")] == ["How to visit Cusco?"]
-        assert not list(store.all(ScriptPrompt, parent="f/peru")) and keys(store, "neighbour") == set()
-        assert {s.key for s in store.all(Script)} == {BESIDE[1].key}, "the neighbour keeps its own"
-        with pytest.raises(ConflictError):
-            bring(store, "a", [EDIT, OTHER, LINK, *CHAINS[0], *BESIDE])
 
 
 def test_replacing_a_question_archives_nothing_and_makes_its_own_script_and_prompt_stale(
-    file: Path,
+    store: Store,
 ) -> None:
-    with Store.open(file, create=True) as store:
-        bring(store, "a", [EDIT, *CHAINS[0]])
-        store.put([*CHAINS[1]])
-        update = bring(store, "b", [EDIT, Q0.model_copy(update={"text": "How else?"})], replace=True)
-        assert (update.taken, update.set_aside) == (1, 0)
-        assert keys(store, "prompt") == {P0.key, CHAINS[1][2].key}
-        assert {s.key for s in store.stale()} == {CHAINS[0][1].key, P0.key}
+    bring(store, "a", [EDIT, *CHAINS[0]])
+    store.put([*CHAINS[1]])
+    update = bring(store, "b", [EDIT, Q0.model_copy(update={"text": "How else?"})], replace=True)
+    assert (update.taken, update.set_aside) == (1, 0)
+    assert keys(store, "prompt") == {P0.key, CHAINS[1][2].key}
+    assert {s.key for s in store.stale()} == {CHAINS[0][1].key, P0.key}
 
 
-def test_one_added_alias_costs_a_case_nothing(file: Path) -> None:
+def test_one_added_alias_costs_a_case_nothing(store: Store) -> None:
     alias = EDIT.model_copy(update={"old": EDIT.old.model_copy(update={"aliases": ("Another name",)})})
-    with Store.open(file, create=True) as store:
-        bring(store, "a", [EDIT, OTHER, LINK, *CHAINS[0], *BESIDE])
-        before = {kind: n["current"] for kind, n in store.stats()["records"].items()}
-        with pytest.raises(ConflictError, match="say --replace to replace these records alone, or --as NAME"):
-            bring(store, "b", [alias])
-        update = bring(store, "b", [alias], replace=True)
-        assert (update.changed, update.gone, update.set_aside) == (1, 0, 0) and store.get("f/peru") == alias
-        assert {kind: n["current"] for kind, n in store.stats()["records"].items()} == before
-        stale = {s.key for s in store.stale()}
-        assert P0.key in stale and not stale & {r.key for r in BESIDE}, "what does not depend on it is not touched"
+    bring(store, "a", [EDIT, OTHER, LINK, *CHAINS[0], *BESIDE])
+    before = {kind: n["current"] for kind, n in store.stats()["records"].items()}
+    with pytest.raises(ConflictError, match="say --replace to replace these records alone, or --as NAME"):
+        bring(store, "b", [alias])
+    update = bring(store, "b", [alias], replace=True)
+    assert (update.changed, update.gone, update.set_aside) == (1, 0, 0) and store.get("f/peru") == alias
+    assert {kind: n["current"] for kind, n in store.stats()["records"].items()} == before
+    stale = {s.key for s in store.stale()}
+    assert P0.key in stale and not stale & {r.key for r in BESIDE}, "what does not depend on it is not touched"
 
 
-def test_more_than_a_tenth_is_gone_only_where_that_is_said(file: Path) -> None:
+def test_more_than_a_tenth_is_gone_only_where_that_is_said(store: Store) -> None:
     facts = [peru_fact(f"f/{n}") for n in range(20)]
-    with Store.open(file, create=True) as store:
-        bring(store, "a", facts)
-        with pytest.raises(StoreError, match="3 of 20 records that 'a' brought would be gone.*--yes"):
-            store.put_source(source("a"), facts[3:], LINES[0], shrink=False)
-        assert len(keys(store, "fact")) == 20, "nothing was imported"
-        assert store.put_source(source("a"), facts[2:], LINES[0], shrink=False).gone == 2
-        assert store.put_source(source("a"), facts[9:], LINES[0], shrink=True).gone == 7
+    bring(store, "a", facts)
+    with pytest.raises(StoreError, match="3 of 20 records that 'a' brought would be gone.*--yes"):
+        store.put_source(source("a"), facts[3:], ACT, shrink=False)
+    assert len(keys(store, "fact")) == 20, "nothing was imported"
+    assert store.put_source(source("a"), facts[2:], ACT, shrink=False).gone == 2
+    assert store.put_source(source("a"), facts[9:], ACT, shrink=True).gone == 7
 
 
-def test_the_same_file_under_a_name_takes_over_from_its_made_name(file: Path) -> None:
-    with Store.open(file, create=True) as store:
-        bring(store, source("f#1", "d", named=False), [EDIT])
-        bring(store, source("mine", "d"), [EDIT])
-        assert [s["source"] for s in store.stats()["sources"]] == ["mine"]
-        assert bring(store, source("f#1", "d", named=False), [EDIT]).source == "mine"
-        assert counts(bring(store, source("mine", "e"), [CUSCO])) == (0, 1, 0)
+def test_the_same_file_under_a_name_takes_over_from_its_made_name(store: Store) -> None:
+    bring(store, source("f#1", "d", named=False), [EDIT])
+    bring(store, source("mine", "d"), [EDIT])
+    assert [s["source"] for s in store.stats()["sources"]] == ["mine"]
+    assert bring(store, source("f#1", "d", named=False), [EDIT]).source == "mine"
+    assert counts(bring(store, source("mine", "e"), [CORRECTED])) == (0, 1, 0)
 
 
-@pytest.mark.parametrize(("lines", "holder"), [(LINES, EARLIER), ([], MADE_HERE)], ids=["imported", "made"])
-def test_records_of_before_belong_to_an_unnamed_source(file: Path, lines: list[Lineage], holder: str) -> None:
-    with Store.open(file, create=True) as store:
+@pytest.mark.parametrize(
+    ("lines", "holder"),
+    [([ACT.model_copy(update={"item_id": EDIT.id})], EARLIER), ([], MADE_HERE)],
+    ids=["imported", "made"],
+)
+def test_records_of_before_belong_to_an_unnamed_source(path: Path, lines: list[Lineage], holder: str) -> None:
+    with Store.open(path, create=True) as store:
         store.put([EDIT, OTHER], lines)
         assert counts(bring(store, "a", [EDIT])) == (0, 0, 0)
-        assert counts(bring(store, "a", [CUSCO])) == (0, 1, 0), "what was brought unchanged is the source's now"
+        assert counts(bring(store, "a", [CORRECTED])) == (0, 1, 0), "what was brought unchanged is the source's now"
         with pytest.raises(ConflictError, match=MADE_HERE) as error:
             bring(store, "a", [peru_fact("f/museum")])
         assert error.value.conflicts[0].holder == MADE_HERE
-    with Store.open(file.with_name("t.duckdb"), create=True) as store:
+    with Store.open(path.with_name("t.duckdb"), create=True) as store:
         store.put([EDIT], lines)
         with pytest.raises(ConflictError) as error:
-            bring(store, "b", [CUSCO])
+            bring(store, "b", [CORRECTED])
         assert error.value.conflicts[0].holder == holder and "--source" not in str(error.value)
 
 
-PERU = peru_fact()
 OTHERWISE = peru_fact(old=Object(text="Arequipa"))
 CUT = ScriptPrompt(key="p/1", fact="f/peru", text="How? To", offset=8, targets=("Lima", "Oslo"))
 
@@ -391,7 +372,7 @@ def stores(tmp_path: Path) -> tuple[Path, Path]:
     """Two copies of a store with one fact and one prompt."""
     ours, theirs = tmp_path / "ours.duckdb", tmp_path / "the 'irs'.duckdb"
     with Store.open(ours, create=True) as store:
-        store.put_source(ImportSource("mine", "a.csv", "1", named=True), [PERU, CUT], ACT)
+        store.put_source(ImportSource("mine", "a.csv", "1", named=True), [FACT, CUT], ACT)
     shutil.copyfile(ours, theirs)
     return ours, theirs
 
@@ -425,22 +406,15 @@ def test_records_and_judgements_of_both(stores: tuple[Path, Path]) -> None:
     with Store.open(ours) as store:
         assert [v.by for v in store.verdicts([CUT.id])] == ["person:ann/filter@1", "person:bob/filter@1"]
         assert [c.key for c in store.split("hers").cases] == ["case/f/peru"]
-        assert store.stale() == [] and store.sources_of(PERU.id) == ["mine"]
+        assert store.stale() == [] and store.sources_of(FACT.id) == ["mine"]
     assert merged(stores).new == 0, "a second time changes nothing"
 
 
-def test_what_one_of_both_changed_counts(stores: tuple[Path, Path]) -> None:
-    ours, theirs = stores
-    put(theirs, CORRECTED)
-    result = merged(stores)
-    assert (result.changed, result.two_versions) == (1, 0) and current(ours) == {"f/peru": "Cusco"}
-    with Store.open(ours) as store:
-        assert [item.key for item in store.stale()] == ["p/1"]
-
-
-def test_what_we_changed_stays(stores: tuple[Path, Path]) -> None:
-    put(stores[0], CORRECTED)
-    assert merged(stores)[:3] == (0, 0, 0) and current(stores[0]) == {"f/peru": "Cusco"}
+@pytest.mark.parametrize(("who", "counts"), [(1, (1, 1, 0)), (0, (0, 0, 0))], ids=["they", "we"])
+def test_what_one_of_both_changed_counts(stores: tuple[Path, Path], who: int, counts: tuple[int, int, int]) -> None:
+    put(stores[who], CORRECTED)
+    assert merged(stores)[:3] == counts and current(stores[0]) == {"f/peru": "Cusco"}
+    assert stale(stores[0]) == ["p/1"]
 
 
 @pytest.mark.parametrize(("prefer", "text"), [("ours", "Cusco"), ("theirs", "Arequipa")])
@@ -453,8 +427,8 @@ def test_what_both_changed_needs_a_word(stores: tuple[Path, Path], prefer: Prefe
     result = merged(stores, prefer)
     assert result.lines == ("two versions: fact f/peru",) and current(stores[0]) == {"f/peru": text}
     with Store.open(stores[0]) as store:
-        assert {store.get(fact.id) for fact in (PERU, CORRECTED, OTHERWISE)} == {
-            PERU,
+        assert {store.get(fact.id) for fact in (FACT, CORRECTED, OTHERWISE)} == {
+            FACT,
             CORRECTED,
             OTHERWISE,
         }
@@ -470,9 +444,7 @@ def test_two_judgements_of_one_person(stores: tuple[Path, Path]) -> None:
 
 def test_a_store_of_an_earlier_version(stores: tuple[Path, Path]) -> None:
     put(stores[1], make_fact("Chad", key="f/chad"))
-    with duckdb.connect(str(stores[1])) as db:
-        db.execute("DROP TABLE origins")
-        db.execute("DELETE FROM migrations WHERE name = 'm004_origins'")
+    forget_origins(stores[1])
     assert merged(stores).new == 1
 
 

@@ -19,92 +19,79 @@ from tests.support.curation.rule_records import CHAINS, EDIT, OTHER, P0, said
 from tests.support.facts import make_fact, peru_fact
 
 
-@pytest.fixture
-def path(tmp_path: Path) -> Path:
-    return tmp_path / "s.duckdb"
+def test_unknown_items_suggest_the_nearest(store: Store) -> None:
+    store.put([peru_fact("facts/cf/P36/peru")])
+    with pytest.raises(UserError, match="no item 'facts/cf/P36/per'.*did you mean 'facts/cf/P36/peru'"):
+        store.get("facts/cf/P36/per")
 
 
-def test_unknown_items_suggest_the_nearest(path: Path) -> None:
-    with Store.open(path, create=True) as store:
-        store.put([peru_fact("facts/cf/P36/peru")])
-        with pytest.raises(UserError, match="no item 'facts/cf/P36/per'.*did you mean 'facts/cf/P36/peru'"):
-            store.get("facts/cf/P36/per")
-
-
-def test_an_item_by_key_before_an_id_of_the_same_spelling(path: Path) -> None:
+def test_an_item_by_key_before_an_id_of_the_same_spelling(store: Store) -> None:
     fact = peru_fact()
     copy = peru_fact(fact.id)  # its key is spelt like the other one's id
-    with Store.open(path, create=True) as store:
-        store.put([fact, copy])
-        assert store.get(fact.id) == copy and store.get("f/peru") == fact
-        assert store.get(copy.id[:10]) == copy
+    store.put([fact, copy])
+    assert store.get(fact.id) == copy and store.get("f/peru") == fact
+    assert store.get(copy.id[:10]) == copy
 
 
-def test_a_beginning_that_several_share_or_that_is_too_short(path: Path) -> None:
+def test_a_beginning_that_several_share_or_that_is_too_short(store: Store) -> None:
     facts = [peru_fact(f"f/{n}") for n in range(3000)]
     starts: dict[str, str] = {}
     one, two = next((starts[f.id[:3]], f.id) for f in facts if starts.setdefault(f.id[:3], f.id) != f.id)
-    with Store.open(path, create=True) as store:
-        store.put(facts)
-        with pytest.raises(UserError, match=f"no item '{one[:5]}'"):
-            store.get(one[:5])
-        store._db.execute("UPDATE records SET id = ? WHERE id = ?", [one[:6] + two[6:], two])
-        with pytest.raises(UserError, match=f"'{one[:6]}' stands for 2 items.*more of the id"):
-            store.get(one[:6])
+    store.put(facts)
+    with pytest.raises(UserError, match=f"no item '{one[:5]}'"):
+        store.get(one[:5])
+    store._db.execute("UPDATE records SET id = ? WHERE id = ?", [one[:6] + two[6:], two])
+    with pytest.raises(UserError, match=f"'{one[:6]}' stands for 2 items.*more of the id"):
+        store.get(one[:6])
 
 
 @pytest.mark.parametrize("item", ["", "'; DROP TABLE records; --", "%", "f/per\u0301u", "\x00"])
-def test_what_is_no_item_is_refused_in_one_sentence(path: Path, item: str) -> None:
-    with Store.open(path, create=True) as store:
-        store.put([peru_fact()])
-        with pytest.raises(UserError, match="no item"):
-            store.get(item)
-        assert [f.key for f in store.all(Fact)] == ["f/peru"]
+def test_what_is_no_item_is_refused_in_one_sentence(store: Store, item: str) -> None:
+    store.put([peru_fact()])
+    with pytest.raises(UserError, match="no item"):
+        store.get(item)
+    assert [f.key for f in store.all(Fact)] == ["f/peru"]
 
 
-def test_keys_of_a_kind(path: Path) -> None:
-    with Store.open(path, create=True) as store:
-        store.put([EDIT, OTHER, *CHAINS[0]])
-        assert [k for k, _ in store.keys("fact", like="MUSEUM")] == [OTHER.key]
-        assert store.keys("fact", like="%") == [], "a percent sign is a character, no pattern"
-        assert len(store.keys("fact", limit=0)) == 0 and len(store.keys("fact", limit=1)) == 1
-        with pytest.raises(UserError, match="unknown kind 'colour'.*fact"):
-            store.keys("colour")
+def test_keys_of_a_kind(store: Store) -> None:
+    store.put([EDIT, OTHER, *CHAINS[0]])
+    assert [k for k, _ in store.keys("fact", like="MUSEUM")] == [OTHER.key]
+    assert store.keys("fact", like="%") == [], "a percent sign is a character, no pattern"
+    assert len(store.keys("fact", limit=0)) == 0 and len(store.keys("fact", limit=1)) == 1
+    with pytest.raises(UserError, match="unknown kind 'colour'.*fact"):
+        store.keys("colour")
 
 
-def test_verdicts_of_some_items_and_by_whom(path: Path) -> None:
+def test_verdicts_of_some_items_and_by_whom(store: Store) -> None:
     custom_verdict, other = said(P0.id, "leak@1", "drop"), said("x", "leak@1", "keep", model="m")
-    with Store.open(path, create=True) as store:
-        store.put([custom_verdict, other, said("y", "leak@2", "keep")])
-        assert list(store.verdicts([P0.id, "absent"])) == [custom_verdict]
-        assert list(store.verdicts([])) == []
-        assert store.judged("leak@1") == {P0.id}, "one by a model is another"
-        assert store.judged("leak@1", model="m") == {"x"}
-        assert store.known([custom_verdict.id, "nothing"]) == {custom_verdict.id}
+    store.put([custom_verdict, other, said("y", "leak@2", "keep")])
+    assert list(store.verdicts([P0.id, "absent"])) == [custom_verdict]
+    assert list(store.verdicts([])) == []
+    assert store.judged("leak@1") == {P0.id}, "one by a model is another"
+    assert store.judged("leak@1", model="m") == {"x"}
+    assert store.known([custom_verdict.id, "nothing"]) == {custom_verdict.id}
 
 
-def test_cases_that_are_no_longer_those_frozen(path: Path) -> None:
+def test_cases_that_are_no_longer_those_frozen(store: Store) -> None:
     split = make_split("s", [Case(key="case/a", fact=peru_fact("a")), Case(key="case/b", fact=peru_fact("b"))])
-    with Store.open(path, create=True) as store:
-        store.put_split(split)
-        store._db.execute("UPDATE records SET body = replace(body, 'Lima', 'Cusco') WHERE key = 'case/b'")
-        stream = store.open_split("s")
-        assert len(stream.cases) == 2, "nothing is read before the cases are gone through"
-        with pytest.raises(DataError, match="not those that were frozen"):
-            list(stream.cases)
-        with pytest.raises(DataError, match="not those that were frozen"):
-            store.split("s")
-        store._db.execute("DELETE FROM records WHERE key = 'case/b'")
-        with pytest.raises(DataError, match="not those that were frozen"):
-            list(store.open_split("s").cases)
+    store.put_split(split)
+    store._db.execute("UPDATE records SET body = replace(body, 'Lima', 'Cusco') WHERE key = 'case/b'")
+    stream = store.open_split("s")
+    assert len(stream.cases) == 2, "nothing is read before the cases are gone through"
+    with pytest.raises(DataError, match="not those that were frozen"):
+        list(stream.cases)
+    with pytest.raises(DataError, match="not those that were frozen"):
+        store.split("s")
+    store._db.execute("DELETE FROM records WHERE key = 'case/b'")
+    with pytest.raises(DataError, match="not those that were frozen"):
+        list(store.open_split("s").cases)
 
 
-def test_extras_follow_the_facts_of_a_split(path: Path) -> None:
+def test_extras_follow_the_facts_of_a_split(store: Store) -> None:
     extra = Extra.holding("a/x", 1, subject_key="a", name="x")
-    with Store.open(path, create=True) as store:
-        store.put([extra, Extra.holding("z/x", 1, subject_key="z", name="x")])
-        store.put_split(make_split("s", [Case(key="case/a", fact=peru_fact("a"))]))
-        assert list(store.open_split("s").extras) == [extra]
+    store.put([extra, Extra.holding("z/x", 1, subject_key="z", name="x")])
+    store.put_split(make_split("s", [Case(key="case/a", fact=peru_fact("a"))]))
+    assert list(store.open_split("s").extras) == [extra]
 
 
 LIMA = make_fact(key="f/1")
@@ -142,51 +129,46 @@ def small(monkeypatch: pytest.MonkeyPatch) -> None:
 
 @pytest.mark.usefixtures("small")
 @pytest.mark.parametrize("number", range(9))
-def test_counts_do_not_depend_on_where_batches_end(path: Path, number: int) -> None:
-    with Store.open(path, create=True) as store:
-        assert store.put(peru_fact(f"f/{n}") for n in range(number)) == (number, number, 0)
-        assert store.put(peru_fact(f"f/{n}", old=Object(text="Cusco")) for n in range(number)) == (number,) * 3
-        assert [f.old.text for f in store.all(Fact)] == ["Cusco"] * number
-        assert store.stats()["records"] == ({"fact": {"current": number, "versions": 2 * number}} if number else {})
+def test_counts_do_not_depend_on_where_batches_end(store: Store, number: int) -> None:
+    assert store.put(peru_fact(f"f/{n}") for n in range(number)) == (number, number, 0)
+    assert store.put(peru_fact(f"f/{n}", old=Object(text="Cusco")) for n in range(number)) == (number,) * 3
+    assert [f.old.text for f in store.all(Fact)] == ["Cusco"] * number
+    assert store.stats()["records"] == ({"fact": {"current": number, "versions": 2 * number}} if number else {})
 
 
 @pytest.mark.usefixtures("small")
-def test_a_key_that_comes_back_in_a_later_batch_has_one_current_version(path: Path) -> None:
+def test_a_key_that_comes_back_in_a_later_batch_has_one_current_version(store: Store) -> None:
     """Contradictory records of one file: the last holds, every version is kept, and one is current."""
     texts = [*"aaaaaa", *"cbcbcb", *"aaaaaa", "b"]
-    with Store.open(path, create=True) as store:
-        store.put(peru_fact(old=Object(text=text)) for text in texts)
-        assert store.get("f/peru").payload()["old"]["text"] == "b"
-        assert store.stats()["records"]["fact"]["current"] == 1
+    store.put(peru_fact(old=Object(text=text)) for text in texts)
+    assert store.get("f/peru").payload()["old"]["text"] == "b"
+    assert store.stats()["records"]["fact"]["current"] == 1
 
 
 ODD = ["\x00", "\u2028", "Zu\u0308rich", "\U0001f600", "\\ud800", "NaN", "'\"", "\ufffe"]
 
 
 @pytest.mark.parametrize("text", ODD)
-def test_odd_text_comes_back(path: Path, text: str) -> None:
+def test_odd_text_comes_back(store: Store, text: str) -> None:
     fact = peru_fact(paraphrases=(f"a{text}b",))
-    with Store.open(path, create=True) as store:
-        store.put([fact])
-        assert store.get("f/peru") == fact
+    store.put([fact])
+    assert store.get("f/peru") == fact
 
 
-def test_a_reader_left_in_the_middle_does_not_stop_a_writer(path: Path) -> None:
-    with Store.open(path, create=True) as store:
-        store.put(peru_fact(f"f/{n}") for n in range(5))
-        assert next(store._db.stream("SELECT key FROM records"))
-        assert store.put([peru_fact("f/new")]).new == 1
+def test_a_reader_left_in_the_middle_does_not_stop_a_writer(store: Store) -> None:
+    store.put(peru_fact(f"f/{n}") for n in range(5))
+    assert next(store._db.stream("SELECT key FROM records"))
+    assert store.put([peru_fact("f/new")]).new == 1
 
 
-def test_verdicts_beside_a_source_are_of_no_source_and_come_with_it_or_not_at_all(path: Path) -> None:
+def test_verdicts_beside_a_source_are_of_no_source_and_come_with_it_or_not_at_all(store: Store) -> None:
     act = Lineage(item_id="", stage="adopt", made_at="t")
     verdict = said(EDIT.id, "a@1", "keep")
-    with Store.open(path, create=True) as store:
-        store.put_source(ImportSource("s", "f", "d", named=True), [EDIT], act, beside=[verdict])
-        assert [line.item_id for line in store.lineages()] == [EDIT.id]
-        assert store.sources_of(EDIT.id) == ["s"] and store.sources_of(verdict.id) == []
-        other = said(EDIT.id, "b@1", "keep")
-        variant = EDIT.model_copy(update={"paraphrases": ("x {}",)})
-        with pytest.raises(StoreError, match="would take the place"):
-            store.put_source(ImportSource("t", "g", "e", named=True), [variant], act, beside=[other])
-        assert [v.by for v in store.verdicts()] == ["a@1"]
+    store.put_source(ImportSource("s", "f", "d", named=True), [EDIT], act, beside=[verdict])
+    assert [line.item_id for line in store.lineages()] == [EDIT.id]
+    assert store.sources_of(EDIT.id) == ["s"] and store.sources_of(verdict.id) == []
+    other = said(EDIT.id, "b@1", "keep")
+    variant = EDIT.model_copy(update={"paraphrases": ("x {}",)})
+    with pytest.raises(StoreError, match="would take the place"):
+        store.put_source(ImportSource("t", "g", "e", named=True), [variant], act, beside=[other])
+    assert [v.by for v in store.verdicts()] == ["a@1"]
