@@ -172,12 +172,6 @@ def test_a_neighbour_that_becomes_an_edit_goes_on(tmp_path, monkeypatch):
             assert result.exit_code == 0, result.output
 
 
-def test_add_and_replace_are_one_choice(run):
-    run()
-    assert run("--add", "--replace", model="gpt-4.1")["kept"] == 4  # the last one said holds
-    assert standing_texts(run.path)[0] == {"gpt-4.1"}
-
-
 NEW = {"model": "gpt-4.1"}
 
 
