@@ -14,11 +14,8 @@ from construction.prompts.prompt_file import FILES
 from construction.scripts.question_step import QuestionStep
 from curation.files.journal import Journal
 from schemas.lineage import Lineage
-from tests.support.construction import asked_numbers
 from tests.support.construction.asked_numbers import KEY, Number, request, turns
 from tests.support.scripted_server import Raw, ScriptedServer, completion
-
-ask = asked_numbers.ask
 
 CUT = Raw(body=completion('{"n": ', finish="length"))
 REFUSED = Raw(body=completion(None, refusal="no"))

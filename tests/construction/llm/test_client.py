@@ -11,11 +11,8 @@ from construction.llm.replies import LONGEST_REPLY
 from construction.llm.reply_cache import ReplyCache
 from curation.files.journal import Journal
 from schemas.core.errors import ModelError
-from tests.support.construction import asked_numbers
 from tests.support.construction.asked_numbers import KEY, Number, request, turns
 from tests.support.scripted_server import Raw, ScriptedServer, completion
-
-ask = asked_numbers.ask
 
 
 def test_reply_is_parsed_and_journaled_and_never_asked_again(ask):

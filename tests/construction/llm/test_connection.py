@@ -206,11 +206,3 @@ def test_a_signal_stops_the_work_in_good_order(tmp_path, number, batch):
     assert error.value.exit_status == 128 + number
     assert "finished work is kept; give the same command again" in str(error.value)
     assert ("open batches go on" in str(error.value)) == batch
-
-
-def test_an_error_of_the_work_comes_through(tmp_path):
-    async def broken() -> None:
-        raise UserError("no key")
-
-    with model_session(tmp_path / "j", ACCESS) as session, pytest.raises(UserError, match="no key"):
-        session.run(broken())

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import json
 import time
 
@@ -12,10 +11,8 @@ from hypothesis import strategies as st
 from pydantic import BaseModel
 
 from construction.llm.calls.call_errors import CallError
-from construction.llm.client import Client
-from construction.llm.endpoint import Access
 from construction.llm.replies import outcome_of, read
-from construction.llm.reply_cache import ReplyCache, StoredOutcome, request_key
+from construction.llm.reply_cache import StoredOutcome, request_key
 from construction.llm.step import Message, PlainText, Request
 from curation.files.journal import Journal
 from tests.support.scripted_server import Raw, ScriptedServer, completion
@@ -89,27 +86,22 @@ HOSTILE = {
 
 
 @pytest.mark.parametrize("name", HOSTILE)
-def test_hostile_text_is_data(tmp_path, name):
+def test_hostile_text_is_data(ask, name):
     """The reply comes back as it was, is cached once, and the journal stays whole."""
     text = HOSTILE[name]
-
-    async def main(url):
-        with Journal(tmp_path / "j", write=True) as journal:
-            async with Client(Access(model="m", base_url=url), ReplyCache(journal)) as client:
-                return await client.ask(Request((Message(role="user", content="go"),), Steps, {}))
-
+    request = Request((Message(role="user", content="go"),), Steps, {})
     body = json.dumps(completion(json.dumps({"steps": [text]}))).encode()
     with ScriptedServer(lambda p: Raw(body=body)) as server:
-        first, repeat = asyncio.run(main(server.url)), asyncio.run(main(server.url))
+        first, repeat = *ask(server.url, request), *ask(server.url, request)
         assert len(server.requests) == 1
     assert first.status == "ok" and first == repeat._replace(asked=1)
     assert first.value.steps == [text if name != "half a pair" else "\ufffd and \ufffd"]
-    journal = Journal(tmp_path / "j")
+    journal = Journal(ask.journal)
     assert sorted(k[:4] for k, _ in journal.items()) == ["form", "llm/"] and journal.torn == 0
 
 
 @pytest.mark.parametrize("name", HOSTILE)
-def test_hostile_text_outside_the_json_is_data_too(tmp_path, name):
+def test_hostile_text_outside_the_json_is_data_too(ask, name):
     """In a refusal, in the model's name, in an error's message and in a reply that cannot be read."""
     text = HOSTILE[name]
     response = completion(None, refusal=text)
@@ -120,19 +112,12 @@ def test_hostile_text_outside_the_json_is_data_too(tmp_path, name):
         "error": Raw(400, json.dumps({"error": {"message": text}}).encode()),
         "prose": Raw(body=json.dumps(completion(text)).encode()),
     }
-
-    async def main(url):
-        with Journal(tmp_path / "j", write=True) as journal:
-            async with Client(Access(model="m", base_url=url), ReplyCache(journal)) as client:
-                ask = [Request((Message(role="user", content=w),), Steps, {}) for w in answers]
-                return [await client.ask(r) for r in ask]
-
     with ScriptedServer(lambda p: answers[p["messages"][0]["content"]]) as server:
-        replies = asyncio.run(main(server.url))
+        replies = ask(server.url, *[Request((Message(role="user", content=w),), Steps, {}) for w in answers])
     assert [r.status for r in replies] == ["ok", "refused", "permanent", "unparseable"]
     for reply in replies[1:]:
         assert "\n" not in reply.message and "\r" not in reply.message and len(reply.message) <= 600
-    assert Journal(tmp_path / "j").torn == 0
+    assert Journal(ask.journal).torn == 0
 
 
 ODD = [

@@ -2,45 +2,21 @@
 
 from __future__ import annotations
 
-import asyncio
 import json
 
 import pytest
 from pydantic import BaseModel, Field
 
 from construction.llm.calls.call_errors import CallError
-from construction.llm.client import Client
-from construction.llm.endpoint import Access
-from construction.llm.reply_cache import ReplyCache
 from construction.llm.request_formats import RequestFormat, body_of, fallback
 from construction.llm.step import Message, Request, schema_of
-from curation.files.journal import Journal
 from schemas.core.errors import ModelError
-from tests.support.scripted_server import Raw, ScriptedServer, completion
-
-
-class Number(BaseModel):
-    n: int
+from tests.support.construction.asked_numbers import Number
+from tests.support.scripted_server import Raw, ScriptedServer
 
 
 def request(text="one?", **parameters):
     return Request((Message(role="user", content=text),), Number, {"temperature": 0.5, "max_tokens": 50, **parameters})
-
-
-@pytest.fixture
-def ask(tmp_path):
-    def run(url, *requests, together=False, **options):
-        async def main():
-            with Journal(tmp_path / "j.jsonl", write=True) as journal:
-                endpoint = Access(model="m", base_url=url, key_name="TEST_KEY", tries=3, backoff=0.01, **options)
-                async with Client(endpoint, ReplyCache(journal)) as client:
-                    if together:
-                        return await asyncio.gather(*[client.ask(r) for r in requests])
-                    return [await client.ask(r) for r in requests]
-
-        return asyncio.run(main())
-
-    return run
 
 
 def kind(payload):
@@ -146,25 +122,12 @@ def test_a_server_error_stays_transient(ask):
     )
 
 
-def test_samples_are_calls_of_their_own(tmp_path):
-    async def main(url):
-        with Journal(tmp_path / "s.jsonl", write=True) as journal:
-            async with Client(Access(model="m", base_url=url), ReplyCache(journal)) as client:
-                return await client.samples(request(), 3)
-
+def test_samples_are_calls_of_their_own(ask):
     with ScriptedServer(lambda p: '{"n": 1}') as server:
-        replies = asyncio.run(main(server.url))
+        replies = ask(server.url, work=lambda client: client.samples(request(), 3))
         assert len({r.request for r in replies}) == len(server.requests) == 3
-        asyncio.run(main(server.url))
+        ask(server.url, work=lambda client: client.samples(request(), 3))
         assert len(server.requests) == 3
-
-
-def test_usage_may_be_missing(ask):
-    body = completion('{"n": 4}')
-    del body["usage"]
-    with ScriptedServer(lambda p: Raw(body=body)) as server:
-        (reply,) = ask(server.url, request())
-    assert (reply.status, reply.tokens_in, reply.tokens_out, reply.cost) == ("ok", None, None, None)
 
 
 def test_a_server_that_takes_nothing_says_so(ask):

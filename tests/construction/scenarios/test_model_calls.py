@@ -288,30 +288,6 @@ def test_the_last_line_says_rate_spend_and_answers(construct):
     assert " calls/min, 4,800 tokens spent" in last
 
 
-FORMATS = {"json_schema": "schema", "json_object": "object", None: "text"}
-
-
-@pytest.mark.parametrize("takes", [("json_schema",), ("json_object",), ()], ids=["schema", "object", "text"])
-def test_what_the_endpoint_takes_is_found_by_asking_and_kept(construct, takes):
-    def form(payload):
-        return payload.get("response_format", {}).get("type")
-
-    def answer(payload):
-        if form(payload) not in (*takes, None):
-            return Raw(400, {"error": {"message": f"response_format {form(payload)} is not supported"}})
-        return good(payload) if takes else f"Here it is:\n```json\n{good(payload)}\n```\nAnything else?"
-
-    with ScriptedServer(answer) as server:
-        first = construct(server.url, "--concurrency", "1", facts=2)
-        assert first.code == 0 and json.loads(first.out)["kept"] == 2
-        count = len(server.requests) - 4
-        assert count == {0: 4, 1: 2 if takes == ("json_object",) else 0}[len(takes)]  # a kind of reply each
-        requests_before = len(server.requests)
-        assert construct(server.url, "--concurrency", "1", facts=4).code == 0
-        assert len(server.requests) - requests_before == 4, "the next run knows it"
-        assert {form(p) for p in server.requests[requests_before:]} == {takes[0] if takes else None}
-
-
 def test_batches_of_all_fates_make_what_live_calls_make(construct):
     """Half of the first batch expires, some calls of the second fail in passing: they are submitted again."""
     failing = [True]

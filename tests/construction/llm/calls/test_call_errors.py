@@ -10,11 +10,8 @@ import pytest
 from construction.llm.calls.call_errors import pause
 from curation.files.journal import Journal
 from schemas.core.errors import ModelError
-from tests.support.construction import asked_numbers
 from tests.support.construction.asked_numbers import KEY, Number, request, turns
 from tests.support.scripted_server import Raw, ScriptedServer
-
-ask = asked_numbers.ask
 
 TRANSIENT = {
     "429": Raw(429, {"error": {"message": "slow down"}}),

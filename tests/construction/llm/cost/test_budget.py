@@ -6,50 +6,22 @@ import asyncio
 import json
 import random
 from contextlib import asynccontextmanager
-from datetime import date
 
 import pytest
-from pydantic import BaseModel
 
-from construction.llm.client import Client, gather_all
 from construction.llm.connection import open_client
 from construction.llm.cost.budget import Amount, Budget, BudgetReached, upper_bound
-from construction.llm.cost.prices import Price
 from construction.llm.endpoint import Access
 from construction.llm.reply_cache import ReplyCache
-from construction.llm.step import Message, Request
 from curation.files.journal import Journal
 from schemas.core.errors import ModelError
+from tests.support.construction.asked_numbers import PRICE, request
 from tests.support.scripted_server import Batches, Raw, ScriptedServer, completion
 
-PRICE = Price(1.0, 2.0, date(2026, 1, 1))
 
-
-class Number(BaseModel):
-    n: int
-
-
-def request(text="one?", **parameters):
-    return Request((Message(role="user", content=text),), Number, parameters)
-
-
-@pytest.fixture
-def ask(tmp_path):
-    def run(url, *requests, max_cost=None, max_tokens=None, price=PRICE, **options):
-        async def main():
-            with Journal(tmp_path / "j.jsonl", write=True) as journal:
-                cache = ReplyCache(journal)
-                budget = Budget(cache, max_cost=max_cost, max_tokens=max_tokens)
-                options_ = {"key_name": "TEST_KEY", "backoff": 0.01, "tries": 3, "timeout": 5.0, **options}
-                endpoint = Access(model="m", base_url=url, **options_)
-                async with Client(endpoint, cache, budget=budget, price=price) as client:
-                    run.budget = budget
-                    return await gather_all([client.ask(r) for r in requests])
-
-        return asyncio.run(main())
-
-    run.journal = tmp_path / "j.jsonl"
-    return run
+@pytest.fixture(autouse=True)
+def together(ask):
+    ask.together = True
 
 
 def counted(into, out):
@@ -182,7 +154,7 @@ def test_an_endpoint_without_a_limit_on_replies_cannot_hold_a_budget(ask):
     with ScriptedServer(no_limits) as server:
         with pytest.raises(ModelError, match="no budget can be held"):
             ask(server.url, request(), max_tokens=10**6)
-        (reply,) = ask(server.url, request(max_tokens=5))
+        (reply,) = ask(server.url, request()._replace(parameters={"max_tokens": 5}))
     assert reply.status == "ok"
 
 
@@ -208,11 +180,6 @@ def test_the_upper_bound_is_above_every_tokeniser(text):
     body = {"messages": [{"role": "user", "content": text}], "max_tokens": 7}
     assert upper_bound(body, None).tokens_in >= len(text.encode()) and upper_bound(body, None).tokens_out == 7
     assert upper_bound(body, PRICE).cost == pytest.approx(PRICE.cost(*upper_bound(body, None)[:2]))
-
-
-def test_amounts_add_and_subtract():
-    a, b = Amount(1, 2, 0.5), Amount(3, 4, 0.25)
-    assert a.plus(b) == Amount(4, 6, 0.75) and a.plus(b).plus(b, -1) == a and a.plus(b).tokens == 10
 
 
 def test_two_clients_share_a_budget(tmp_path):

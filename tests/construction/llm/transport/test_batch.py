@@ -6,23 +6,12 @@ import asyncio
 import json
 
 import pytest
-from pydantic import BaseModel
 
-from construction.llm.client import Client, gather_all
-from construction.llm.endpoint import Access
-from construction.llm.reply_cache import ReplyCache
-from construction.llm.step import Message, Request
+from construction.llm.client import gather_all
 from curation.files.journal import Journal
 from schemas.core.errors import ModelError
+from tests.support.construction.asked_numbers import request
 from tests.support.scripted_server import Batches, Raw, ScriptedServer, completion
-
-
-class Number(BaseModel):
-    n: int
-
-
-def request(text, **more):
-    return Request((Message(role="user", content=text),), Number, {"temperature": 0.5}, **more)
 
 
 def answer(payload):
@@ -46,19 +35,12 @@ async def two_stages(client, texts):
 
 
 @pytest.fixture
-def ask(tmp_path):
-    def run(url, texts, *, batch=True, stop_after=None, **options):
-        async def main():
-            with Journal(tmp_path / "j.jsonl", write=True) as journal:
-                endpoint = Access(model="m", base_url=url, key_name="TEST_KEY", batch=batch, poll=0.02, backoff=0.01)
-                endpoint = endpoint.model_copy(update=options)
-                async with Client(endpoint, ReplyCache(journal)) as client:
-                    work = two_stages(client, texts)
-                    return await (asyncio.wait_for(work, stop_after) if stop_after else work)
+def ask(ask):
+    def run(url, texts, *, batch=True, stop_after=None):
+        stages = lambda client: asyncio.wait_for(two_stages(client, texts), stop_after)  # noqa: E731
+        return ask(url, work=stages, batch=batch, poll=0.02)
 
-        return asyncio.run(main())
-
-    run.journal = tmp_path / "j.jsonl"
+    run.journal = ask.journal
     return run
 
 
@@ -130,42 +112,6 @@ def test_a_live_run_takes_what_a_batch_holds_and_does_not_pay_twice(ask):
         ask(server.url, TEXTS, batch=False)
     contents = [p["messages"][0]["content"] for p in server.requests]
     assert not {"a", "bb", "ccc"} & set(contents) and len(contents) == 6 and len(batches.made) == 1
-
-
-def test_lines_that_failed_are_submitted_again_and_the_rest_is_kept(ask):
-    calls = []
-
-    def once_busy(payload):
-        text = payload["messages"][0]["content"]
-        calls.append(text)
-        if text in ("a", "bb") and calls.count(text) == 1:
-            return Raw(429 if text == "a" else 500, {"error": {"message": "busy"}})
-        return answer(payload)
-
-    batches = Batches()
-    with ScriptedServer(once_busy, batches=batches) as server:
-        replies = ask(server.url, ["a", "bb", "ccc"])
-    assert [r.status for r in replies] == ["ok"] * 6
-    assert len(batches.submitted[0]) == 3 and set(batches.submitted[0][:2]) <= set(batches.submitted[1])
-    assert calls.count("ccc") == 1
-
-
-def test_an_expired_batch_is_kept_as_far_as_it_came(ask):
-    batches = Batches(fate=lambda n: ("expired", 0.5) if n == 0 else "completed")
-    with ScriptedServer(answer, batches=batches) as server:
-        replies = ask(server.url, ["a", "bb", "ccc", "dddd"])
-    assert {r.status for r in replies} == {"ok"}
-    assert batches.submitted[0][:2] == [k for k in batches.submitted[0] if k not in batches.submitted[1]]
-
-
-def test_a_cancelled_batch_stops_the_work_and_the_next_run_submits_the_rest(ask):
-    batches = Batches(fate=lambda n: ("cancelled", 0.5) if n == 0 else "completed")
-    with ScriptedServer(answer, batches=batches) as server:
-        with pytest.raises(ModelError, match="batch-0 was cancelled; give the same command again"):
-            ask(server.url, ["a", "bb", "ccc", "dddd"])
-        replies = ask(server.url, ["a", "bb", "ccc", "dddd"])
-    assert {r.status for r in replies} == {"ok"}
-    assert not set(batches.submitted[0][:2]) & {k for keys in batches.submitted[1:] for k in keys}
 
 
 def test_a_batch_too_large_for_the_account_is_halved(ask):

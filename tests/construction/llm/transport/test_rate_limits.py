@@ -10,25 +10,12 @@ from email.utils import format_datetime
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from pydantic import BaseModel
 
 from construction.llm.calls.call_errors import asked_wait, error_of_status
-from construction.llm.client import Client
-from construction.llm.endpoint import Access
-from construction.llm.reply_cache import ReplyCache
-from construction.llm.step import Message, Request
 from construction.llm.transport.live import Bucket, Throttle
-from curation.files.journal import Journal
 from schemas.core.errors import ModelError
+from tests.support.construction.asked_numbers import request
 from tests.support.scripted_server import Raw, ScriptedServer
-
-
-class Number(BaseModel):
-    n: int
-
-
-def request(text="one?"):
-    return Request((Message(role="user", content=text),), Number, {})
 
 
 @settings(max_examples=60, deadline=None)
@@ -72,34 +59,7 @@ def test_a_429_pauses_all():
     asyncio.run(main())
 
 
-def clients(url, tmp_path, n, **options):
-    async def main():
-        with Journal(tmp_path / "j", write=True) as journal:
-            options_ = {"tries": 3, "backoff": 0.01, **options}
-            endpoint = Access(model="m", base_url=url, key_name="TEST_KEY", **options_)
-            async with Client(endpoint, ReplyCache(journal)) as client:
-                return await asyncio.gather(*[client.ask(request(str(i))) for i in range(n)])
-
-    return asyncio.run(main())
-
-
-@pytest.mark.parametrize("options", [{"rpm": 120}, {"tpm": 120 * 220}], ids=str)
-def test_calls_keep_the_rate(tmp_path, options):
-    start = time.monotonic()
-    with ScriptedServer(
-        lambda p: Raw(body={**_body(), "usage": {"prompt_tokens": 110, "completion_tokens": 110}})
-    ) as s:
-        clients(s.url, tmp_path, 15, **options)
-    assert time.monotonic() - start > 1.0  # 12 at once, the others at 1.8 a second
-
-
-def _body():
-    from tests.support.scripted_server import completion
-
-    return completion('{"n": 1}')
-
-
-def test_an_endpoint_that_limits_long_is_waited_for(tmp_path):
+def test_an_endpoint_that_limits_long_is_waited_for(ask):
     requests = []
 
     def busy(payload):
@@ -107,7 +67,7 @@ def test_an_endpoint_that_limits_long_is_waited_for(tmp_path):
         return Raw(429, {"error": {"message": "rate"}}, {"Retry-After": "0.01"}) if len(requests) < 9 else '{"n": 1}'
 
     with ScriptedServer(busy) as server:
-        (reply,) = clients(server.url, tmp_path, 1)
+        (reply,) = ask(server.url, request())
     assert reply.status == "ok" and len(requests) == 9  # more than 'tries', because it answers
 
 
@@ -115,10 +75,10 @@ def test_an_endpoint_that_limits_long_is_waited_for(tmp_path):
     ("why", "wait", "words"),
     [("rate", "0", "12 tries: HTTP 429: rate"), ("quota of the day", "86400", "asks to wait 1440 minutes")],
 )
-def test_an_endpoint_that_limits_for_ever_or_asks_for_a_day_stops_the_work(tmp_path, why, wait, words):
+def test_an_endpoint_that_limits_for_ever_or_asks_for_a_day_stops_the_work(ask, why, wait, words):
     busy = Raw(429, {"error": {"message": why}}, {"Retry-After": wait})
     with ScriptedServer(lambda p: busy) as server, pytest.raises(ModelError, match=words):
-        clients(server.url, tmp_path, 1)
+        ask(server.url, request())
 
 
 HEADERS = {
