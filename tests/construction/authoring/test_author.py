@@ -154,42 +154,6 @@ def test_steps_that_break_the_format_are_no_script_and_a_line_all_the_same():
     assert [line.detail["sample"] for line in failure] == [0, 1] and {line.tokens_out for line in failure} == {3}
 
 
-def test_two_scripts_of_two_authors_are_four_calls_with_samples_of_their_own():
-    ann, bob = (client_of(answers(steps=lambda _, r, n=n: (*GOOD, f"Thank {n} {r.sample}")), model=n) for n in "ab")
-    author, client = author_of(answers(QUESTIONS[:1]), others=(ann, bob))
-    outcome = make(author, questions=1, scripts=2)
-    (question,) = outcome.questions()
-    assert (client.calls, ann.calls, bob.calls) == (1, 2, 2) and len(question.scripts) == 4
-    assert [r.sample % SAMPLES for r in ann.asked] == [0, 2], "each script has two attempts"
-    assert [script.script.steps[-1].split()[1] for script in question.scripts] == ["a", "a", "b", "b"]
-
-
-def test_a_text_that_two_authors_wrote_is_one_script_with_two_lines():
-    author, _ = author_of(answers(QUESTIONS[:1]), others=[client_of(answers(), model=name) for name in "ab"])
-    outcome = make(author, questions=1)
-    (question,) = outcome.questions()
-    assert len(question.scripts) == 1
-    assert [line.model for line in outcome.lineage if line.stage == "scripts"] == ["a", "b"]
-
-
-def surplus(outcome):
-    return [q for q in outcome.questions() for v in q.verdicts if v.check == "surplus" and v.label == "drop"]
-
-
-def test_candidates_replace_a_question_whose_script_fails_and_the_rest_is_surplus():
-    fails = "post mail"
-    steps = answers(QUESTIONS, lambda question, _: ("Go", "Return") if fails in question else GOOD)
-    author, client = author_of(steps)
-    outcome = make(author, questions=1, candidates=3)
-    standings = {q.question.text: slot for slot in outcome.slots for q in slot.questions}
-    assert len(surplus(outcome)) == 2 and client.calls == 2
-    assert standings[QUESTIONS[0]].standing == "keep", "the model's own first is taken first"
-    only_bad = answers(QUESTIONS, lambda question, _: ("Go", "Return"))
-    author, client = author_of(only_bad)
-    outcome = make(author, questions=1, candidates=3)
-    assert client.calls == 1 + 3 * 2 and not surplus(outcome), "all were tried in vain"
-
-
 def test_a_verifier_that_is_away_leaves_the_fact_for_another_run():
     reader = Verifier(client_of(lambda request: None, model="reader"))
     author, _ = author_of(answers(), reader=reader)

@@ -126,22 +126,6 @@ def test_refusals_and_rubbish_are_accounted_for(tmp_path, facts):
         assert sum(r == "refused: Not that." for r in unscored.values()) >= 3
 
 
-def test_unfinished_facts_are_left_for_another_run(tmp_path, facts):
-    def answer(payload):
-        busy = "Subject: Japan" in payload["messages"][-1]["content"]
-        return Raw(503, {"error": {"message": "busy"}}, {"Retry-After": "0"}) if busy else author(payload)
-
-    with ScriptedServer(answer) as server:
-        first = construct(facts, tmp_path / "o", server.url, "--neighbours", 0)
-        assert (first.returncode, "1 fact without an answer" in first.stderr) == (1, True)
-        server.answer = author
-        second = construct(facts, tmp_path / "o", server.url, "--neighbours", 0)
-    assert second.returncode == 0, second.stderr
-    with Store.open(tmp_path / "o/s.duckdb") as store:
-        assert any(q.fact == "f/Japan" for q in store.all(ScriptQuestion))
-        assert not any(v.label == "unscored" for v in store.verdicts())
-
-
 ERRORS = {
     "unreachable": ("http://127.0.0.1:9/v1", ENV, "no connection"),
     "no address": ("localhost:8000", ENV, "is not an address"),
@@ -154,31 +138,6 @@ def test_bad_endpoint_is_one_sentence(tmp_path, facts, name):
     result = construct(facts, tmp_path / "o", url, env=env)
     assert result.returncode != 0 and words in result.stderr and "Traceback" not in result.stderr
     assert result.stderr.count("Error: ") == 1 and result.stderr.strip().splitlines()[-1].startswith("Error: ")
-
-
-def test_wrong_key_is_one_sentence_without_the_key(tmp_path, facts):
-    body = {"error": {"message": f"Incorrect API key provided: {KEY}", "code": "invalid_api_key"}}
-    with ScriptedServer(lambda p: Raw(401, body)) as server:
-        result = construct(facts, tmp_path / "o", server.url)
-    assert result.returncode != 0 and "OPENAI_API_KEY" in result.stderr and "Traceback" not in result.stderr
-    assert KEY not in result.stdout + result.stderr
-
-
-def test_missing_key(tmp_path, facts):
-    folder = tmp_path / "o"
-    folder.mkdir()
-    env = {k: v for k, v in ENV.items() if k != "OPENAI_API_KEY"}
-    line = [x for x in command(facts, folder, "x") if x not in ("--base-url", "x")]
-    process = programs.run(*line, env=env)
-    assert process.returncode != 0 and "OPENAI_API_KEY is not set" in process.stderr
-
-
-def test_dry_run_counts_what_a_run_asks(tmp_path, facts):
-    result = construct(facts, tmp_path / "o", "http://127.0.0.1:9/v1", "--neighbours", 0, "--dry-run", "--json")
-    assert result.returncode == 0, result.stderr
-    expected = json.loads(result.stdout)
-    assert (expected["question_calls"], expected["script_calls"]) == (4, 4)
-    assert expected["tokens_in"] > 1000 and list((tmp_path / "o").iterdir()) == []
 
 
 def test_a_store_is_rebuilt_from_the_journal_alone(tmp_path, facts):

@@ -7,8 +7,6 @@ from typing import Any
 import pytest
 from pydantic import ValidationError
 
-from construction.cli.construct_documents import construct_documents
-from construction.documents import defaults
 from construction.documents.job import ProbeJob, prepare_probes, run_probes
 from construction.llm.cost.budget import BudgetReached
 from construction.llm.endpoint import Access
@@ -107,11 +105,3 @@ def test_what_cannot_be_done_is_told_before_anything_is_asked(
 def test_more_than_at_most_is_refused(job: Any) -> None:
     with pytest.raises(ValidationError, match="at most 2 probes are fewer than at least 3"):
         job(most=2)
-
-
-def test_the_command_a_job_and_its_plan_begin_with_the_same_numbers() -> None:
-    shown = {p.name: p.default for p in construct_documents.params}
-    job = ProbeJob(source="d.jsonl", store="s.duckdb", access=Access())
-    for name in ("fewest", "most", "samples"):
-        assert shown[name] == getattr(job, name), name
-    assert (job.fewest, job.most) == (defaults.FEWEST, defaults.MOST) == (10, 20)

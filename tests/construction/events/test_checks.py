@@ -80,14 +80,6 @@ def test_the_checks_of_a_kind_that_apply() -> None:
     assert [v.check for v in judge_event("event", EventInputs(event=make_event(), bare="x"))] == ["information_kept"]
 
 
-@pytest.mark.parametrize("name", EVENT_CHECKS.names())
-def test_a_check_is_pure_and_its_verdict_survives_json(name: str) -> None:
-    check = EVENT_CHECKS.get(name)()
-    inputs = EventInputs(event=make_event(), bare="Alba Rail moved.", question=make_tendency())
-    verdict = check.judge_one(inputs)
-    assert verdict == check.judge_one(inputs) == type(verdict).model_validate_json(verdict.model_dump_json())
-
-
 ROLES = (
     EventRole(role="A", entity=Entity(text="Alba Rail", aliases=("AR",))),
     EventRole(role="B", entity=Entity(text="Brenta Rail")),

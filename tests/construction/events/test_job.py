@@ -7,8 +7,6 @@ from typing import Any
 
 import pytest
 
-from construction.cli.construct_events import construct_events
-from construction.events import defaults
 from construction.events.job import EventJob, prepare_events, run_events
 from construction.events.steps import FILES
 from construction.llm.endpoint import Access
@@ -102,13 +100,3 @@ def test_a_job_that_asks_nobody_needs_no_price(job: Any) -> None:
 def test_batches_are_one_transaction(job: Any) -> None:
     assert job(access={"batch": True}).batch > 10_000 and job().batch == 20
     assert json.loads(job().model_dump_json())["events"] == 4
-
-
-def test_the_command_a_job_and_its_plan_begin_with_the_same_numbers() -> None:
-    text = {p.name: p.default for p in construct_events.params}
-    job = EventJob(templates=None, store="s.duckdb", access=Access())
-    for name in ("events", "cap", "untouched", "events_per_topic", "inside", "outside", "threshold"):
-        assert text[name] == getattr(job, name), name
-    assert (job.cap, job.untouched, job.threshold) == (defaults.CAP, defaults.UNTOUCHED, defaults.THRESHOLD)
-    assert (defaults.CAP, defaults.UNTOUCHED, defaults.THRESHOLD) == (300.0, 5, 0.4)
-    assert (job.inside, job.threshold) == (defaults.INSIDE, defaults.THRESHOLD)

@@ -4,7 +4,7 @@ import random
 from collections import Counter
 
 from construction.neighbours import same_object
-from construction.neighbours.same_object import draw_same_object, link
+from construction.neighbours.same_object import draw_same_object
 from curation.loaders import load
 from schemas.facts import Entity, Object
 from tests.support.facts import make_fact
@@ -30,21 +30,6 @@ def test_draw_depends_on_neither_order_nor_other_edits():
         for i in range(20)
     }
     assert len(others) > 10
-
-
-def test_fewer_where_the_table_holds_fewer():
-    assert draw_same_object([make_fact("Chile", "Rome")], TABLE, k=5)["f/Chile"] == [TABLE[20]]
-    assert draw_same_object([make_fact("Chile", "Quito")], TABLE, k=5) == {"f/Chile": []}
-
-
-def test_own_subject_drawn_costs_no_neighbour():
-    for i in range(20):
-        assert len(draw_same_object([TABLE[i]], TABLE, k=4)[f"t/{i}"]) == 4
-
-
-def test_link_key():
-    record = link(EDIT, TABLE[0])
-    assert (record.key, record.how) == ("f/Peru~t/0", "same_object")
 
 
 def test_a_draw_looks_at_what_it_draws_whatever_the_size_of_the_table(monkeypatch):

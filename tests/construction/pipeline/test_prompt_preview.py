@@ -36,13 +36,6 @@ def test_a_profile_that_is_not_there_is_refused():
     assert "did you mean 'paper'" in str(error.value)
 
 
-def test_the_script_writer_is_shown_without_the_new_object():
-    texts = list(render_messages(FACT, "paper"))
-    last = {turn["label"].partition("@")[0]: turn["content"] for turn in texts if turn["role"] == "user"}
-    assert "Oslo" in last["questions_paper"] and "Oslo" not in last["scripts_paper"] and "Lima" in last["scripts_paper"]
-    assert {turn["role"] for turn in texts} == {"system", "user", "assistant"}
-
-
 def test_a_fact_without_a_change_is_shown_as_a_neighbour_would_be():
     plain = make_fact("Peru", "Lima", None)
     (last,) = [

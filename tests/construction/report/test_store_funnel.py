@@ -6,7 +6,7 @@ from collections import Counter
 
 import pytest
 
-from construction.report.store_funnel import clip_text, store_yield
+from construction.report.store_funnel import store_yield
 from curation.rules.release import freeze
 from curation.rules.rule import SplitRule
 from curation.store.store import Store
@@ -14,11 +14,6 @@ from tests.support.construction import funnels
 
 by_hand = funnels.by_hand
 constructed = funnels.constructed
-
-
-def test_what_is_shortened_is_marked():
-    assert clip_text("a" * 240) == "a" * 240
-    assert clip_text("b" * 241) == "b" * 236 + " ..."
 
 
 def test_counted_by_hand(by_hand):

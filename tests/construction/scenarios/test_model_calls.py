@@ -109,19 +109,6 @@ def test_so_many_calls_at_once_and_no_more(construct):
     assert most[0] == 3
 
 
-def test_a_limit_that_the_endpoint_names_is_kept(construct):
-    at = []
-
-    def answer(payload):
-        at.append(time.monotonic())
-        slow = Raw(429, {"error": {"message": "slow down"}}, {"Retry-After": "0.6"})
-        return slow if len(at) == 1 else good(payload)
-
-    with ScriptedServer(answer) as server:
-        result = construct(server.url, "--concurrency", "1", facts=1)
-    assert result.code == 0 and len(at) == 3 and at[1] - at[0] >= 0.6
-
-
 def test_errors_are_sorted_and_told(construct, monkeypatch):
     """One fact each: fails in passing, never works, refused, unreadable for good, mended, good."""
     monkeypatch.setattr("construction.llm.client.pause", lambda *a, **k: 0.0)
@@ -179,14 +166,6 @@ def test_the_table_says_how_calls_without_a_usable_reply_are_asked_again(constru
         assert "fact: reply_usable says unscored: refused: no" in output and "--retry-failed" in output
         server.answer = good
         assert "retry-failed" not in construct(server.url, "--retry-failed", text=True).out
-
-
-def test_refused_calls_are_asked_again_only_when_told(construct):
-    with ScriptedServer(lambda p: Raw(body=completion(None, refusal="no")) if of(p, 0) else good(p)) as server:
-        assert json.loads(construct(server.url).out)["kept"] == 2
-        server.answer, count = good, len(server.requests)
-        assert json.loads(construct(server.url).out)["kept"] == 2 and len(server.requests) == count
-        assert json.loads(construct(server.url, "--retry-failed").out)["kept"] == 3
 
 
 @pytest.fixture

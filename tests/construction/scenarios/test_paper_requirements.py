@@ -12,7 +12,7 @@ from construction.authoring.outcome import overall_label
 from construction.checks import CheckInputs, judge
 from construction.prompts.prompt_file import FILES
 from construction.scripts.question_step import QuestionStep
-from construction.scripts.script_step import Draft, ObjectLast, ScriptAsk, ScriptStep
+from construction.scripts.script_step import Draft, ObjectLast
 from schemas.scripts import MAX_STEPS, MAX_WORDS, ScriptQuestion
 from tests.support.facts import make_fact
 
@@ -64,27 +64,6 @@ def test_a_capable_question_writer_is_told(requirement):
 @pytest.mark.parametrize("requirement", FIGURE_7)
 def test_a_capable_script_writer_is_told(requirement):
     assert FIGURE_7[requirement] in words_of(FILES.load("scripts", "paper"))
-
-
-@pytest.mark.parametrize("profile", FILES.profiles())
-def test_several_questions_are_asked_for(profile):
-    step = QuestionStep(FILES.load("questions", profile))
-    calls = step.calls(FACT, count=4, edited=True)
-    assert sum(c.count for c in calls) == 4
-    assert len({step.prompt(c)[-1].content for c in calls}) == len(calls)
-
-
-@pytest.mark.parametrize("profile", FILES.profiles())
-def test_the_script_writer_sees_the_old_object_and_never_the_new_one(profile):
-    question = ScriptQuestion(key="q", fact=FACT.key, text="How to visit Peru?")
-    text = "\n".join(
-        m.content
-        for m in ScriptStep(FILES.load("scripts", profile)).prompt(ScriptAsk(questions=(question,), old=FACT.old))
-    )
-    last = text.rsplit("Relation:", 1)[-1] if profile == "paper" else text.rsplit("Question:", 1)[-1]
-    assert "Lima" in last and not any(name in last for name in FACT.new.names)
-    with pytest.raises(TypeError):
-        ScriptAsk(questions=(question,), old=FACT.old, new=FACT.new)
 
 
 def test_the_embedded_question_writer_cannot_give_away_what_it_does_not_see():
