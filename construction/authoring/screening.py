@@ -12,10 +12,11 @@ from construction.checks import CHECKS
 from construction.verifier.steps import READ, STEPS
 from curation.rules.rule import SplitRule, Verdicts
 from curation.store.store import Store
-from schemas.verdicts import Verdict
+from schemas.verdicts import Verdict, verdicts_of_people
 
 SCREEN = "screen_question"
 """The task of people whose verdicts on questions count here."""
+SCREENED = (SCREEN, f"{SCREEN}_adjudicated")
 OWN_CHECKS = frozenset(
     {*CHECKS.names(), *(step.check for step in STEPS.values()), READ.partition("@")[0], CHOSEN, REPLACED, MARK}
 )
@@ -45,25 +46,17 @@ def dropped_by_people(verdicts: Iterable[Verdict]) -> dict[str, Verdict]:
         >>> list(dropped_by_people([drop])), list(dropped_by_people([drop, keep]))
         (['q'], [])
     """
-    verdicts_by_item: dict[str, list[Verdict]] = defaultdict(list)
-    decided: dict[str, Verdict] = {}
+    said: dict[str, list[Verdict]] = defaultdict(list)
     for v in verdicts:
         rater = v.judged_by
-        if rater is None or rater.is_program or v.label not in ("keep", "drop"):
-            continue
-        if v.check == SCREEN:
-            verdicts_by_item[v.item_id].append(v)
-        elif rater.kind == "adjudicated" and v.check.startswith(SCREEN):
-            decided[v.item_id] = v
+        if rater is not None and not rater.is_program and v.label in ("keep", "drop") and v.check in SCREENED:
+            said[v.item_id].append(v)
     out = {}
-    for item in sorted({*verdicts_by_item, *decided}):
-        drops = [v for v in verdicts_by_item[item] if v.label == "drop"]
-        if item in decided:
-            counts = [decided[item]] if decided[item].label == "drop" else []
-        else:
-            counts = drops if 2 * len(drops) > len(verdicts_by_item[item]) else []
-        if counts:
-            out[item] = min(counts, key=lambda v: v.key)
+    for item in sorted(said):
+        counting = verdicts_of_people(said[item])
+        drops = [v for v in counting if v.label == "drop"]
+        if 2 * len(drops) > len(counting):
+            out[item] = min(drops, key=lambda v: v.key)
     return out
 
 

@@ -171,11 +171,6 @@ def _run(prepared: PreparedJob, *, origin: str) -> ConstructionProgress:
         return prepared.run(origin=origin, live=live)
 
 
-def _clip(text: str, length: int = 100) -> str:
-    text = " / ".join(text.split("\n"))
-    return text if len(text) <= length else text[: length - 3] + "..."
-
-
 @click.command()
 @click.argument("cases", type=click.Path(path_type=Path))
 @store_option(also="Created if absent.")
@@ -225,6 +220,8 @@ def import_scripts(cases: Path, store_path: Path, source: str, licence: str, ide
 
 def _objection_lines(adopted: Adoption) -> Iterator[str]:
     """Every case with something that is not kept as it stands: the verdict, its reason, the text."""
+    from construction.report.text import in_one_line
+
     named = list(dict.fromkeys(o.case for o in adopted.objections))
     count = f"{len(adopted.objections):,} of {counted(len(adopted.verdicts), 'verdict')} are not 'keep'"
     where = f", in {counted(len(named), 'case')}" if named else ""
@@ -234,4 +231,4 @@ def _objection_lines(adopted: Adoption) -> Iterator[str]:
         for o in group:
             yield f"    {o.verdict.label:6s}  {o.kind}, {o.verdict.check}: {o.verdict.reason}"
             if o.text:
-                yield f"            {_clip(o.text)}"
+                yield f"            {in_one_line(o.text)}"

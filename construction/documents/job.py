@@ -6,8 +6,6 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import NamedTuple
 
-from pydantic import model_validator
-
 from construction.documents.funnel import ProbeCounts, ProbeTally, count_probes
 from construction.documents.pipeline import ProbeConstruction, ProbePlan
 from construction.documents.sources import ReadDocuments, read_documents
@@ -38,12 +36,6 @@ class ProbeJob(ProbePlan, WritingJob):
     cut: int | None = None
     limit: int | None = None
     reader_name: str | None = None
-
-    @model_validator(mode="after")
-    def _in_order(self) -> ProbeJob:
-        if self.most < self.fewest:
-            raise ValueError(f"at most {self.most} probes are fewer than at least {self.fewest}")
-        return self
 
 
 class PreparedProbes(NamedTuple):

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from functools import partial
-from typing import NamedTuple
 
 from construction.authoring.outcome import overall_label
 from construction.documents.checks import UNKNOWN_TAGS, ProbeInputs, judge_probe
@@ -33,13 +32,6 @@ class ProbePlan(Options):
     fewest: int = FEWEST
     most: int = MOST
     samples: int = 1
-
-
-class WrittenProbes(NamedTuple):
-    """The probes of a document in the order of their keys, each with the reply that wrote it first."""
-
-    probes: tuple[tuple[TaggedProbe, Reply], ...]
-    losses: tuple[str, ...]
 
 
 class ProbeConstruction:
@@ -89,11 +81,15 @@ class ProbeConstruction:
         replies = await gather_all([self._client.ask(request) for request in requests])
         if waiting := sum(reply.status == "unanswered" for reply in replies):
             return Outcome(document, unfinished=waiting)
-        written = self._written(ask, replies)
-        probes = tuple(tagged.probe for tagged, _ in written.probes)
+        by_key: dict[str, tuple[TaggedProbe, Reply]] = {}
+        for reply in replies:
+            for tagged in self._write.parse(ask, reply.value) if reply.value else ():
+                by_key.setdefault(tagged.probe.key, (tagged, reply))
+        written = [by_key[key] for key in sorted(by_key)]
+        probes = tuple(tagged.probe for tagged, _ in written)
         said: dict[str, list[Verdict]] = {}
         lines = [Lineage(item_id=document.id, stage="document", made_at=now())]
-        for place, (tagged, reply) in enumerate(written.probes):
+        for place, (tagged, reply) in enumerate(written):
             probe, unknown = tagged.probe, tagged.unknown_tags
             inputs = ProbeInputs(document=document, probe=probe, earlier=probes[:place], unknown_tags=unknown)
             said[probe.id] = judge_probe(inputs)
@@ -113,20 +109,8 @@ class ProbeConstruction:
             document,
             written=tuple((probe, tuple(said[probe.id])) for probe in probes),
             lineage=tuple(lines),
-            losses=tuple(("probes", reason) for reason in written.losses),
+            losses=tuple(("probes", f"{reply.status} reply") for reply in replies if reply.value is None),
         )
-
-    def _written(self, ask: ProbesAsk, replies: Sequence[Reply]) -> WrittenProbes:
-        """The probes of all samples together, each query and answer once."""
-        by_key: dict[str, tuple[TaggedProbe, Reply]] = {}
-        losses = []
-        for reply in replies:
-            if reply.value is None:
-                losses.append(f"{reply.status} reply")
-                continue
-            for tagged in self._write.parse(ask, reply.value):
-                by_key.setdefault(tagged.probe.key, (tagged, reply))
-        return WrittenProbes(tuple(by_key[key] for key in sorted(by_key)), tuple(losses))
 
     async def _read_back(
         self, document: Document, probes: Sequence[DocumentProbe], said: dict[str, list[Verdict]], lines: list[Lineage]

@@ -9,7 +9,7 @@ from typing import Annotated, ClassVar, Literal, NamedTuple
 from pydantic import AfterValidator, BaseModel, ConfigDict, field_validator
 
 from construction.llm.prompt_file import ProfilePrompt, PromptFileStep, PromptFolder
-from construction.llm.prompt_text import fence_text, line_up_to, tidy
+from construction.llm.prompt_text import ReplyText, fence_text, tidy
 from construction.llm.step import Message
 from curation.loaders.formats.mulfe import read_tags
 from schemas.core.ids import digest
@@ -33,23 +33,18 @@ FILES = PromptFolder(
     tasks=tuple(ProbePrompt.fills),
     reader="the construction of probes",
 )
-LONGEST = 1000  # characters of a query or an answer in a reply; a longer one is none
 NO_DOCUMENT = "none"
 """What the reader is shown in the document's place when it has to answer without it."""
 _UNKNOWN = frozenset({"", "unknown", "none", "i do not know", "i don t know", "not stated", "n a"})
 _BLANKS = re.compile("_{2,}|…{2,}")
 
 
-ShortText = Annotated[str, AfterValidator(line_up_to(LONGEST))]
-"""One line of text that is neither empty nor endless; the limits are not in the JSON schema."""
-
-
 class WrittenProbe(BaseModel):
     """One probe as the model writes it."""
 
     model_config = ConfigDict(extra="forbid")
-    query: ShortText
-    answer: ShortText
+    query: ReplyText
+    answer: ReplyText
     level: Literal[1, 2, 3]
     tags: list[str]
 

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import random
 from collections.abc import Mapping
-from typing import Annotated, ClassVar, Literal, NamedTuple
+from typing import ClassVar, Literal, NamedTuple
 
-from pydantic import AfterValidator, BaseModel, ConfigDict, ValidationError, field_validator
+from pydantic import BaseModel, ConfigDict, ValidationError, field_validator
 
 from construction.llm.prompt_file import ProfilePrompt, PromptFileStep, PromptFolder
-from construction.llm.prompt_text import line_up_to
+from construction.llm.prompt_text import ReplyText
 from construction.llm.step import Message
 from curation.loaders.formats.elken import question_key
 from schemas.core.config import explain
@@ -36,9 +36,6 @@ FILES = PromptFolder(
     tasks=tuple(EventPrompt.fills),
     reader="the construction of events",
 )
-LONGEST = 2000  # characters of a text in a reply; a longer one is no event and no question
-
-
 _WORDS = [
     "Company",
     "opens",
@@ -57,8 +54,6 @@ _WORDS = [
     "and",
     "water",
 ]
-ReplyText = Annotated[str, AfterValidator(line_up_to(LONGEST))]
-"""One line of text that is neither empty nor endless; the limits are not in the JSON schema."""
 
 
 class ParaphraseReply(BaseModel):

@@ -302,20 +302,10 @@ class Client:
         """Attempts of a call; of an endpoint that was never heard of a wrong address should be told soon."""
         return self.endpoint.tries if self._answered else min(self.endpoint.tries, 3)
 
-    def _names(self, request: Request) -> set[str]:
-        return {*request.parameters, *(("max_tokens",) if self._reply_limit(request) is not None else ())}
-
     def _reply_limit(self, request: Request) -> int | None:
         """Tokens of a reply at most, where the parameters do not say: as the user says, else the prompt."""
         limit = self.endpoint.reply_tokens or request.longest
         return limit or (REPLY_TOKENS if self.budget.limited else None)
-
-    def _learn(self, request: Request, form: RequestFormat, outcome: StoredOutcome) -> None:
-        """Note the form that worked, and say what it leaves out."""
-        if outcome.kind == "reply" and self._forms.of(request) != form:
-            logger.info("the endpoint takes replies as %s, without %s", form.reply, ", ".join(form.without) or "change")
-        if outcome.kind == "reply":
-            self._forms.works(request, form)
 
     async def _attempt(self, key: str, request: Request) -> StoredOutcome | CallError:
         """One try, in the form that is known to work or can be found; an outcome is cached when this returns.
@@ -324,12 +314,14 @@ class Client:
         """
         async with self._wire.slot():
             form, first = self._forms.of(request), None
+            names = {*request.parameters, *(("max_tokens",) if self._reply_limit(request) is not None else ())}
             while True:
                 outcome = await self._send(key, request, form)
                 if isinstance(outcome, StoredOutcome):
-                    self._learn(request, form, outcome)
+                    if outcome.kind == "reply":
+                        self._forms.works(request, form)
                     return outcome
-                other = fallback(form, outcome, frozenset(self._names(request)), proven=self._forms.proven(request))
+                other = fallback(form, outcome, frozenset(names), proven=self._forms.proven(request))
                 if other is None:
                     return outcome if outcome.kind == "transient" else first or outcome
                 form, first = other, first or outcome

@@ -7,12 +7,16 @@ from __future__ import annotations
 
 import re
 import unicodedata
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
+from typing import Annotated
+
+from pydantic import AfterValidator
 
 from schemas.text.folding import fold
 from schemas.verdicts import Span
 
 LONGEST = 12_000  # characters of what is sent of an item; nine short steps have some 500
+LONGEST_LINE = 2000  # characters of a text in a reply; a longer one is no event, question or answer
 _BLANK = r"[\s\x00-\x1f\x7f-\x9f]+"
 _PLACE = re.compile(r"\{([a-z_]+)\}")
 
@@ -94,24 +98,16 @@ def tidy(text: str) -> str:
     return " ".join(printable.split())
 
 
-def line_up_to(longest: int) -> Callable[[str], str]:
-    r"""A validator of a text in a reply: one tidy line that is neither empty nor longer than so many characters.
+def _line(text: str) -> str:
+    if not tidy(text):
+        raise ValueError("must not be empty")
+    if len(text) > LONGEST_LINE:
+        raise ValueError(f"has at most {LONGEST_LINE} characters")
+    return tidy(text)
 
-    Example:
-        >>> line_up_to(9)("How to\n go?")
-        Traceback (most recent call last):
-        ...
-        ValueError: has at most 9 characters
-    """
 
-    def line(text: str) -> str:
-        if not tidy(text):
-            raise ValueError("must not be empty")
-        if len(text) > longest:
-            raise ValueError(f"has at most {longest} characters")
-        return tidy(text)
-
-    return line
+ReplyText = Annotated[str, AfterValidator(_line)]
+"""A text in a reply: one tidy line that is neither empty nor endless; the limits are not in its JSON schema."""
 
 
 def fence_text(text: str) -> str:

@@ -9,6 +9,7 @@ name is tested.
 from __future__ import annotations
 
 import json
+import logging
 import re
 from functools import lru_cache
 from typing import Any, Literal
@@ -22,6 +23,8 @@ from construction.llm.step import PlainText, Request, schema_of, without_words
 from schemas.core.config import validate
 from schemas.core.ids import content_id
 from schemas.core.records import Frozen
+
+logger = logging.getLogger(__name__)
 
 _FORMAT_WORDS = re.compile(r"response_format|json_schema|json_object|structured|grammar|guided|schema|\bformat\b", re.I)
 _SURE_WORDS = re.compile(r"response_format|json_schema|json_object|grammar|guided", re.I)
@@ -75,6 +78,9 @@ class KnownFormats:
         """Note that a request was answered in this form."""
         kind = self._kind(request)
         if self._known.get(kind) != form:
+            if form != self.of(request):
+                left_out = ", ".join(form.without) or "change"
+                logger.info("the endpoint takes replies as %s, without %s", form.reply, left_out)
             self._known[kind] = form
             self._cache.note(f"form/{kind}", form.model_dump(mode="json"))
 

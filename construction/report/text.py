@@ -133,7 +133,7 @@ def text(funnel: StoreYield, *, columns: int | None = None) -> Iterator[str]:
     for why in funnel.reasons:
         key, reason, sample = why.examples[0]
         yield from _fitted(f"  {why.count:6,d}  {why.kind}: {why.check} says {why.label}: {reason}", columns)
-        yield from _fitted(f"{_INDENT}{key}: {_line(sample)}", columns)
+        yield from _fitted(f"{_INDENT}{key}: {in_one_line(sample)}", columns)
     if any(why.label == "unscored" for why in funnel.reasons):
         yield ""
         yield "Unscored: no usable reply came. With --retry-failed, what was refused or malformed is asked for again."
@@ -153,7 +153,8 @@ def _fitted(line: str, columns: int | None) -> list[str]:
     return textwrap.wrap(line, columns, subsequent_indent=_INDENT, break_on_hyphens=False)
 
 
-def _line(sample: str, length: int = 100) -> str:
+def in_one_line(sample: str, length: int = 100) -> str:
+    """A text of several lines in one, marked where its end is left out."""
     one = " / ".join(sample.splitlines())
     shown = "".join(c if c.isprintable() else "\N{REPLACEMENT CHARACTER}" for c in one)
     return shown if len(shown) <= length else shown[: length - 3] + "..."

@@ -37,11 +37,17 @@ class QuestionAsk:
     edited: bool = True
 
 
-class QuestionList(BaseModel):
-    """The reply of a capable model: all questions at once."""
+class ReasonedQuestions(BaseModel):
+    """The reply of a capable model: a short thought, which leaves a strict schema room to think, then all questions."""
 
     model_config = ConfigDict(extra="forbid")
+    why: str
     questions: list[str]
+
+    @model_validator(mode="before")
+    @classmethod
+    def _drop_why(cls, data: Any) -> Any:  # a default in the schema is what strict endpoints refuse
+        return {"why": "", **data} if isinstance(data, dict) else data
 
     @field_validator("questions")
     @classmethod
@@ -53,22 +59,6 @@ class QuestionList(BaseModel):
         if any(len(q) > LONGEST for q in questions):
             raise ValueError(f"a question has at most {LONGEST} characters")
         return questions
-
-
-class Thought(BaseModel):
-    """A short sentence before the answer, so that a strict schema leaves room to think; nobody reads it."""
-
-    model_config = ConfigDict(extra="forbid")
-    why: str
-
-    @model_validator(mode="before")
-    @classmethod
-    def _drop_why(cls, data: Any) -> Any:  # a default in the schema is what strict endpoints refuse
-        return {"why": "", **data} if isinstance(data, dict) else data
-
-
-class ReasonedQuestions(QuestionList, Thought):
-    """The reply of a capable model: a thought, then all questions at once."""
 
 
 class OneQuestion(BaseModel):
@@ -156,8 +146,8 @@ class QuestionStep(PromptFileStep[QuestionAsk, ScriptQuestion, WriterPrompt]):
 
     def parse(self, item: QuestionAsk, reply: BaseModel) -> list[ScriptQuestion]:
         """The questions, each once, at most as many as asked for."""
-        assert isinstance(reply, QuestionList | OneQuestion)
-        texts = reply.questions if isinstance(reply, QuestionList) else [reply.question]
+        assert isinstance(reply, ReasonedQuestions | OneQuestion)
+        texts = reply.questions if isinstance(reply, ReasonedQuestions) else [reply.question]
         questions: dict[str, ScriptQuestion] = {}
         for text in map(tidy, texts):
             if text:

@@ -179,11 +179,12 @@ class Draft(tuple[str, ...]):
     __slots__ = ()
 
 
-class StepList(BaseModel):
-    """The reply of a capable model: the steps in order."""
+class NumberedSteps(BaseModel):
+    """The script of one of several questions: its number, and the steps in order."""
 
     model_config = ConfigDict(extra="forbid")
     steps: list[str]
+    n: int
 
     @field_validator("steps")
     @classmethod
@@ -193,12 +194,6 @@ class StepList(BaseModel):
         if len(steps) > MOST or any(len(s) > LONGEST for s in steps):
             raise ValueError("far too long: nine short steps at most")
         return steps
-
-
-class NumberedSteps(StepList):
-    """The script of one of several questions."""
-
-    n: int
 
 
 class ScriptList(BaseModel):

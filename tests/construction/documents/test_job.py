@@ -5,7 +5,6 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from pydantic import ValidationError
 
 from construction.documents.job import ProbeJob, prepare_probes, run_probes
 from construction.llm.cost.budget import BudgetReached
@@ -100,8 +99,3 @@ def test_what_cannot_be_done_is_told_before_anything_is_asked(
     with pytest.raises(UserError, match=said):
         prepare_probes(job(**changes))
     assert not (tmp_path / "s.duckdb").exists()
-
-
-def test_more_than_at_most_is_refused(job: Any) -> None:
-    with pytest.raises(ValidationError, match="at most 2 probes are fewer than at least 3"):
-        job(most=2)

@@ -23,7 +23,7 @@ def test_probes_have_keys_of_their_words_and_tags_of_the_list() -> None:
     first, second = ProbeStep(PROMPTS["write_probes"]).parse(ASK, reply(GOOD, tagged, GOOD))
     assert first.probe.query == "The Orla Bridge opened in ___." and first.probe.level == 1
     assert second.probe.query == "Who drew it?" and second.probe.tags == ("multi_hop",)
-    assert (first.detail, second.detail) == ({}, {"unknown_tags": ["Weather"]})
+    assert (first.unknown_tags, second.unknown_tags) == ((), ("Weather",))
     assert all(t.probe.key.startswith("d/bridge/") and t.probe.document == "d/bridge" for t in (first, second))
 
 
@@ -37,7 +37,7 @@ def test_no_more_probes_than_were_asked_for() -> None:
     [
         ({"level": 4}, "level"),
         ({"answer": " "}, "must not be empty"),
-        ({"query": "x" * 1001}, "at most 1000 characters"),
+        ({"query": "x" * 2001}, "at most 2000 characters"),
         ({"more": 1}, "more"),
     ],
 )

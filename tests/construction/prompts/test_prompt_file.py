@@ -15,7 +15,7 @@ from construction.documents.steps import ProbePrompt
 from construction.events.steps import FILES as EVENTS
 from construction.events.steps import EventPrompt
 from construction.prompts.prompt_file import FILES, WriterPrompt, copy_prompts
-from construction.scripts.question_step import OneQuestion, QuestionList, QuestionStep
+from construction.scripts.question_step import OneQuestion, QuestionStep, ReasonedQuestions
 from construction.scripts.script_step import ScriptAsk, ScriptStep, script_of
 from construction.scripts.truncation import cut_script
 from schemas.core.config import validate
@@ -101,7 +101,7 @@ def test_examples_of_every_prompt_obey_its_own_rules(task, profile):
     reply = (QuestionStep if task == "questions" else ScriptStep)(prompt).reply
     for example in prompt.examples:
         parsed = reply.model_validate_json(example.assistant)
-        if isinstance(parsed, QuestionList | OneQuestion):
+        if isinstance(parsed, ReasonedQuestions | OneQuestion):
             for text in getattr(parsed, "questions", None) or [parsed.question]:
                 assert text.startswith("How ") and text.endswith("?")
         else:

@@ -9,7 +9,7 @@ from pydantic import ValidationError
 
 from construction.llm.request_formats import RequestFormat, body_of
 from construction.prompts.prompt_file import FILES
-from construction.scripts.question_step import LIMITED, QuestionList, QuestionStep, ReasonedQuestions, question_key
+from construction.scripts.question_step import LIMITED, QuestionStep, ReasonedQuestions, question_key
 from tests.support.facts import make_fact
 
 
@@ -31,8 +31,8 @@ def test_embedded_questions_come_one_a_call_in_different_situations():
 def test_questions_are_tidied_and_each_kept_once():
     step = QuestionStep(FILES.load("questions", "paper"))
     (call,) = step.calls(make_fact(), count=3, edited=True)
-    reply = QuestionList(
-        questions=["How to\n go\x00?", "how to  GO?", "", "How to run?", "How to sit?", "How to sleep?"]
+    reply = ReasonedQuestions(
+        why="", questions=["How to\n go\x00?", "how to  GO?", "", "How to run?", "How to sit?", "How to sleep?"]
     )
     items = step.parse(call, reply)
     assert [q.text for q in items] == ["How to go?", "How to run?", "How to sit?"]

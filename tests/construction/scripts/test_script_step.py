@@ -13,12 +13,12 @@ from construction.llm.prompt_text import tidy
 from construction.prompts.prompt_file import FILES, WriterPrompt
 from construction.scripts.script_step import (
     Draft,
+    NumberedSteps,
     ObjectLast,
     RejectedScript,
     ScriptAsk,
     ScriptList,
     ScriptStep,
-    StepList,
     clean_steps,
 )
 from schemas.core.config import validate
@@ -56,7 +56,7 @@ def test_parts_of_a_guided_form_come_in_order():
 @pytest.mark.parametrize("bad", [{"steps": []}, {"steps": ["Step 1:"]}, {"steps": ["a"] * 99}, {"steps": ["a" * 999]}])
 def test_hopeless_steps_are_refused_for_repair(bad):
     with pytest.raises(ValueError):
-        StepList.model_validate(bad)
+        NumberedSteps.model_validate({"n": 1, **bad})
 
 
 def test_tidy_keeps_other_scripts():
