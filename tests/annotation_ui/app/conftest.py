@@ -1,9 +1,10 @@
-"""Pages without a browser: a page runs as Streamlit runs it, for one person, and what it shows can be asked."""
+"""Pages in a browser; and without one, as Streamlit runs them for one person, where what is shown can be asked."""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack
 from pathlib import Path
 from typing import Any
 
@@ -17,8 +18,39 @@ from annotation_ui.ratings.database import RatingsDB
 from annotation_ui.ratings.raters import keep_preference
 from curation.store.store import Store
 from tests.annotation_ui.conftest import begin
+from tests.support.app import served_app as served
+from tests.support.app.served_app import App
 
 Open = Callable[..., Any]
+Visit = Callable[..., Any]
+
+
+@pytest.fixture(scope="module")
+def browser() -> Iterator[Any]:
+    served.need_browser()
+    with served.browser() as one:
+        yield one
+
+
+@pytest.fixture
+def app(db: RatingsDB, browser: Any) -> Iterator[App]:
+    """The served app, for a browser."""
+    with served.served(db.path) as one:
+        yield one
+
+
+@pytest.fixture
+def visit(app: App, browser: Any) -> Iterator[Visit]:
+    """A page of the served app for the owner of a secret, in a context of its own: at a desk unless told otherwise."""
+    with ExitStack() as contexts:
+
+        def opened(secret: str, **options: Any) -> Any:
+            options = {"viewport": {"width": 1366, "height": 768}} | options
+            page = contexts.enter_context(browser.new_context(**options)).new_page()
+            served.enter(page, app, secret)
+            return page
+
+        yield opened
 
 
 def _page(module: str, function: str, ratings: str, person: str, token: str, store: str) -> None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
 from typing import Any
 
 import pytest
@@ -13,30 +12,8 @@ from annotation_ui.ratings import raters as people
 from annotation_ui.ratings.database import RatingsDB
 from annotation_ui.tasks import TASKS
 from curation.store.store import Store
-from tests.annotation_ui.app.conftest import pilot
+from tests.annotation_ui.app.conftest import Visit, pilot
 from tests.support.app import served_app as served
-
-Visit = Callable[[str], Any]
-
-
-@pytest.fixture(scope="module")
-def browser() -> Iterator[Any]:
-    served.need_browser()
-    with served.browser() as one:
-        yield one
-
-
-@pytest.fixture
-def visit(db: RatingsDB, browser: Any) -> Iterator[Visit]:
-    """A page of the served app, for the owner of a secret."""
-    with served.served(db.path) as app, browser.new_context(viewport={"width": 1366, "height": 768}) as context:
-
-        def opened(secret: str) -> Any:
-            page = context.new_page()
-            served.enter(page, app, secret)
-            return page
-
-        yield opened
 
 
 def checked(page: Any) -> list[str]:

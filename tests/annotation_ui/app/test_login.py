@@ -11,8 +11,8 @@ from annotation_ui.ratings import raters as people
 from annotation_ui.ratings.database import RatingsDB
 from annotation_ui.ratings.raters import identity_of
 from curation.store.store import Store
-from tests.annotation_ui.app.conftest import button, pilot
-from tests.support.app import served_app as served
+from tests.annotation_ui.app.conftest import Visit, button, pilot
+from tests.support.app.served_app import App
 
 
 def _login(ratings: str, *, ended: bool = False) -> None:
@@ -71,26 +71,25 @@ def test_the_secret_is_typed_unseen(page: Any) -> None:
 
 
 @pytest.mark.slow
-def test_a_personal_link_leads_in_and_the_finish_page_shows_the_code(db: RatingsDB, store: Store) -> None:
-    served.need_browser()
+def test_a_personal_link_leads_in_and_the_finish_page_shows_the_code(
+    db: RatingsDB, store: Store, visit: Visit, app: App, browser: Any
+) -> None:
     url = "https://app.prolific.com/submissions/complete?cc=C1ABCD"
     pilot(db, store, "p01", "bob", task="rate_executability", completion_code="C1ABCD", completion_url=url)
     secret, bob = people.invite(db, "p01"), people.invite(db, "bob")
     for a in db.assignments("pilot", "p01"):
         db.save("pilot", "p01", a.item, {"executability": 3}, form="rate_executability@3")
-    with served.served(db.path) as app, served.browser() as browser:
-        page = browser.new_context(viewport={"width": 390, "height": 844}).new_page()
-        served.enter(page, app, bob)  # somebody else rated in this browser before
-        page.get_by_text("0 of 12 done").wait_for()
-        page.goto(f"{app.url}?invitation={secret}&PROLIFIC_PID=5f1&evil=%3Cscript%3E")
-        page.get_by_text("12 of 12 done").wait_for()
-        page.get_by_text("Your completion code: C1ABCD").wait_for()
-        assert page.get_by_role("link", name="Finish at app.prolific.com").get_attribute("href") == url
-        assert secret not in page.url and identity_of(db, "p01") == {"PROLIFIC_PID": "5f1"}
-        page.reload()
-        page.get_by_text("12 of 12 done").wait_for()  # the session is the link's owner's
-        other = browser.new_context().new_page()
-        other.goto(f"{app.url}?invitation={secret}&PROLIFIC_PID=other")
-        other.get_by_text("belongs to another participant").wait_for()
-        other.goto(f"{app.url}?invitation=wrong")
-        other.get_by_text("not valid any more").wait_for()
+    page = visit(bob, viewport={"width": 390, "height": 844})  # somebody else rated in this browser before
+    page.get_by_text("0 of 12 done").wait_for()
+    page.goto(f"{app.url}?invitation={secret}&PROLIFIC_PID=5f1&evil=%3Cscript%3E")
+    page.get_by_text("12 of 12 done").wait_for()
+    page.get_by_text("Your completion code: C1ABCD").wait_for()
+    assert page.get_by_role("link", name="Finish at app.prolific.com").get_attribute("href") == url
+    assert secret not in page.url and identity_of(db, "p01") == {"PROLIFIC_PID": "5f1"}
+    page.reload()
+    page.get_by_text("12 of 12 done").wait_for()  # the session is the link's owner's
+    other = browser.new_context().new_page()
+    other.goto(f"{app.url}?invitation={secret}&PROLIFIC_PID=other")
+    other.get_by_text("belongs to another participant").wait_for()
+    other.goto(f"{app.url}?invitation=wrong")
+    other.get_by_text("not valid any more").wait_for()

@@ -19,6 +19,7 @@ from annotation_ui.campaigns.campaign import make_task
 from annotation_ui.ratings import raters as people
 from annotation_ui.ratings.database import RatingsDB
 from curation.store.store import Store
+from tests.annotation_ui.app.conftest import Visit
 from tests.annotation_ui.conftest import begin
 from tests.support.app import served_app as served
 from tests.support.app.served_app import App
@@ -132,57 +133,55 @@ def set_up(db: RatingsDB, store: Store, task: str, overlap: int, **more: Any) ->
     return by_name
 
 
-def test_one_rating_reload_undo_and_what_a_rater_cannot_see(db: RatingsDB, store: Store) -> None:
-    served.need_browser()
+def test_one_rating_reload_undo_and_what_a_rater_cannot_see(
+    db: RatingsDB, store: Store, app: App, visit: Visit
+) -> None:
     from playwright.sync_api import expect
 
     secrets = set_up(db, store, "rate_executability", 1, consent="You agree to <b>this</b>.")
-    with served.served(db.path) as app, served.browser() as browser:
-        page = browser.new_page()
-        served.enter(page, app, "guess")
-        page.get_by_text("This secret is not valid").wait_for()
-        served.enter(page, app, secrets["synthetic-ann"])
-        page.get_by_text("You agree to <b>this</b>.").wait_for()  # text is shown as text
-        page.get_by_role("button", name="I agree").click()
-        page.get_by_text("0 of 12 done").wait_for()
-        page.get_by_role("button", name="Save and next").click()
-        page.get_by_text("Please answer: Executability").wait_for()
-        assert db.history("pilot") == []
-        served.rate(page, ["6"], 0, 12)
-        served.settled(page, 1, 12)
-        page.get_by_label("Comment (optional)").fill("half a se")
-        page.get_by_text("Draft saved.").wait_for()
-        page.reload()
-        served.settled(page, 1, 12)  # the session survives, and so does the answer
-        expect(page.get_by_label("Comment (optional)")).to_have_value("half a se")  # and what was typed only
-        page.get_by_label("Comment (optional)").fill("")
-        assert "scedit" not in page.evaluate("document.cookie"), "no script reads the session"
-        body = page.inner_text("body")
-        assert "Agreement" not in body and "tiny" not in body and "rome" not in body
-        page.goto(app.url + "adjudicate")  # a page of the lead
-        page.get_by_text("Page not found").first.wait_for()
-        assert "Show undecided items only" not in page.inner_text("body")
-        page.add_init_script(UNKNOWN)
-        page.goto(app.url + "rate")  # the first page by its own address
-        served.settled(page, 1, 12)
-        assert page.evaluate("window.unknownPage") is False
-        page.get_by_role("button", name="Previous item").click()
-        page.get_by_text("You have answered this item").wait_for()
-        page.get_by_role("radiogroup").get_by_text("2", exact=True).click()
-        page.get_by_role("button", name="Save and next").click()
-        page.get_by_text("You have answered this item").wait_for(state="detached")
-        page.get_by_role("button", name="Log out").click()
-        page.get_by_text("Enter the personal secret").wait_for()
-        page.reload()
-        page.get_by_text("Enter the personal secret").wait_for()
+    page = visit("guess")
+    page.get_by_text("This secret is not valid").wait_for()
+    served.enter(page, app, secrets["synthetic-ann"])
+    page.get_by_text("You agree to <b>this</b>.").wait_for()  # text is shown as text
+    page.get_by_role("button", name="I agree").click()
+    page.get_by_text("0 of 12 done").wait_for()
+    page.get_by_role("button", name="Save and next").click()
+    page.get_by_text("Please answer: Executability").wait_for()
+    assert db.history("pilot") == []
+    served.rate(page, ["6"], 0, 12)
+    served.settled(page, 1, 12)
+    page.get_by_label("Comment (optional)").fill("half a se")
+    page.get_by_text("Draft saved.").wait_for()
+    page.reload()
+    served.settled(page, 1, 12)  # the session survives, and so does the answer
+    expect(page.get_by_label("Comment (optional)")).to_have_value("half a se")  # and what was typed only
+    page.get_by_label("Comment (optional)").fill("")
+    assert "scedit" not in page.evaluate("document.cookie"), "no script reads the session"
+    body = page.inner_text("body")
+    assert "Agreement" not in body and "tiny" not in body and "rome" not in body
+    page.goto(app.url + "adjudicate")  # a page of the lead
+    page.get_by_text("Page not found").first.wait_for()
+    assert "Show undecided items only" not in page.inner_text("body")
+    page.add_init_script(UNKNOWN)
+    page.goto(app.url + "rate")  # the first page by its own address
+    served.settled(page, 1, 12)
+    assert page.evaluate("window.unknownPage") is False
+    page.get_by_role("button", name="Previous item").click()
+    page.get_by_text("You have answered this item").wait_for()
+    page.get_by_role("radiogroup").get_by_text("2", exact=True).click()
+    page.get_by_role("button", name="Save and next").click()
+    page.get_by_text("You have answered this item").wait_for(state="detached")
+    page.get_by_role("button", name="Log out").click()
+    page.get_by_text("Enter the personal secret").wait_for()
+    page.reload()
+    page.get_by_text("Enter the personal secret").wait_for()
     answers = [(r.answers or {})["executability"] for r in db.history("pilot")]
     assert answers == [6, 2]
     assert people.consents(db, "synthetic-ann").keys() == {"You agree to <b>this</b>."}
 
 
 @pytest.mark.slow
-def test_text_of_models_is_shown_as_text(db: RatingsDB, store: Store) -> None:
-    served.need_browser()
+def test_text_of_models_is_shown_as_text(db: RatingsDB, store: Store, visit: Visit) -> None:
     from schemas.generated_scripts import GeneratedScript
 
     script = next(iter(store.all(GeneratedScript)))
@@ -192,23 +191,22 @@ def test_text_of_models_is_shown_as_text(db: RatingsDB, store: Store) -> None:
     )
     store.put([hostile])
     secrets = set_up(db, store, "rate_script", 1)
-    with served.served(db.path) as app, served.browser() as browser:
-        page = browser.new_page()
-        served.enter(page, app, secrets["synthetic-ann"])
-        variant = evil.replace("\u202e", "\\u202e")  # what would turn the line round is written out
-        for number in range(13):
-            served.settled(page, number, 13)
-            if variant in page.inner_text("body"):
-                break
-            served.rate(page, ["6", "7", "5"], number, 13)
-        assert variant in page.inner_text("body")
-        assert page.title() != "owned"
-        assert page.locator("a[href*='127.0.0.1:9']").count() == 0
+    page = visit(secrets["synthetic-ann"])
+    variant = evil.replace("\u202e", "\\u202e")  # what would turn the line round is written out
+    for number in range(13):
+        served.settled(page, number, 13)
+        if variant in page.inner_text("body"):
+            break
+        served.rate(page, ["6", "7", "5"], number, 13)
+    assert variant in page.inner_text("body")
+    assert page.title() != "owned"
+    assert page.locator("a[href*='127.0.0.1:9']").count() == 0
 
 
 @pytest.mark.slow
-def test_the_lead_sees_progress_agreement_and_decides(db: RatingsDB, store: Store, tmp_path: Path) -> None:
-    served.need_browser()
+def test_the_lead_sees_progress_agreement_and_decides(
+    db: RatingsDB, store: Store, tmp_path: Path, browser: Any
+) -> None:
     secrets = set_up(db, store, "rate_script", 2)
     items = [a.item for a in db.assignments("pilot", NAMES[0])]
     for person, value in zip(NAMES, (2, 7), strict=False):
@@ -216,7 +214,7 @@ def test_the_lead_sees_progress_agreement_and_decides(db: RatingsDB, store: Stor
             answers = {"coherence": value if n == 0 else n % 7 + 1, "consistency": 7, "completeness": n % 5 + 1}
             db.save("pilot", person, item, answers, form="rate_script@4", seconds=4.0)
     store.copy_to(tmp_path / "snapshot.duckdb")
-    with served.served(db.path, tmp_path / "snapshot.duckdb") as app, served.browser() as browser:
+    with served.served(db.path, tmp_path / "snapshot.duckdb") as app:
         page = browser.new_page()
         served.enter(page, app, secrets["lea"])
         page.get_by_text("24 of 24 answers").wait_for()
@@ -302,8 +300,7 @@ def _rate_all(path: Path, person: str) -> None:
 
 
 @pytest.mark.slow
-def test_ten_raters_save_a_thousand_while_the_lead_looks(db: RatingsDB, store: Store) -> None:
-    served.need_browser()
+def test_ten_raters_save_a_thousand_while_the_lead_looks(db: RatingsDB, store: Store, visit: Visit) -> None:
     from annotation_ui.ratings.database import Assignment, Campaign, CampaignItem
     from annotation_ui.tasks.base import TaskItem
 
@@ -317,18 +314,16 @@ def test_ten_raters_save_a_thousand_while_the_lead_looks(db: RatingsDB, store: S
     items = [CampaignItem(TaskItem(id=f"{n:020x}", case=f"c{n}", shown={"script": "Step 1: Go"})) for n in range(100)]
     assignments = [Assignment(p, item.item.id, 1 + n // 20, n) for p in raters for n, item in enumerate(items)]
     db.add_items("load", items, assignments)
-    with served.served(db.path) as app, served.browser() as browser:
-        page = browser.new_page()
-        served.enter(page, app, lead)
-        page.get_by_text("0 of 1,000 answers").wait_for()
-        context = multiprocessing.get_context("spawn")
-        workers = [context.Process(target=_rate_all, args=(db.path, p)) for p in raters]
-        for w in workers:
-            w.start()
-        for w in workers:
-            w.join(300)
-        assert [w.exitcode for w in workers] == [0] * 10
-        page.get_by_text("1,000 of 1,000 answers").wait_for()
+    page = visit(lead)
+    page.get_by_text("0 of 1,000 answers").wait_for()
+    context = multiprocessing.get_context("spawn")
+    workers = [context.Process(target=_rate_all, args=(db.path, p)) for p in raters]
+    for w in workers:
+        w.start()
+    for w in workers:
+        w.join(300)
+    assert [w.exitcode for w in workers] == [0] * 10
+    page.get_by_text("1,000 of 1,000 answers").wait_for()
     history = db.history("load")
     assert len(history) == 1000
     assert len({(r.person, r.item) for r in history}) == 1000

@@ -18,8 +18,8 @@ from annotation_ui.ratings.database import Assignment, CampaignItem, RatingsDB
 from annotation_ui.ratings.raters import read_preferences
 from annotation_ui.tasks.base import TaskItem
 from curation.store.store import Store
-from tests.annotation_ui.app.conftest import pilot
-from tests.annotation_ui.app.test_keyboard import listening, ready, wait_until
+from tests.annotation_ui.app.conftest import Visit, pilot
+from tests.annotation_ui.app.test_keyboard import listening, press, ready, save, wait_until
 from tests.annotation_ui.conftest import begin
 from tests.support.app import served_app as served
 from tests.support.documents.records import document_store
@@ -43,100 +43,83 @@ def test_a_set_of_choices_is_always_shown_and_has_no_letters() -> None:
 
 
 @pytest.mark.slow
-def test_unsure_by_keys_asks_for_a_reason_and_is_saved_with_it(db: RatingsDB, events: Store) -> None:
-    served.need_browser()
+def test_unsure_by_keys_asks_for_a_reason_and_is_saved_with_it(db: RatingsDB, events: Store, visit: Visit) -> None:
     secret = people.invite(db, "ann")
     begin(db, events, "e", "judge_tendency", overlap=1)
-    with served.served(db.path) as app, served.browser() as browser:
-        page = browser.new_context(viewport={"width": 390, "height": 844}).new_page()
-        served.enter(page, app, secret)
-        ready(page, 0, 2)
-        reasons = page.locator("[role=toolbar] button")
-        assert not reasons.first.is_visible()
-        page.keyboard.press("3")
-        reasons.first.wait_for(state="visible")
-        page.keyboard.press("Enter")
-        page.get_by_text("You chose “Unsure”. Please choose a reason").wait_for()
-        listening(page)
-        page.keyboard.press("b")
-        page.locator("[role=toolbar] [aria-pressed=true]").wait_for()
-        page.keyboard.press("Enter")
-        ready(page, 1, 2)
+    page = visit(secret, viewport={"width": 390, "height": 844})
+    ready(page, 0, 2)
+    reasons = page.locator("[role=toolbar] button")
+    assert not reasons.first.is_visible()
+    page.keyboard.press("3")
+    reasons.first.wait_for(state="visible")
+    page.keyboard.press("Enter")
+    page.get_by_text("You chose “Unsure”. Please choose a reason").wait_for()
+    listening(page)
+    page.keyboard.press("b")
+    page.locator("[role=toolbar] [aria-pressed=true]").wait_for()
+    save(page, 1, 2, by="Enter")
     (revision,) = db.history("e")
     assert revision.answers == {"label": "unsure", "reasons": ["ambiguous"]}
 
 
 @pytest.mark.slow
-def test_item_and_scale_are_on_one_screen_and_three_keys_save(db: RatingsDB, store: Store) -> None:
-    served.need_browser()
+def test_item_and_scale_are_on_one_screen_and_three_keys_save(db: RatingsDB, store: Store, visit: Visit) -> None:
     pilot(db, store, "ann", task="rate_script")
     secret = _secret(db)
-    with served.served(db.path) as app, served.browser() as browser:
-        for width, height in ((390, 844), (1366, 768)):
-            context = browser.new_context(viewport={"width": width, "height": height}, has_touch=width < 600)
-            page = context.new_page()
-            served.enter(page, app, secret)
-            ready(page, len(db.history("pilot")), 12)
-            options = page.evaluate(_BOXES, "[data-testid=stForm] [data-testid=stRadioOption]")
-            (button,) = page.evaluate(_BOXES, "[class*=st-key-save-] button")
-            (item,) = page.evaluate(_BOXES, ".se-item")
-            assert len(options) == 21 and min(min(b[4:]) for b in [*options, button]) >= 44, "for fingers"
-            if width > 600:
-                assert item[0] >= 0 and max(b[1] for b in [*options, button, item]) <= height, "all on one screen"
-            assert page.evaluate("(e => e.scrollHeight <= e.clientHeight + 1)(document.querySelector('.se-item'))")
-            words = page.locator(".se-intro, [data-testid=stForm] .se-hint, .se-ends").all()
-            assert len(words) == 7 and all(w.is_visible() for w in words), "everybody rates by the same texts"
-            assert min(b[2] for b in options) >= 0 and max(b[3] for b in options) <= width
-            if width < 600:
-                for n in range(3):
-                    page.get_by_role("radiogroup").nth(n).get_by_text("6", exact=True).tap()
-                page.get_by_role("button", name="Save and next").tap()
-                ready(page, 1, 12)
-                assert page.get_by_test_id("stMain").evaluate("(e) => e.scrollTop") == 0
-        assert page.locator(".st-key-auto_save input").is_checked(), "as long as nobody has chosen otherwise"
-        for n in range(2):  # three keys an item and nothing else
-            for key in "375":
-                page.keyboard.press(key)
-            ready(page, 2 + n, 12)
-        page.get_by_text("Save when a key answers the last question").click()
-        page.wait_for_function("() => !document.querySelector('.st-key-auto_save input').checked")
-        ready(page, 3, 12)
-        for key in "234":
+    for width, height in ((390, 844), (1366, 768)):
+        page = visit(secret, viewport={"width": width, "height": height}, has_touch=width < 600)
+        ready(page, len(db.history("pilot")), 12)
+        options = page.evaluate(_BOXES, "[data-testid=stForm] [data-testid=stRadioOption]")
+        (button,) = page.evaluate(_BOXES, "[class*=st-key-save-] button")
+        (item,) = page.evaluate(_BOXES, ".se-item")
+        assert len(options) == 21 and min(min(b[4:]) for b in [*options, button]) >= 44, "for fingers"
+        if width > 600:
+            assert item[0] >= 0 and max(b[1] for b in [*options, button, item]) <= height, "all on one screen"
+        assert page.evaluate("(e => e.scrollHeight <= e.clientHeight + 1)(document.querySelector('.se-item'))")
+        words = page.locator(".se-intro, [data-testid=stForm] .se-hint, .se-ends").all()
+        assert len(words) == 7 and all(w.is_visible() for w in words), "everybody rates by the same texts"
+        assert min(b[2] for b in options) >= 0 and max(b[3] for b in options) <= width
+        if width < 600:
+            for n in range(3):
+                page.get_by_role("radiogroup").nth(n).get_by_text("6", exact=True).tap()
+            page.get_by_role("button", name="Save and next").tap()
+            ready(page, 1, 12)
+            assert page.get_by_test_id("stMain").evaluate("(e) => e.scrollTop") == 0
+    assert page.locator(".st-key-auto_save input").is_checked(), "as long as nobody has chosen otherwise"
+    for n in range(2):  # three keys an item and nothing else
+        for key in "375":
             page.keyboard.press(key)
-        wait_until(page, ["2", "3", "4"])
-        page.keyboard.press("h")
-        page.wait_for_function("() => !document.querySelector('.se-item mark')")
-        wait_until(page, ["2", "3", "4"])
-        end = time.monotonic() + served.PATIENCE  # the browser takes the marks away before the server has saved it
-        while (saved := read_preferences(db, "zoe")).get("highlight") != "no" and time.monotonic() < end:
-            time.sleep(0.1)
-        assert saved == {"auto_save": "no", "highlight": "no"}
+        ready(page, 2 + n, 12)
+    page.get_by_text("Save when a key answers the last question").click()
+    page.wait_for_function("() => !document.querySelector('.st-key-auto_save input').checked")
+    ready(page, 3, 12)
+    press(page, "234", ["2", "3", "4"])
+    page.keyboard.press("h")
+    page.wait_for_function("() => !document.querySelector('.se-item mark')")
+    wait_until(page, ["2", "3", "4"])
+    end = time.monotonic() + served.PATIENCE  # the browser takes the marks away before the server has saved it
+    while (saved := read_preferences(db, "zoe")).get("highlight") != "no" and time.monotonic() < end:
+        time.sleep(0.1)
+    assert saved == {"auto_save": "no", "highlight": "no"}
     assert [list((r.answers or {}).values()) for r in db.history("pilot")] == [[6, 6, 6], [3, 7, 5], [3, 7, 5]]
 
 
 @pytest.mark.slow
-def test_the_filter_form_is_on_one_screen_with_its_reasons(db: RatingsDB, store: Store) -> None:
-    served.need_browser()
+def test_the_filter_form_is_on_one_screen_with_its_reasons(db: RatingsDB, store: Store, visit: Visit) -> None:
     pilot(db, store, "ann", task="filter_question")
     secret = people.invite(db, "ann")
-    with served.served(db.path) as app, served.browser() as browser:
-        page = browser.new_context(viewport={"width": 1366, "height": 768}).new_page()
-        served.enter(page, app, secret)
-        ready(page, 0, 24)
-        main = page.get_by_test_id("stMain")
-        assert main.evaluate("(e) => e.scrollHeight - e.clientHeight") == 0, "nothing scrolls"
-        for key in "yyyn":
-            page.keyboard.press(key)
-        wait_until(page, ["yes", "yes", "yes", "no"])
-        page.locator("[role=toolbar] button").last.wait_for()
-        page.wait_for_timeout(500)
-        boxes = [b for s in ("[role=toolbar] button", "[class*=st-key-save-] button") for b in page.evaluate(_BOXES, s)]
-        reasons = make_task("filter_question").form.field("reasons").choices
-        assert len(boxes) == len(reasons) + 1 and max(b[1] for b in boxes) <= 768, (
-            "the reasons and the button are in sight"
-        )
-        (item,) = page.evaluate(_BOXES, ".se-item")
-        assert item[0] >= 0, "and so is the item"
+    page = visit(secret)
+    ready(page, 0, 24)
+    main = page.get_by_test_id("stMain")
+    assert main.evaluate("(e) => e.scrollHeight - e.clientHeight") == 0, "nothing scrolls"
+    press(page, "yyyn", ["yes", "yes", "yes", "no"])
+    page.locator("[role=toolbar] button").last.wait_for()
+    page.wait_for_timeout(500)
+    boxes = [b for s in ("[role=toolbar] button", "[class*=st-key-save-] button") for b in page.evaluate(_BOXES, s)]
+    reasons = make_task("filter_question").form.field("reasons").choices
+    assert len(boxes) == len(reasons) + 1 and max(b[1] for b in boxes) <= 768, "the reasons and the button are in sight"
+    (item,) = page.evaluate(_BOXES, ".se-item")
+    assert item[0] >= 0, "and so is the item"
 
 
 SIZES = ((390, 844), (320, 568), (740, 360), (1366, 768))
@@ -144,36 +127,35 @@ SIZES = ((390, 844), (320, 568), (740, 360), (1366, 768))
 
 @pytest.mark.slow
 @pytest.mark.parametrize("task", ["filter_question", "rate_script", "curate_probe"])
-def test_text_scale_and_message_are_seen_at_every_size(db: RatingsDB, store: Store, tmp_path: Path, task: str) -> None:
+def test_text_scale_and_message_are_seen_at_every_size(
+    db: RatingsDB, store: Store, tmp_path: Path, task: str, visit: Visit
+) -> None:
     """A phone hid the end of the text and the message; a form with tags took no keys and showed no message either."""
-    served.need_browser()
     if task == "curate_probe":
         (tmp_path / "documents").mkdir()
         documents = document_store(tmp_path / "documents")
         store = next(documents)
     pilot(db, store, "ann", task=task)
     secret = people.invite(db, "ann")
-    with served.served(db.path) as app, served.browser() as browser:
-        for width, height in SIZES:
-            page = browser.new_context(viewport={"width": width, "height": height}, has_touch=width < 1000).new_page()
-            served.enter(page, app, secret)
-            listening(page)
-            cut = "(e) => e.scrollHeight > e.clientHeight + 1"
-            assert not page.locator(".se-item").evaluate(cut), "the text is whole"
-            header = page.get_by_test_id("stHeader").bounding_box()
-            count = page.get_by_text(" done").first.bounding_box()
-            assert count["y"] >= min(header["y"] + header["height"], 60) - 12, "the header does not lie over the count"
-            for group in page.get_by_role("radiogroup").all():
-                tops = {round(e.bounding_box()["y"]) for e in group.get_by_test_id("stRadioOption").all()}
-                assert len(tops) == 1 or width == 740, "a scale stands on one line"
-                assert len(tops) == 1 or len(group.get_by_test_id("stRadioOption").all()) < 3
-            page.keyboard.press("Enter")
-            page.get_by_text("Please answer").first.wait_for()
-            listening(page)
-            page.wait_for_timeout(400)
-            (alert,) = page.evaluate(_BOXES, "[data-testid=stForm] [data-testid=stAlert]")
-            assert alert[0] >= 0 and alert[1] <= height, (width, height, alert)
-            page.context.close()
+    for width, height in SIZES:
+        page = visit(secret, viewport={"width": width, "height": height}, has_touch=width < 1000)
+        listening(page)
+        cut = "(e) => e.scrollHeight > e.clientHeight + 1"
+        assert not page.locator(".se-item").evaluate(cut), "the text is whole"
+        header = page.get_by_test_id("stHeader").bounding_box()
+        count = page.get_by_text(" done").first.bounding_box()
+        assert count["y"] >= min(header["y"] + header["height"], 60) - 12, "the header does not lie over the count"
+        for group in page.get_by_role("radiogroup").all():
+            tops = {round(e.bounding_box()["y"]) for e in group.get_by_test_id("stRadioOption").all()}
+            assert len(tops) == 1 or width == 740, "a scale stands on one line"
+            assert len(tops) == 1 or len(group.get_by_test_id("stRadioOption").all()) < 3
+        page.keyboard.press("Enter")
+        page.get_by_text("Please answer").first.wait_for()
+        listening(page)
+        page.wait_for_timeout(400)
+        (alert,) = page.evaluate(_BOXES, "[data-testid=stForm] [data-testid=stAlert]")
+        assert alert[0] >= 0 and alert[1] <= height, (width, height, alert)
+        page.context.close()
 
 
 def _secret(db: RatingsDB) -> str:
@@ -194,37 +176,30 @@ def put_scripts(db: RatingsDB, person: str) -> None:
 
 
 @pytest.mark.slow
-def test_double_clicks_two_windows_two_servers_and_the_way_back(db: RatingsDB, store: Store) -> None:
-    served.need_browser()
+def test_double_clicks_two_windows_two_servers_and_the_way_back(db: RatingsDB, store: Store, visit: Visit) -> None:
     from playwright.sync_api import expect
 
     pilot(db, store, "ann")
     secret = people.invite(db, "ann")
-    with served.served(db.path) as app, served.served(db.path) as other, served.browser() as browser:
-        page = browser.new_context(viewport={"width": 1366, "height": 768}).new_page()
-        served.enter(page, app, secret)
+    with served.served(db.path) as other:
+        page = visit(secret)
         ready(page, 0, 12)
         second = page.context.new_page()
         second.goto(other.url)  # the same file, another server: the session is one of the file
         ready(second, 0, 12)
-        for key in "375":
-            page.keyboard.press(key)
-        wait_until(page, ["3", "7", "5"])
+        press(page, "375", ["3", "7", "5"])
         page.get_by_role("button", name=SAVE).dblclick()
         ready(page, 1, 12)
         assert page.get_by_text("Please answer").count() == 0, "the second click asks nothing of the next item"
         assert len(db.history("pilot")) == 1
 
-        for key in "111":
-            second.keyboard.press(key)
-        wait_until(second, ["1", "1", "1"])
+        press(second, "111", ["1", "1", "1"])
         second.keyboard.press("Enter")
         second.get_by_text("was saved in another window").wait_for()
         wait_until(second, ["1", "1", "1"])
         assert len(db.history("pilot")) == 1
         ready(second, 1, 12)
-        second.keyboard.press("Enter")
-        ready(second, 1, 12)
+        save(second, 1, 12, by="Enter")
         second.get_by_text("You have answered this item").wait_for(state="detached")
         assert [(r.answers or {})["coherence"] for r in db.history("pilot")] == [3, 1], "both stay stored"
 
@@ -239,33 +214,32 @@ def test_double_clicks_two_windows_two_servers_and_the_way_back(db: RatingsDB, s
 
 
 @pytest.mark.slow
-def test_long_and_foreign_scripts_on_a_turned_phone_and_at_double_size(db: RatingsDB, store: Store) -> None:
-    served.need_browser()
+def test_long_and_foreign_scripts_on_a_turned_phone_and_at_double_size(
+    db: RatingsDB, store: Store, visit: Visit
+) -> None:
     pilot(db, store, "ann")
     put_scripts(db, "ann")
     secret = people.invite(db, "ann")
-    with served.served(db.path) as app, served.browser() as browser:
-        page = browser.new_context(viewport={"width": 390, "height": 844}, has_touch=True, is_mobile=True).new_page()
-        served.enter(page, app, secret)
-        for index, script in enumerate(SCRIPTS):
-            ready(page, index, 15)
-            assert page.locator("[data-text=script]").inner_text() == script, "shown whole, as text"
-            for n, value in enumerate(("3", "7", "5")):
-                group = page.get_by_role("radiogroup").nth(n)
-                group.get_by_text(value, exact=True).tap()
-                for size in ((844, 390), (683, 384), (390, 844)):  # turned, 200 % of 1366 x 768, upright again
-                    page.set_viewport_size({"width": size[0], "height": size[1]})
-                    assert_usable(page, size)
-                assert group.locator("label:has(input:checked)").inner_text().strip() == value, "turning keeps answers"
-            page.get_by_role("button", name=SAVE).tap()
-        ready(page, len(SCRIPTS), 15)
-        page.get_by_test_id("stExpandSidebarButton").tap()
-        links = page.get_by_test_id("stSidebarNavLink")
-        links.first.wait_for()
-        assert all(e.bounding_box()["height"] >= 44 for e in links.all()), "for fingers, beside the form too"
-        links.filter(has_text="My answers").tap()
-        page.get_by_role("button", name="Change").first.tap()  # the side bar lies over nothing any more
-        page.get_by_text("You have answered this item").wait_for()
+    page = visit(secret, viewport={"width": 390, "height": 844}, has_touch=True, is_mobile=True)
+    for index, script in enumerate(SCRIPTS):
+        ready(page, index, 15)
+        assert page.locator("[data-text=script]").inner_text() == script, "shown whole, as text"
+        for n, value in enumerate(("3", "7", "5")):
+            group = page.get_by_role("radiogroup").nth(n)
+            group.get_by_text(value, exact=True).tap()
+            for size in ((844, 390), (683, 384), (390, 844)):  # turned, 200 % of 1366 x 768, upright again
+                page.set_viewport_size({"width": size[0], "height": size[1]})
+                assert_usable(page, size)
+            assert group.locator("label:has(input:checked)").inner_text().strip() == value, "turning keeps answers"
+        page.get_by_role("button", name=SAVE).tap()
+    ready(page, len(SCRIPTS), 15)
+    page.get_by_test_id("stExpandSidebarButton").tap()
+    links = page.get_by_test_id("stSidebarNavLink")
+    links.first.wait_for()
+    assert all(e.bounding_box()["height"] >= 44 for e in links.all()), "for fingers, beside the form too"
+    links.filter(has_text="My answers").tap()
+    page.get_by_role("button", name="Change").first.tap()  # the side bar lies over nothing any more
+    page.get_by_text("You have answered this item").wait_for()
     assert [list((r.answers or {}).values()) for r in db.history("pilot")] == [[3, 7, 5]] * len(SCRIPTS)
 
 

@@ -12,9 +12,8 @@ from annotation_ui.ratings.database import RatingsDB
 from annotation_ui.tasks.forms import text_digest
 from curation.store.store import Store
 from schemas.verdicts import Verdict
-from tests.annotation_ui.app.conftest import Open, button, pilot
-from tests.annotation_ui.app.test_keyboard import last, ready
-from tests.support.app import served_app as served
+from tests.annotation_ui.app.conftest import Open, Visit, button, pilot
+from tests.annotation_ui.app.test_keyboard import last, ready, save
 
 SELECT = """(n) => {
   const node = document.querySelector('[data-text="cut"]').firstChild, range = document.createRange();
@@ -29,60 +28,57 @@ def chips(page: Any) -> Any:
 
 
 @pytest.mark.slow
-def test_words_are_marked_by_mouse_keys_and_finger_and_reach_the_store(db: RatingsDB, store: Store) -> None:
-    served.need_browser()
+def test_words_are_marked_by_mouse_keys_and_finger_and_reach_the_store(
+    db: RatingsDB, store: Store, visit: Visit
+) -> None:
     pilot(db, store, "ann", task="filter_question", spans=True)
     secret = people.invite(db, "ann")
     order = [db.item("pilot", a.item).item for a in db.assignments("pilot", "ann")]
-    with served.served(db.path) as app, served.browser() as browser:
-        page = browser.new_context(viewport={"width": 1366, "height": 768}).new_page()
-        served.enter(page, app, secret)
-        ready(page, 0, 24)
-        page.locator('[data-text="question"]').dblclick(position={"x": 5, "y": 8})  # the first word, by mouse
-        page.get_by_role("button", name="Mark: Leak").click()
-        chips(page).wait_for()
-        for key in ("m", "ArrowRight", "Shift+ArrowRight", "Enter"):  # the second and third word of the cut
-            page.keyboard.press(key)
-        chips(page).nth(1).wait_for()
-        for key in "yyyy":  # marking ends where answers begin
-            page.keyboard.press(key)
-        page.get_by_text("Draft saved.").wait_for()
-        page.reload()
-        ready(page, 0, 24)
-        chips(page).nth(1).wait_for()  # marks are part of the draft
-        page.keyboard.press("Enter")
-        ready(page, 1, 24)
-        question, cut = order[0].shown["question"], order[0].shown["cut"]
-        marks = {m["text"]: m for m in last(db)["marked"]}
-        assert marks["question"]["words"] == question.split()[0]
-        assert marks["cut"]["words"] == " ".join(cut.split()[1:3])
-        assert marks["cut"] == {
-            "text": "cut", "start": cut.index(marks["cut"]["words"]), "end": len(" ".join(cut.split()[:3])),
-            "words": marks["cut"]["words"], "label": "leak", "digest": text_digest(cut),
-        }  # fmt: skip
+    page = visit(secret)
+    ready(page, 0, 24)
+    page.locator('[data-text="question"]').dblclick(position={"x": 5, "y": 8})  # the first word, by mouse
+    page.get_by_role("button", name="Mark: Leak").click()
+    chips(page).wait_for()
+    for key in ("m", "ArrowRight", "Shift+ArrowRight", "Enter"):  # the second and third word of the cut
+        page.keyboard.press(key)
+    chips(page).nth(1).wait_for()
+    for key in "yyyy":  # marking ends where answers begin
+        page.keyboard.press(key)
+    page.get_by_text("Draft saved.").wait_for()
+    page.reload()
+    ready(page, 0, 24)
+    chips(page).nth(1).wait_for()  # marks are part of the draft
+    save(page, 1, 24, by="Enter")
+    question, cut = order[0].shown["question"], order[0].shown["cut"]
+    marks = {m["text"]: m for m in last(db)["marked"]}
+    assert marks["question"]["words"] == question.split()[0]
+    assert marks["cut"]["words"] == " ".join(cut.split()[1:3])
+    assert marks["cut"] == {
+        "text": "cut", "start": cut.index(marks["cut"]["words"]), "end": len(" ".join(cut.split()[:3])),
+        "words": marks["cut"]["words"], "label": "leak", "digest": text_digest(cut),
+    }  # fmt: skip
 
-        page.keyboard.press("m")
-        page.keyboard.press("Shift+M")  # the other label
-        chips(page).wait_for()
-        chips(page).click()
-        chips(page).wait_for(state="detached")
-        page.keyboard.press("Escape")
+    page.keyboard.press("m")
+    page.keyboard.press("Shift+M")  # the other label
+    chips(page).wait_for()
+    chips(page).click()
+    chips(page).wait_for(state="detached")
+    page.keyboard.press("Escape")
 
-        phone = browser.new_context(viewport={"width": 390, "height": 844}, has_touch=True).new_page()
-        served.enter(phone, app, secret)
-        ready(phone, 1, 24)
-        phone.evaluate(SELECT, 6)
-        offered = phone.get_by_role("button", name="Mark: Problem")
-        offered.wait_for()
-        assert offered.bounding_box()["height"] >= 44
-        offered.tap()
-        chips(phone).wait_for()
-        assert chips(phone).bounding_box()["height"] >= 44
-        for n in range(4):
-            phone.get_by_role("radiogroup").nth(n).get_by_text("yes", exact=True).tap()
-        phone.get_by_role("button", name="Save and next").tap()
-        ready(phone, 2, 24)
-        assert [(m["label"], m["words"]) for m in last(db)["marked"]] == [("fail", order[1].shown["cut"][:6].strip())]
+    phone = visit(secret, viewport={"width": 390, "height": 844}, has_touch=True)
+    ready(phone, 1, 24)
+    phone.evaluate(SELECT, 6)
+    offered = phone.get_by_role("button", name="Mark: Problem")
+    offered.wait_for()
+    assert offered.bounding_box()["height"] >= 44
+    offered.tap()
+    chips(phone).wait_for()
+    assert chips(phone).bounding_box()["height"] >= 44
+    for n in range(4):
+        phone.get_by_role("radiogroup").nth(n).get_by_text("yes", exact=True).tap()
+    phone.get_by_role("button", name="Save and next").tap()
+    ready(phone, 2, 24)
+    assert [(m["label"], m["words"]) for m in last(db)["marked"]] == [("fail", order[1].shown["cut"][:6].strip())]
     assert import_campaign(db, store, "pilot").rejected == ()
     verdicts = [v for v in store.all(Verdict) if v.check == "filter_question" and v.spans]
     assert {s.text for v in verdicts for s in v.spans} >= {marks["question"]["words"], marks["cut"]["words"]}
