@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from scedit.facts import Facts, frame_of, read
+from scedit.facts import Facts, frame_of, python_errors, read
 from scedit.progress import ConstructionBar
 from schemas.core.errors import UserError
 
@@ -42,6 +42,7 @@ class Build:
         names = ("count", "kind", "check", "label", "key", "reason", "example")
         return frame_of([(r.count, r.kind, r.check, r.label, *r.examples[0]) for r in self.funnel.reasons], names)
 
+    @python_errors
     def freeze(self, name: str, *, version: str = "1.0.0", out: Path | str | None = None, **rule: Any) -> Split:
         """The kept items as a split, as ``scedit split freeze`` makes it.
 
@@ -70,6 +71,7 @@ class Build:
         return split
 
 
+@python_errors
 def construct(
     facts: Any,
     author: str = "embedded",
@@ -116,6 +118,7 @@ def construct(
     return Build(prepared.job.store)
 
 
+@python_errors
 def estimate(
     facts: Any,
     author: str = "embedded",
@@ -133,6 +136,7 @@ def estimate(
     return _prepare(there, author, store=store, verify=verify, **options).estimate()
 
 
+@python_errors
 def load_split(name: str | Path) -> Split:
     """A shipped split (``mini``, ``open``, ``open:dev``, ``open:test``, ``events``, ``documents``, ``hops``) or a file.
 

@@ -7,7 +7,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple, get_args
 
-from scedit.facts import read
+from scedit.facts import python_errors, read
 from scedit.models import language_model, named
 from schemas.core.errors import UserError
 
@@ -67,6 +67,7 @@ class ModelEdit:
         """The prompt as the edited model is to see it: itself, unless the method edits in context."""
         return self.edit.rewrite(prompt)
 
+    @python_errors
     def save(self, folder: Path | str, *, saved_as: Literal["model", "adapter", "deltas"] = "model") -> Path:
         """Save it with a model card that says how it scores, as ``scedit edit`` does; the edit is made anew.
 
@@ -100,6 +101,7 @@ class ModelEdit:
         return LoraAdapter(config, found.tensors())
 
 
+@python_errors
 def edit(model: Any, tokenizer: Any, facts: Any, method: str | type[Editor] = "rome", **settings: Any) -> ModelEdit:
     """Edit facts into a model, all together.
 

@@ -7,7 +7,7 @@ from inspect import signature
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from scedit.facts import frame_of
+from scedit.facts import frame_of, python_errors
 from scedit.models import language_model, named, several
 from scedit.progress import RunBars
 from schemas.core.errors import UserError
@@ -87,6 +87,7 @@ class Evaluation:
             raise UserError(f"no method has a value of '{name}'", where=str(self.folder))
         return draw(plot, [row.label for row in table.rows]).chart
 
+    @python_errors
     def report(self, out: Path | str | None = None, **options: Any) -> Path:
         """Write the report, as ``scedit report`` does, with its tables beside it; the page's file.
 
@@ -112,6 +113,7 @@ class Evaluation:
         return compare(self._run, scores, metrics)[0], metrics
 
 
+@python_errors
 def load_run(folder: Path | str, *, metrics: Sequence[type] = ()) -> Evaluation:
     """A run's folder, finished or not.
 
@@ -135,6 +137,7 @@ def load_run(folder: Path | str, *, metrics: Sequence[type] = ()) -> Evaluation:
     return Evaluation(run)
 
 
+@python_errors
 def evaluate(
     model: Any,
     split: Any,

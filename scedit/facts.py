@@ -5,11 +5,12 @@ from __future__ import annotations
 import csv
 import re
 import tempfile
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from datetime import date
+from functools import wraps
 from numbers import Number
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, ParamSpec, TypeVar
 
 from schemas.core.errors import MissingPackage, UserError
 
@@ -22,6 +23,44 @@ if TYPE_CHECKING:
 
 PROBLEMS = ("where", "kind", "what")
 _LINE = re.compile(r", line (\d+)$")
+P = ParamSpec("P")
+R = TypeVar("R")
+_OPTION = re.compile(r"--([a-z]+(?:-[a-z]+)*)")
+_ARGUMENTS = {
+    "add": "generation='add'",
+    "api-key-env": "key_name",
+    "base-url": "the address of the author",
+    "journal": "journal_path",
+    "model": "author",
+    "neighbours-from": "table_paths",
+    "no-verify": "verify=False",
+    "prompts": "prompts_path",
+    "replace": "generation='replace'",
+}
+"""Arguments by the options whose names are others."""
+
+
+def python_errors(function: Callable[P, R]) -> Callable[P, R]:
+    """A function whose errors name its arguments where those of the command name options (``max_cost``)."""
+
+    @wraps(function)
+    def call(*args: P.args, **kwargs: P.kwargs) -> R:
+        try:
+            return function(*args, **kwargs)
+        except UserError as error:
+            error.what, error.allowed, error.fix = map(_without_options, (error.what, error.allowed, error.fix))
+            error.args = (_without_options(str(error)),)
+            raise
+
+    return call
+
+
+def _without_options(text: Any) -> Any:
+    """A text with arguments in the place of options; a whole command stays as it is."""
+    if not text or "scedit " in text:
+        return text
+    text = text.replace("give the same command again", "call it again")
+    return _OPTION.sub(lambda option: _ARGUMENTS.get(option[1], option[1].replace("-", "_")), text)
 
 
 class Facts:
@@ -89,6 +128,7 @@ class Facts:
         return frame_of([_cells(fact) for fact in self], COLUMNS)
 
 
+@python_errors
 def read(source: Any, *, format: str | Loader | None = None) -> Facts:
     """Read facts and check them.
 

@@ -224,11 +224,19 @@ class PreparedJob(NamedTuple):
         """Construct; on any error what is finished stays in journal and store, and the embedded model is stopped.
 
         Raises:
-            UserError: store or journal in use, no key, endpoint away, embedded model not installed, or questions or
-                scripts of another model, prompt or number stand in the store and nobody said what becomes of them.
+            UserError: store or journal in use, no key, endpoint away, embedded model not installed, a replay of a
+                journal that lacks replies, or questions or scripts of another model, prompt or number stand in the
+                store and nobody said what becomes of them.
             BudgetReached: the next call does not fit the budget.
             StoppedEarly: Ctrl-C or SIGTERM.
         """
+        if self.job.access.replay and (lacking := [stage for stage in self.estimate().stages if stage.calls]):
+            raise UserError(
+                f"the journal lacks replies: {', '.join(f'{stage.stage}: {stage.calls:,}' for stage in lacking)}",
+                where=str(self.job.journal),
+                fix="give facts, models, options and prompts of the run that wrote it (--no-verify where no model read "
+                "the prompts), or leave --replay out",
+            )
 
         async def work(session: ModelSession, store: Store, clients: list[Client]) -> ConstructionProgress:
             more = {"origin": origin, "dropped": dropped_in(store), "progress": live.facts}

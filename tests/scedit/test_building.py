@@ -170,3 +170,13 @@ def test_numbers_and_authors_that_cannot_be_meant(server: ScriptedServer, option
     with pytest.raises(UserError, match=words):
         scedit.construct(ROWS, **{"author": name(server), "progress": False} | options)
     assert not server.requests and not list(Path().iterdir())
+
+
+def test_errors_name_arguments_and_no_options(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.delenv("OPENAI_API_KEY", raising=False)
+    with pytest.raises(UserError, match="name another with key_name, or use author embedded") as error:
+        scedit.construct(ROWS, "gpt-4o", progress=False)
+    assert "--" not in f"{error.value}{error.value.fix}"
+    with pytest.raises(UserError, match="max_cost needs the price"):
+        scedit.estimate(ROWS, "x@http://127.0.0.1:9/v1", max_cost=1.0)

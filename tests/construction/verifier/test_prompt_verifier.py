@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import shutil
 from collections import Counter
 
@@ -110,4 +111,15 @@ def test_a_replay_makes_the_same_records_and_asks_nobody(tmp_path, facts, monkey
         for kind in (ScriptQuestion, ScriptPrompt, Verdict):
             assert {r.id for r in first.all(kind)} == {r.id for r in second.all(kind)} != set()
     lacking = CliRunner().invoke(construct, line(tmp_path / "u", "--questions", 3, "--journal", journal, "--replay"))
-    assert "the journal holds no reply of m to a request of this run" in str(lacking.exception)
+    assert "the journal lacks replies: questions: 2, scripts: 2, verify, m: " in str(lacking.exception)
+
+
+def test_a_journal_without_readings_is_not_replayed_with_them(tmp_path, facts):
+    line = [str(w) for w in (facts, "--store", tmp_path / "s", "--model", "m", "--neighbours", 0, "--questions", 2)]
+    with ScriptedServer(many) as server:
+        assert CliRunner().invoke(construct, [*line, "--no-verify", "--base-url", server.url]).exit_code == 0
+    lacking = CliRunner().invoke(construct, [*line, "--replay"])
+    assert re.search(
+        r"lacks replies: verify, m: \d.*--no-verify where no model read the prompts", str(lacking.exception)
+    )
+    assert CliRunner().invoke(construct, [*line, "--no-verify", "--replay"]).exit_code == 0
