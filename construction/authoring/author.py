@@ -16,8 +16,6 @@ from construction.scripts.question_step import QuestionAsk, QuestionStep, relati
 from construction.scripts.script_step import Draft, RejectedScript, ScriptAsk, ScriptStep, script_of
 from construction.scripts.truncation import cut_script
 from construction.verifier.steps import (
-    ON_PROMPTS,
-    ON_QUESTIONS,
     UnansweredCall,
     Verifier,
     read_verdict,
@@ -154,7 +152,7 @@ class Author:
         if self._reader is None:
             return
         passing = [slot.last for slot in slots if slot.passes]
-        said = await self._reader.read(ON_QUESTIONS, fact, [one.question for one in passing], trace)
+        said = await self._reader.read(["question"], fact, [one.question for one in passing], trace)
         for one in passing:
             one.verdicts += said[one.question.id]
 
@@ -273,7 +271,7 @@ class Author:
         cut = {s.prompt.id: s.prompt for q in questions for s in q.scripts if s.prompt and s.standing != "drop"}
         said: dict[str, list[Verdict]] = {key: [] for key in cut}
         if self._reader is not None:
-            said = await self._reader.read(ON_PROMPTS, fact, list(cut.values()), trace)
+            said = await self._reader.read(["prompt", "next"], fact, list(cut.values()), trace)
         for question in questions:
             for script in question.scripts:
                 key = script.prompt.id if script.prompt else ""

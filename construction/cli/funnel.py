@@ -36,12 +36,12 @@ def funnel(store_path: Path, page: Path | None, prices: Path | None, as_json: bo
       scedit store funnel --store my.duckdb --page yield.html
       scedit store funnel --store my.duckdb --json
     """  # noqa: D301 - click needs the real backspace
-    from construction.documents.funnel import stored_curation, stored_probe_counts
+    from construction.documents.funnel import stored_probe_counts
     from construction.events.funnel import stored_event_counts
     from construction.report.store_funnel import store_yield
 
     events = stored_event_counts(store_path)
-    probes = stored_probe_counts(store_path) or stored_curation(store_path)
+    probes = stored_probe_counts(store_path)
     others: dict[str, EventCounts | ProbeCounts | ProbeCuration] = {"events": events} if events is not None else {}
     others |= {"documents": probes} if probes is not None else {}
     if others and not _asked_of_facts(store_path):

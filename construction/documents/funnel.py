@@ -233,8 +233,8 @@ def count_probes(store: Store, run: ProbeTally | None = None, *, calls: int | No
     return counts.model_copy(update={"people": probe_curation(store)})
 
 
-def stored_probe_counts(path: Path) -> ProbeCounts | None:
-    """The counts of a store; None where no probe in it was constructed.
+def stored_probe_counts(path: Path) -> ProbeCounts | ProbeCuration | None:
+    """The counts of a store; where no probe in it was constructed, what people did with them, if anything.
 
     Args:
         path: The store.
@@ -244,10 +244,4 @@ def stored_probe_counts(path: Path) -> ProbeCounts | None:
     """
     with Store.open(path) as store:
         counts = count_probes(store) if store.has(DocumentProbe.kind) else None
-    return counts if counts is not None and counts.written else None
-
-
-def stored_curation(path: Path) -> ProbeCuration | None:
-    """What people did with the probes of a store, also with those that came whole; None where they did nothing."""
-    with Store.open(path) as store:
-        return probe_curation(store)
+    return counts if counts is None or counts.written else counts.people

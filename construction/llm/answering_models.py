@@ -29,21 +29,19 @@ class AnsweringModels:
         Raises:
             ModelError: it is a second model, and that is to be an error. The reply is stored.
         """
-        name = outcome.answering_model
+        name, another = outcome.answering_model, outcome.served != self._asked
         if name is None:
             return None
         if name not in self._seen:
-            self._seen.append(name)
-            self._report(name, another=outcome.served != self._asked)
-        same = outcome.served == self._asked and not outcome.fingerprint
-        return None if same else name
-
-    def _report(self, name: str, *, another: bool) -> None:
-        if len(self._seen) == 1:
-            if another:
+            if self._seen:
+                self._report_second(self._seen[-1], name)
+            elif another:
                 logger.warning("%s: %s is asked, and %s answers; lineage names both", self._where, self._asked, name)
-            return
-        text = f"{self._asked} is asked, and after {self._seen[-2]} now {name} answers"
+            self._seen.append(name)
+        return name if another or outcome.fingerprint else None
+
+    def _report_second(self, before: str, name: str) -> None:
+        text = f"{self._asked} is asked, and after {before} now {name} answers"
         if self._strict:
             fix = "ask for a model by its dated name with a journal of its own (--journal), or leave --strict out"
             raise ModelError(text, where=self._where, fix=fix)

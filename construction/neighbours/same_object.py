@@ -10,7 +10,7 @@ import random
 import re
 import unicodedata
 from collections import defaultdict
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from functools import lru_cache
 from typing import Literal, NamedTuple
 
@@ -159,12 +159,12 @@ def source_neighbours(
             facts[record.key] = record
         elif isinstance(record, Neighbour):
             links[record.edit].append(record)
-    return {edit.key: _closest_facts(links.get(edit.key, ()), facts)[:k] for edit in edits}
-
-
-def _closest_facts(links: Iterable[Neighbour], facts: Mapping[str, Fact]) -> list[NeighbourCandidate]:
-    ordered = sorted(links, key=lambda x: (x.distance is None, x.distance or 0.0, x.key))
-    return [NeighbourCandidate(facts[x.fact], x.how, x.distance, x.measure) for x in ordered if x.fact in facts]
+    drawn = {}
+    for edit in edits:
+        nearest = sorted(links[edit.key], key=lambda x: (x.distance is None, x.distance or 0.0, x.key))
+        found = [NeighbourCandidate(facts[x.fact], x.how, x.distance, x.measure) for x in nearest if x.fact in facts]
+        drawn[edit.key] = found[:k]
+    return drawn
 
 
 def link(edit: Fact, neighbour: Fact | NeighbourCandidate) -> Neighbour:

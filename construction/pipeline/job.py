@@ -133,7 +133,7 @@ class PreparedJob(NamedTuple):
         plan: What to construct.
         work: The facts to work on.
         job: What was asked for, with the model as it is asked.
-        authors: Who writes the scripts; the job's model where there is none.
+        authors: Who writes the scripts.
         reader: Who reads what the checks let pass, where somebody should.
         loaded: What the file holds.
         tables: What each file of further neighbours holds, by its path.
@@ -188,25 +188,21 @@ class PreparedJob(NamedTuple):
     def estimate(self) -> ConstructionEstimate:
         """What it will ask and what that costs; cached replies are not counted."""
         access = self.job.access
-        writers = self.authors or (ScriptAuthor(access, self.plan.profile),)
-        asking = self._replace(authors=writers)  # the job's model has a client for questions and one for scripts
-        with recorded_replies(self.job.journal, retry_failed=access.retry_failed) as cache:
+        with recorded_replies(self.job) as cache:
             earlier, dropped = self._stored(cache)
 
             async def work(clients: list[RehearsalClient]) -> None:
-                await asking.construction(NoStore(), clients, origin="", dropped=dropped)(self.work)
+                await self.construction(NoStore(), clients, origin="", dropped=dropped)(self.work)
 
-            accesses = [access, *(who.access for who in asking.others)]
+            accesses = [access, *(who.access for who in self.others)]
             clients = rehearse(accesses, work, cache, attempts=self.job.attempts)
-        names = ["questions", *([f"scripts, {a.access.label}" for a in self.authors] or ["scripts"])]
+        names = ["questions", *(f"scripts, {a.access.label}" if self.job.named else "scripts" for a in self.authors)]
         names += [f"verify, {self.reader.access.label}"] if self.reader else []
         return estimate(self.work, self.plan, dict(zip(names, clients, strict=True)), accesses, earlier=earlier)
 
     def earlier(self, store: Store, cache: ReplyCache | None) -> list[EarlierItems]:
         """What stands in the store by another model, prompt or number."""
-        access = self.job.access
-        writers = self.authors or (ScriptAuthor(access, self.plan.profile),)
-        return earlier_generations(store, self.work, self.plan, access.label, writers, cache)
+        return earlier_generations(store, self.work, self.plan, self.job.access.label, self.authors, cache)
 
     def _stored(self, cache: ReplyCache | None) -> tuple[str, dict[str, Verdict]]:
         """A sentence on what another model wrote, and what was dropped; nothing where the store cannot be read now."""
@@ -282,7 +278,12 @@ def prepare(job: ConstructionJob, *, on_progress: Callable[[str], object]) -> Pr
 
 
 def _authors(job: ConstructionJob, plan: ConstructionPlan) -> tuple[ScriptAuthor, ...]:
-    """Authors are asked with the profile of the questions; beside a small model with that of capable ones."""
+    """Authors are asked with the profile of the questions; beside a small model with that of capable ones.
+
+    Where none is named, the model that writes the questions writes the scripts.
+    """
+    if not job.named:
+        return (ScriptAuthor(job.question_access, plan.profile),)
     capable = job.profile or (_CAPABLE if plan.profile in (EMBEDDED, LOCAL) else plan.profile)
     return tuple(script_authors(job.named, job.access, capable))
 

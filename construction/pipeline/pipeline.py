@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+from collections import defaultdict
 from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from math import ceil
@@ -216,7 +217,7 @@ class Construction:
         self._clients = list({id(c): c for c in clients}.values())
         self._so_far = ConstructionProgress()
         self._prompts: dict[str, list[ScriptPrompt]] = {}
-        self._beside: dict[tuple[str, str], tuple[Fact, ...]] = {}
+        self._beside: dict[tuple[str, str], tuple[Fact, ...]] = defaultdict(tuple)
         self._needed: set[str] = set()
 
     async def __call__(self, work: ConstructionWork) -> ConstructionProgress:
@@ -225,7 +226,8 @@ class Construction:
         Raises:
             ModelError: the endpoint does not work; what is finished is kept.
         """
-        self._beside = _by_subject([*work.edits, *work.others])
+        for fact in (*work.edits, *work.others):
+            self._beside[_place(fact)] += (fact,)
         self._so_far = ConstructionProgress(total=len(work.edits) + len(work.others))
         self._progress(self._so_far)
         self._needed = {d.fact.key for neighbours in work.drawn.values() for d in neighbours}
@@ -306,10 +308,3 @@ class Construction:
 
 def _place(fact: Fact) -> tuple[str, str]:
     return fact.subject.text.casefold(), fact.relation.id
-
-
-def _by_subject(facts: Sequence[Fact]) -> dict[tuple[str, str], tuple[Fact, ...]]:
-    by_place: dict[tuple[str, str], tuple[Fact, ...]] = {}
-    for fact in facts:
-        by_place[_place(fact)] = (*by_place.get(_place(fact), ()), fact)
-    return by_place

@@ -113,7 +113,7 @@ def estimate_job(
         others: Further models that are asked.
     """
     accesses = [job.access, *others]
-    with recorded_replies(job.journal) as cache:
+    with recorded_replies(job) as cache:
         clients = rehearse(accesses, work, cache, attempts=job.attempts)
     parts = [client.missing.estimate(access.price()) for client, access in zip(clients, accesses, strict=True)]
     costs = [part.cost for part in parts if part.cost is not None]

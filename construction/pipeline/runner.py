@@ -218,13 +218,13 @@ class WritingJob(Options):
 
 
 @contextmanager
-def recorded_replies(path: Path, *, retry_failed: bool = False) -> Iterator[ReplyCache]:
-    """The replies of a journal, to be read; of none where there is no journal yet."""
-    if not path.exists():
+def recorded_replies(job: WritingJob) -> Iterator[ReplyCache]:
+    """The replies of a job's journal, to be read; of none where there is no journal yet."""
+    if not job.journal.exists():
         yield ReplyCache(None)
         return
-    with Journal(path) as journal:
-        yield ReplyCache(journal, retry_failed=retry_failed)
+    with Journal(job.journal) as journal:
+        yield ReplyCache(journal, retry_failed=job.access.retry_failed)
 
 
 def run_job(

@@ -232,27 +232,17 @@ class _Count:
     ) -> Iterator[Stage]:
         best = standings.of_facts()
         for name, keys in (("edited facts", edits), ("neighbour facts", worked - edits)):
-            stand = Counter(best.get(k, "drop") for k in keys)
-            yield Stage(name=name, total=len(keys), kept=stand["keep"], unsure=stand["unsure"])
+            yield _stage(name, (best.get(k, "drop") for k in keys))
         for name, of_edits in (("questions", True), ("questions of neighbours", False)):
-            chosen = [q for q in standings.questions.values() if (q.fact in edits) == of_edits]
-            by_standing: Counter[str] = Counter(
-                "surplus" if q.key in standings.surplus else standings.outcome[q.key] for q in chosen
-            )
-            yield Stage(
-                name=name,
-                total=len(chosen),
-                kept=by_standing["keep"],
-                unsure=by_standing["unsure"],
-                surplus=by_standing["surplus"],
-            )
-        cut = Counter("cut" if k in standings.cut else "uncut" for k in standings.scripts)
-        yield Stage(name="scripts (kept: with a place to cut)", total=len(standings.scripts), kept=cut["cut"])
-        stand = Counter(standings.prompt.values())
-        yield Stage(name="prompts", total=len(standings.prompt), kept=stand["keep"], unsure=stand["unsure"])
+            chosen = [q.key for q in standings.questions.values() if (q.fact in edits) == of_edits]
+            yield _stage(name, ("surplus" if k in standings.surplus else standings.outcome[k] for k in chosen))
+        cut = ("keep" if k in standings.cut else "drop" for k in standings.scripts)
+        yield _stage("scripts (kept: with a place to cut)", cut)
+        yield _stage("prompts", standings.prompt.values())
         if links:
             fit = {link.key for link, _ in fitting}
-            yield Stage(name="neighbour links (kept: with a prompt that fits)", total=len(links), kept=len(fit))
+            name = "neighbour links (kept: with a prompt that fits)"
+            yield _stage(name, ("keep" if link.key in fit else "drop" for link in links))
 
     def _kept_links(self, links: list[Neighbour], standings: _Standings) -> list[tuple[Neighbour, ScriptPrompt]]:
         """Links with each of their kept prompts that is also kept in relation to the edit."""
@@ -266,6 +256,12 @@ class _Count:
             for prompt in by_fact[link.fact]
             if self.stand("link", link.key, link.id, prompt.text, prompt.id)[0] == "keep"
         ]
+
+
+def _stage(name: str, standings: Iterable[str]) -> Stage:
+    """A step of the funnel, from how its items stand."""
+    n = Counter(standings)
+    return Stage(name=name, total=n.total(), kept=n["keep"], unsure=n["unsure"], surplus=n["surplus"])
 
 
 class _Standings:

@@ -404,12 +404,6 @@ def _only_subject(text: str, span: Span, fact: Fact) -> bool:
     return any(m.start <= span.start and span.end <= m.end for m in find(text, fact.subject))
 
 
-ON_QUESTIONS = ("question",)
-"""What is asked of every question: would a person ask it, and does a script need the object?"""
-
-ON_PROMPTS = ("prompt", "next")
-"""What is asked of every prompt: is it cut where it should be and does it leak; how does a reader continue?"""
-
 READ = "read@1"
 """Check that says whether anybody has read where a script is cut, which no rule can tell."""
 
@@ -444,7 +438,7 @@ class Verifier:
 
     def __init__(self, client: Client, prompts: Path | None = None) -> None:
         self.client, self.name = client, client.endpoint.model
-        self._steps = {task: STEPS[task].load(model=self.name, folder=prompts) for task in (*ON_QUESTIONS, *ON_PROMPTS)}
+        self._steps = {task: step.load(model=self.name, folder=prompts) for task, step in STEPS.items()}
 
     async def read(
         self, tasks: Sequence[str], fact: Fact, items: Sequence[ScriptPrompt | ScriptQuestion], trace: list[Lineage]

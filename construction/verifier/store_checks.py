@@ -21,28 +21,6 @@ if TYPE_CHECKING:
 _REPLY_TOKENS = 80  # of each text
 
 
-class VerifyParams(Options):
-    """How the model is asked.
-
-    Attributes:
-        base_url: OpenAI-compatible endpoint up to ``/v1``.
-        key_name: Environment variable with the key.
-        concurrency: Calls at once; None for 8, or 1 with the embedded model.
-        max_cost: US dollars at most for the whole journal.
-        context: Tokens of prompt and reply together that a model on this machine has room for; None for the default.
-        threads: Processor threads of a model on this machine at most; None for 2.
-        journal: Cached replies; None for ``STORE.llm.jsonl``.
-    """
-
-    base_url: str | None = None
-    key_name: str = "OPENAI_API_KEY"
-    concurrency: int | None = None
-    max_cost: float | None = None
-    context: int | None = None
-    threads: int | None = None
-    journal: Path | None = None
-
-
 class VerifyCheck(StoreCheck):
     """Base of the verifier's checks: replies are journaled, so a stopped check pays for nothing twice."""
 
@@ -51,8 +29,26 @@ class VerifyCheck(StoreCheck):
     batch: ClassVar[int] = 256
     version: ClassVar[int] = 2  # that of the prompt file, see ``by``
 
-    class Params(VerifyParams):
-        """How the model is asked."""
+    class Params(Options):
+        """How the model is asked.
+
+        Attributes:
+            base_url: OpenAI-compatible endpoint up to ``/v1``.
+            key_name: Environment variable with the key.
+            concurrency: Calls at once; None for 8, or 1 with the embedded model.
+            max_cost: US dollars at most for the whole journal.
+            context: Tokens of prompt and reply together that a model on this machine has room for.
+            threads: Processor threads of a model on this machine at most; None for 2.
+            journal: Cached replies; None for ``STORE.llm.jsonl``.
+        """
+
+        base_url: str | None = None
+        key_name: str = "OPENAI_API_KEY"
+        concurrency: int | None = None
+        max_cost: float | None = None
+        context: int | None = None
+        threads: int | None = None
+        journal: Path | None = None
 
     @cached_property
     def access(self) -> Access:

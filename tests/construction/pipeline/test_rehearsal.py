@@ -11,6 +11,7 @@ import pytest
 
 from construction.llm.cost.prices import Price
 from construction.llm.endpoint import Access
+from construction.pipeline.author_models import ScriptAuthor
 from construction.pipeline.cost_estimate import ConstructionEstimate
 from construction.pipeline.job import ConstructionJob, PreparedJob
 from construction.pipeline.pipeline import ConstructionPlan, plan_work
@@ -171,7 +172,8 @@ def estimated(facts: list[Fact], plan: ConstructionPlan, **access: object) -> Co
     """The estimate of a job over some facts that has no store and no journal yet."""
     asked = Access.model_validate({"model": "m", **access})
     job = ConstructionJob(facts="given", store=Path("absent.duckdb"), access=asked)
-    return PreparedJob(plan, plan_work(facts, facts, plan), job, (), None, LoadResult((), (), "given")).estimate()
+    work, authors = plan_work(facts, facts, plan), (ScriptAuthor(asked, plan.profile),)
+    return PreparedJob(plan, work, job, authors, None, LoadResult((), (), "given")).estimate()
 
 
 def test_two_hundred_facts_are_counted_in_seconds():

@@ -39,6 +39,7 @@ def construct(tmp_path, monkeypatch):
         shown = []
         live = live or ProgressDisplay(0, line=StatusLine(shown.append, terminal=False, every=30.0, at_once=False))
         work = plan_work(edits, edits, plan)
+        authors = authors or (ScriptAuthor(job.access, plan.profile),)
         prepared = PreparedJob(plan, work, job, authors, reader, LoadResult(tuple(edits), (), "given"))
         return prepared.run(origin="here", live=live), "".join(shown)
 
