@@ -3,7 +3,6 @@
 from schemas.core.lazy import lazy_names
 
 _PUBLIC = {
-    "CaseMean": "evaluation.metrics.base:CaseMean",
     "DenseDelta": "evaluation.edits.weight_deltas:DenseDelta",
     "EDITORS": "evaluation.editors:EDITORS",
     "Edit": "evaluation.edits.edit:Edit",

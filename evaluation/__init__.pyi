@@ -9,7 +9,6 @@ from evaluation.edits.edit import WeightEdit as WeightEdit
 from evaluation.edits.weight_deltas import DenseDelta as DenseDelta
 from evaluation.edits.weight_deltas import LowRankDelta as LowRankDelta
 from evaluation.metrics import METRICS as METRICS
-from evaluation.metrics.base import CaseMean as CaseMean
 from evaluation.metrics.base import Metric as Metric
 from evaluation.metrics.base import Preference as Preference
 from evaluation.metrics.base import Summary as Summary
@@ -29,7 +28,6 @@ __all__ = [
     "EDITORS",
     "LM",
     "METRICS",
-    "CaseMean",
     "DenseDelta",
     "Edit",
     "Editor",

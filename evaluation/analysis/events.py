@@ -17,13 +17,14 @@ from evaluation.metrics.event_answers import EventLetterLocality, EventOpenLocal
 from evaluation.metrics.event_questions import (
     choice_probes,
     fact_probe,
+    fold_answer,
     letter_probe,
     open_probe,
     says_unknown,
-    short_answer,
 )
 from evaluation.metrics.events import EventChoiceLocality, EventFactLocality
 from evaluation.metrics.generation import EventChoice, Generation
+from evaluation.metrics.text_level import text_of
 from evaluation.runs.frame import Scores, finished_cases
 from evaluation.runs.results import Run
 from schemas.answers import Answer
@@ -98,9 +99,9 @@ def unknown_values(run: Run) -> list[dict[str, Any]]:
     for editor in run.editors:
         for case, answers in finished_cases(run, editor):
             for question in case.facts:
-                text = short_answer(answers.get(fact_probe(question, choice).id))[0]
-                if text is not None:
-                    said, right = says_unknown(text, choice), question.unknown
+                written = text_of(answers.get(fact_probe(question, choice).id))
+                if not isinstance(written, str):
+                    said, right = says_unknown(fold_answer(written.text), choice), question.unknown
                     shares = {"precision": right if said else None, "recall": said if right else None}
                     out.append({"method": editor.label, "case": case.key, "said": said, **shares})
     return out

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import islice
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Any
 
 from curation.checks.store_checks import CheckContext, StoreCheck
 from curation.files.model_packages import EMBEDDED, EMBEDDED_LABEL
@@ -18,14 +18,6 @@ from schemas.scripts import ScriptPrompt
 from schemas.verdicts import Verdict
 
 _REMEMBERED = 4096  # answers: plain prompts come back, script prompts do not
-
-
-class ProbeScorer(Protocol):
-    """What the checks ask of a model: an ``inference.answering.ModelScorer``, or another scorer of probes."""
-
-    def score(self, probes: Sequence[ScoreProbe]) -> list[Answer]:
-        """Sums of log-probabilities (nats) of every target of every probe."""
-        ...
 
 
 class ModelParams(Options):
@@ -46,7 +38,7 @@ class ModelCheck(StoreCheck):
     Args:
         params: Settings.
         model: ``embedded``, a folder, a GGUF file or a hub name.
-        lm: A scorer that is already there, used instead of loading ``model``.
+        lm: A scorer (``inference.answering.ModelScorer``) that is already there, used instead of loading ``model``.
     """
 
     default_model = EMBEDDED
@@ -54,9 +46,7 @@ class ModelCheck(StoreCheck):
     class Params(ModelParams):
         """How the model is loaded."""
 
-    def __init__(
-        self, params: Options | None = None, *, model: str | None = None, lm: ProbeScorer | None = None
-    ) -> None:
+    def __init__(self, params: Options | None = None, *, model: str | None = None, lm: Any = None) -> None:
         super().__init__(params, model=model)
         self._lm = lm
 
@@ -66,7 +56,7 @@ class ModelCheck(StoreCheck):
         return None if self.model_name is None else model_label(self.model_name)
 
     @property
-    def lm(self) -> ProbeScorer:
+    def lm(self) -> Any:
         """The scorer, loaded on first use."""
         if self._lm is None:
             from evaluation.inference.answering import ModelScorer

@@ -14,6 +14,7 @@ from typing import Any, NamedTuple
 from curation.checks.store_checks import CheckContext, StoreCheck
 from curation.files.model_packages import EMBEDDED
 from evaluation.checks.base import model_label
+from evaluation.models.tokenization import tokens_of
 from schemas.core.config import Options
 from schemas.core.records import Record
 from schemas.scripts import ScriptPrompt
@@ -41,45 +42,29 @@ def boundary_faults(
         separator: What stands between.
     """
     faults: list[BoundaryFault] = []
-    alone = _tokens(tokenizer, prompt)
+    alone, unknown = tokens_of(tokenizer, prompt), tokenizer.unk_token_id
     for target in targets:
         text, begins = prompt + separator + target, len(prompt) + len(separator)
-        joint = _tokens(tokenizer, text)
-        first = next((t for t in joint if t.end > begins and t.end > t.start), None)
-        if first is None:
+        joint = tokens_of(tokenizer, text)
+        ids, spans = joint.ids, joint.spans
+        first, last = next(((start, end) for start, end in spans if end > begins and end > start), (0, 0))
+        if not last:
             faults.append(BoundaryFault("no token of the text belongs to the object", target, len(prompt), len(prompt)))
             continue
-        visible = text[first.start : begins].strip()
-        if visible:
-            shown = text[first.start : first.end]
-            at = min(first.start, len(prompt))
+        if text[first:begins].strip():
+            shown, at = text[first:last], min(first, len(prompt))
             faults.append(
                 BoundaryFault(f"one token holds {shown!r}, with characters before the object", target, at, len(prompt))
             )
-        elif [t.id for t in joint[: len(alone)]] != [t.id for t in alone]:
-            n = next((i for i, (a, b) in enumerate(zip(alone, joint, strict=False)) if a.id != b.id), len(joint))
-            at = alone[n].start if n < len(alone) else len(prompt)
+        elif ids[: len(alone.ids)] != alone.ids:
+            n = next((i for i, (a, b) in enumerate(zip(alone.ids, ids, strict=False)) if a != b), len(ids))
+            at = alone.spans[n][0] if n < len(alone.ids) else len(prompt)
             faults.append(
                 BoundaryFault("the prompt's own tokens change when the object follows", target, at, len(prompt))
             )
-        if any(t.id == tokenizer.unk_token_id for t in joint if t.end > begins and tokenizer.unk_token_id is not None):
+        if unknown is not None and unknown in [i for i, (_, end) in zip(ids, spans, strict=True) if end > begins]:
             faults.append(BoundaryFault("the object holds an unknown token", target, len(prompt), len(prompt)))
     return faults
-
-
-class _Token(NamedTuple):
-    id: int
-    start: int
-    end: int
-
-
-def _tokens(tokenizer: Any, text: str) -> list[_Token]:
-    """Tokens with their characters, less the special ones that the tokenizer puts at the end."""
-    out = tokenizer(text, add_special_tokens=True, return_offsets_mapping=True, return_special_tokens_mask=True)
-    rows = list(zip(out["input_ids"], out["offset_mapping"], out["special_tokens_mask"], strict=True))
-    while rows and rows[-1][2] and rows[-1][1][0] == rows[-1][1][1]:
-        rows.pop()
-    return [_Token(int(i), int(a), int(b)) for i, (a, b), _ in rows]
 
 
 class TokenBoundary(StoreCheck):

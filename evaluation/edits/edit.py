@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import AbstractContextManager, contextmanager
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, Any, Protocol, Self, runtime_checkable
+from typing import TYPE_CHECKING, Any, Self
 
 from evaluation.edits.delta_stack import applied
 from evaluation.edits.weight_deltas import Delta
@@ -17,8 +17,7 @@ if TYPE_CHECKING:
     from evaluation.models.language_model import LM
 
 
-@runtime_checkable
-class Edit(Protocol):
+class Edit:
     """One edit of a model.
 
     Attributes:
@@ -28,27 +27,23 @@ class Edit(Protocol):
             ``DIVERGENCE_RATIO``) ...
     """
 
-    @property
-    def deltas(self) -> Sequence[Delta] | None: ...  # noqa: D102 - see the class
-
-    @property
-    def notes(self) -> Mapping[str, Any]: ...  # noqa: D102
+    deltas: Sequence[Delta] | None = ()
+    notes: Mapping[str, Any]
 
     def rewrite(self, prompt: str) -> str:
         """The prompt as the edited model is to see it: itself, unless the edit lives in the prompt."""
-        ...
+        return prompt
 
     def on(self, lm: LM) -> AbstractContextManager[LM]:
-        """Put the edit on the model for the time of a ``with`` block; always undone, bit for bit."""
-        ...
+        """Put the edit on the model for the time of a ``with`` block; always undone, bit for bit. Here: no change."""
+        return nullcontext(lm)
 
     def answers(self, probes: Sequence[Probe]) -> list[Answer] | None:
         """The answers of an edit that answers itself; None where the model is to be asked."""
-        ...
+        return None
 
     def expect(self, prompts: Sequence[str]) -> None:
         """Told the prompts that will be asked, so that what looks something up for them may look at all at once."""
-        ...
 
 
 def check_edit(made: Any) -> Any:
@@ -63,24 +58,8 @@ def check_edit(made: Any) -> Any:
     return made
 
 
-class PlainPrompts:
-    """What most edits say of prompts: they stay as they are, the model answers them, nothing is looked up."""
-
-    def rewrite(self, prompt: str) -> str:
-        """The prompt itself."""
-        return prompt
-
-    def answers(self, probes: Sequence[Probe]) -> list[Answer] | None:
-        """None: the model is asked."""
-        return None
-
-    def expect(self, prompts: Sequence[str]) -> None:
-        """Nothing is prepared."""
-        return
-
-
 @dataclass(frozen=True)
-class NoEdit(PlainPrompts):
+class NoEdit(Edit):
     """Nothing is changed: the unedited model, the baseline of every comparison.
 
     Example:
@@ -89,16 +68,6 @@ class NoEdit(PlainPrompts):
     """
 
     notes: Mapping[str, Any] = field(default_factory=dict)
-
-    @property
-    def deltas(self) -> tuple[Delta, ...]:
-        """None of them."""
-        return ()
-
-    @contextmanager
-    def on(self, lm: LM) -> Iterator[LM]:
-        """The model itself."""
-        yield lm
 
 
 @dataclass(frozen=True)
@@ -152,7 +121,7 @@ def own_answers(edits: Sequence[Any], probes: Sequence[Probe]) -> list[Answer] |
 
 
 @dataclass(frozen=True)
-class WeightEdit(PlainPrompts):
+class WeightEdit(Edit):
     """Changes of weights; prompts stay as they are."""
 
     deltas: tuple[Delta, ...]

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import json
+from abc import ABC, abstractmethod
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
-from typing import Any, NamedTuple, Protocol
+from typing import Any, NamedTuple
 
 from evaluation.editors.base import Editor
 from schemas.answers import Answer
@@ -36,20 +37,20 @@ class JobResult(NamedTuple):
     peak_bytes: int | None = None
 
 
-class Engine(Protocol):
+class Engine(ABC):
     """How independent single edits are made and scored, and how probes are asked of a model as it stands."""
 
     def expect(self, editors: Iterable[Editor]) -> None:
-        """Told once which methods will come, before the unedited model is asked."""
-        ...
+        """Told once which methods will come, before the unedited model is asked; here nothing is prepared."""
+        return
 
+    @abstractmethod
     def work(self, editor: Editor, jobs: Sequence[Job]) -> Iterator[JobResult]:
         """An edit of its own for every job; results as they are finished, in any order."""
-        ...
 
     def ask(self, jobs: Sequence[Job], *, rewrite: Callable[[str], str] | None) -> list[JobResult]:
-        """All jobs' probes asked of the model as it stands, in the order of the jobs."""
-        ...
+        """All jobs' probes asked of the model as it stands, in the order of the jobs; not every engine can."""
+        raise NotImplementedError
 
 
 def plain(notes: Mapping[str, Any]) -> dict[str, Any]:

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 from evaluation.editors.base import Editor
 from evaluation.edits.edit import Edit, check_edit, own_answers
-from evaluation.engines.base import Job, JobResult, plain, rewritten
+from evaluation.engines.base import Engine, Job, JobResult, plain, rewritten
 from evaluation.engines.peak_memory import PeakMemory
 from evaluation.inference.answering import ModelScorer, answer, merge_answers, scored_probes, write_each, written_probes
 from evaluation.inference.passes import EditedProbes
@@ -36,7 +36,7 @@ SHARE_OF_EDITS = 0.25
 """Of a CUDA device's free memory, what the edits of one group may take; the rest is for making and scoring them."""
 
 
-class FastEngine:
+class FastEngine(Engine):
     """Groups of edits made together, scored together.
 
     Args:

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import logging
 import time
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
 from evaluation.editors.base import Editor
 from evaluation.edits.edit import own_answers
-from evaluation.engines.base import Job, JobResult, plain, rewritten
+from evaluation.engines.base import Engine, Job, JobResult, plain, rewritten
 from evaluation.engines.peak_memory import PeakMemory
 from evaluation.inference.answering import Scorer, answer
 from schemas.answers import Answer
@@ -18,7 +18,7 @@ from schemas.core.errors import one_line
 log = logging.getLogger(__name__)
 
 
-class SimpleEngine:
+class SimpleEngine(Engine):
     """One edit at a time: the slow reference path.
 
     Args:
@@ -28,9 +28,6 @@ class SimpleEngine:
 
     def __init__(self, scorer: Scorer, *, batch_tokens: int = 4096) -> None:
         self.scorer, self.batch_tokens = scorer, batch_tokens
-
-    def expect(self, editors: Iterable[Editor]) -> None:
-        """Nothing is to be prepared."""
 
     def work(self, editor: Editor, jobs: Sequence[Job]) -> Iterator[JobResult]:
         """See ``Engine``."""

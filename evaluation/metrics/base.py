@@ -1,10 +1,10 @@
-"""What a metric is, and the two things most metrics share: preferring one object, and the mean of case means."""
+"""What a metric is, and what most metrics share: preferring one object."""
 
 from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Mapping, Sequence
-from typing import Any, ClassVar, Literal, NamedTuple, Protocol, TypeVar, runtime_checkable
+from typing import Any, ClassVar, Literal, NamedTuple, TypeVar
 
 from curation.stats.bounded import SHARE, PairedItem, Scale, clustered_interval, difference_interval
 from curation.stats.intervals import PUBLISHED, Interval
@@ -76,70 +76,18 @@ class Summary(NamedTuple):
         return Interval(self.mean, self.half, self.cases, self.ends, self.kind, self.unit)
 
 
-@runtime_checkable
-class Metric(Protocol):
-    """A metric asks probes of a case, scores their answers, and summarises over cases.
-
-    ``score`` is pure: the same answers give the same scores. A metric that does not apply to a case asks nothing of it
-    and returns no items. Tables show fractions in percent, other units as they are.
-
-    Attributes:
-        name: As in the table ``METRICS``.
-        version: Raised when the same answers would give other scores.
-        title: Heading of its column.
-        about: One line for lists.
-        better: Which values are better.
-        role: What it is to a report.
-        unit: What its values are: ``fraction`` (0 to 1), ``perplexity`` (its items are in nats per token, and two
-            values differ by a ratio) or another unit, such as ``bits``.
-        bounds: Lowest and highest possible value of an item; infinite where there is none. No interval leaves them.
-        unedited: The value that the unedited model has by definition, where the metric compares answers with those
-            before the edit; None where it is measured.
-        asks_for_texts: Whether it asks for texts; it is then made with a ``Generation``.
-        takes: Types of case that it asks something of: ``fact``, ``event``, ``document``.
-        pooled: Whether its value is a mean over questions, not over cases (``evaluation.metrics.pooled``).
-        shared: Whether its questions are those of the whole run, asked once a state of the model.
-    """
-
-    name: ClassVar[str]
-    version: ClassVar[int]
-    title: ClassVar[str]
-    about: ClassVar[str]
-    better: ClassVar[Literal["higher", "lower"]]
-    role: ClassVar[Role]
-    unit: ClassVar[str]
-    bounds: ClassVar[Bounds]
-    unedited: ClassVar[float | None]
-    asks_for_texts: ClassVar[bool]
-    takes: ClassVar[tuple[str, ...]]
-    pooled: ClassVar[bool]
-    shared: ClassVar[bool]
-
-    def probes(self, case: Any) -> Sequence[Probe]:
-        """What the model is asked for this case, which is of a type that the metric takes."""
-        ...
-
-    def score(self, case: Any, after: Answers, before: Answers, normalisation: Normalisation) -> CaseScores:
-        """Score the answers after the edit, with those before it where the metric needs them."""
-        ...
-
-    def summarise(self, scores: Sequence[CaseScores]) -> Summary:
-        """Bring the cases together."""
-        ...
-
-
 def metric_of(metrics: Iterable[Metric], role: Role) -> Metric | None:
     """The first of the metrics with a role, or None."""
     return next((m for m in metrics if m.role == role), None)
 
 
-def scale_of(metric: Metric | CaseMean) -> Scale | None:
+def scale_of(metric: Metric) -> Scale | None:
     """Lowest and highest possible mean of a case; None where an end is infinite."""
     low, high = metric.bounds
     return (low, high) if math.isfinite(low) and low < high < math.inf else None
 
 
-def within_bounds(metric: Metric | CaseMean, interval: Interval) -> Interval:
+def within_bounds(metric: Metric, interval: Interval) -> Interval:
     """The interval of a metric, cut at its bounds.
 
     Raises:
@@ -155,7 +103,7 @@ def within_bounds(metric: Metric | CaseMean, interval: Interval) -> Interval:
     )
 
 
-def case_mean_interval(metric: Metric | CaseMean, scores: Iterable[CaseScores], *, tail: float = 0.025) -> Interval:
+def case_mean_interval(metric: Metric, scores: Iterable[CaseScores], *, tail: float = 0.025) -> Interval:
     """Mean of the case means of a metric with its interval, two-way where neighbours recur, within known limits.
 
     ``tail`` is the chance left out at each end: 0.025 for 95 %.
@@ -191,13 +139,34 @@ def paired_items(first: Mapping[str, CaseScores], second: Mapping[str, CaseScore
     return out
 
 
-class CaseMean:
-    """The usual summary: every case counts once, whatever its number of prompts.
+class Metric:
+    """A metric asks probes of a case, scores their answers, and summarises over cases.
 
-    Unless it says otherwise, a metric is about facts, more is better, and its values are fractions from 0 to 1.
+    ``score`` is pure: the same answers give the same scores. A metric that does not apply to a case asks nothing of it
+    and returns no items. Tables show fractions in percent, other units as they are. Unless it says otherwise, it is
+    about facts, more is better, its values are fractions from 0 to 1, and every case counts once.
+
+    Attributes:
+        name: As in the table ``METRICS``.
+        version: Raised when the same answers would give other scores.
+        title: Heading of its column.
+        about: One line for lists.
+        better: Which values are better.
+        role: What it is to a report.
+        unit: What its values are: ``fraction`` (0 to 1), ``perplexity`` (its items are in nats per token, and two
+            values differ by a ratio) or another unit, such as ``bits``.
+        bounds: Lowest and highest possible value of an item; infinite where there is none. No interval leaves them.
+        unedited: The value that the unedited model has by definition, where the metric compares answers with those
+            before the edit; None where it is measured.
+        asks_for_texts: Whether it asks for texts; it is then made with a ``Generation``.
+        takes: Types of case that it asks something of: ``fact``, ``event``, ``document``.
+        pooled: Whether its value is a mean over questions, not over cases (``evaluation.metrics.pooled``).
+        shared: Whether its questions are those of the whole run, asked once a state of the model.
     """
 
     name: ClassVar[str]
+    title: ClassVar[str]
+    about: ClassVar[str]
     version: ClassVar[int] = 1
     better: ClassVar[Literal["higher", "lower"]] = "higher"
     role: ClassVar[Role] = "other"
@@ -253,14 +222,14 @@ def row(*kinds: type[Any], **fields: Any) -> type[Any]:
     """A metric as one row: the kinds that say how it asks and scores, and what is its own (name, title, about ...).
 
     Example:
-        >>> row(CaseMean, name="mine", title="Mine", about="A metric of mine").title
+        >>> row(Metric, name="mine", title="Mine", about="A metric of mine").title
         'Mine'
     """
     own = {"__doc__": fields["about"], "__module__": kinds[0].__module__}
     return type(str(fields["name"]), kinds, own | fields)
 
 
-class Preference(CaseMean):
+class Preference(Metric):
     """Share of prompts at which one object is strictly more probable than the other.
 
     Probes have the targets (new object, old object), in this order. A subclass says which of them should win and which

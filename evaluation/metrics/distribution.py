@@ -7,14 +7,15 @@ Two targets can keep their order while everything around them moves. These metri
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from functools import partial
 from typing import ClassVar, Literal
 
 from evaluation.metrics.base import (
     NEVER_NEGATIVE,
     TRUNCATED,
     Bounds,
-    CaseMean,
+    Metric,
     Normalisation,
     after_and_before,
     item_with_value,
@@ -129,18 +130,15 @@ def distribution_probes(case: Case, region: Region) -> list[ScoreProbe]:
 AGREEING = 10
 
 
-class DistributionShift(CaseMean):
+class DistributionShift(Metric):
     """One value for every prompt of a region, from the distributions before and after."""
 
     region: ClassVar[Region]
+    value: ClassVar[Callable[[NextTokens, NextTokens], float]]
 
     def probes(self, case: Case) -> Sequence[ScoreProbe]:
         """Every prompt of the region."""
         return distribution_probes(case, self.region)
-
-    def value(self, before: NextTokens, after: NextTokens) -> float:
-        """The value of a prompt; defined by the metric."""
-        raise NotImplementedError
 
     def item_of(
         self, case: Case, probe: ScoreProbe, after: Answer | None, before: Answer | None, normalisation: Normalisation
@@ -150,7 +148,7 @@ class DistributionShift(CaseMean):
         if isinstance(both, str):
             return item_without_value(probe, both)
         now, then = both
-        return item_with_value(probe, self.value(then, now), after, before)
+        return item_with_value(probe, type(self).value(then, now), after, before)
 
 
 def next_tokens_of(answer: Answer | None) -> NextTokens | str:
@@ -167,18 +165,12 @@ class _Divergence(DistributionShift):
     unit: ClassVar[str] = "nats"
     bounds: ClassVar[Bounds] = NEVER_NEGATIVE
     unedited: ClassVar[float | None] = 0.0
-
-    def value(self, before: NextTokens, after: NextTokens) -> float:
-        """Divergence in nats."""
-        return divergence(before, after)
+    value = divergence
 
 
 class _Agreement(DistributionShift):
     unedited: ClassVar[float | None] = 1.0
-
-    def value(self, before: NextTokens, after: NextTokens) -> float:
-        """Share of the most probable tokens that stay."""
-        return agreement(before, after, AGREEING)
+    value = partial(agreement, k=AGREEING)
 
 
 # The fact prompt itself: an edit should move it, and an edit back should leave nothing of that.

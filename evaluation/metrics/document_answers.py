@@ -8,13 +8,14 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import ClassVar
 
 from evaluation.metrics.base import (
     Answers,
     Normalisation,
-    Role,
+    item_with_value,
+    item_without_value,
     preferred,
     row,
 )
@@ -28,6 +29,7 @@ from evaluation.metrics.documents import (
     written_probe,
 )
 from evaluation.metrics.pooled import PooledMean
+from evaluation.metrics.text_level import text_of
 from schemas.answers import CaseScores, ItemScore
 from schemas.cases import DocumentCase
 from schemas.documents.document import DocumentProbe, contains_words, plain_words
@@ -74,12 +76,23 @@ def overlap(said: str, right: str) -> float:
     return 2 * common / (mine.total() + theirs.total())
 
 
+def same_words(said: str, right: str) -> bool:
+    """Whether two answers are the same words."""
+    mine, theirs = compared_words(said, right)
+    return mine == theirs
+
+
 class WrittenMatch(DocumentMetric, PooledMean):
-    """Is what the model writes up to the end of its line an accepted answer?"""
+    """Is what the model writes up to the end of its line an accepted answer?
+
+    Attributes:
+        likeness: From 0 to 1, of a written answer and an accepted one.
+    """
 
     name: ClassVar[str] = "em_text"
     title: ClassVar[str] = "Written EM"
     about: ClassVar[str] = "Share of probes whose written answer is an accepted one; case, articles, punctuation aside"
+    likeness: Callable[[str, str], float] = staticmethod(same_words)
 
     def probe_of(self, probe: DocumentProbe) -> Probe:
         """Ask for a text."""
@@ -88,31 +101,21 @@ class WrittenMatch(DocumentMetric, PooledMean):
     def value(self, probe: DocumentProbe, after: Answers, before: Answers) -> ItemScore | None:
         """The written answer against all accepted ones: the best counts."""
         text_probe = written_probe(probe, self.choice)
-        answer = after.get(text_probe.id)
-        if answer is None or answer.written is None:
-            why = "no answer" if answer is None else answer.error or "no text"
-            return ItemScore(probe=text_probe.id, item=probe.key, value=None, reason=why)
-        first_line = answer.written.text.partition("\n")[0]
-        return ItemScore(
-            probe=text_probe.id, item=probe.key, value=max(self.likeness(first_line, a) for a in probe.answers)
-        )
-
-    def likeness(self, said: str, right: str) -> float:
-        """1 where the words are the same, else 0."""
-        mine, theirs = compared_words(said, right)
-        return float(mine == theirs)
+        written = text_of(after.get(text_probe.id))
+        if isinstance(written, str):
+            return item_without_value(text_probe, written)
+        first_line = written.text.partition("\n")[0]
+        return item_with_value(text_probe, float(max(self.likeness(first_line, a) for a in probe.answers)))
 
 
-class WrittenOverlap(WrittenMatch):
-    """How many words of the written answer and the best accepted one are the same?"""
-
-    name: ClassVar[str] = "f1"
-    title: ClassVar[str] = "F1"
-    about: ClassVar[str] = "Overlap of words (F1) of the written answer with the best accepted one"
-
-    def likeness(self, said: str, right: str) -> float:
-        """F1 of the words."""
-        return overlap(said, right)
+# How many words of the written answer and the best accepted one are the same?
+WrittenOverlap = row(
+    WrittenMatch,
+    name="f1",
+    title="F1",
+    about="Overlap of words (F1) of the written answer with the best accepted one",
+    likeness=staticmethod(overlap),
+)
 
 
 # The same of level 1, where it is literal as its definition says.
@@ -165,15 +168,11 @@ class GroupMatch(DocumentMetric, PooledMean):
     Unlike ``em`` it takes every accepted answer: these benchmarks list aliases.
     """
 
-    role: ClassVar[Role] = "other"
+    reads = matches_any
 
     def probe_of(self, probe: DocumentProbe) -> Probe:
         """How probable every accepted answer is, and whether greedy writing would begin with it."""
         return any_answer_probe(probe, self.choice)
-
-    def value(self, probe: DocumentProbe, after: Answers, before: Answers) -> ItemScore | None:
-        """1 for an accepted answer."""
-        return matches_any(any_answer_probe(probe, self.choice), probe.key, after)
 
 
 EfficacyMatch = row(
@@ -288,9 +287,7 @@ LocalityMatch = row(
 class NamedAnswer(WrittenMatch):
     """Does the written line hold an accepted answer as whole words? Case, accents and punctuation aside."""
 
-    def likeness(self, said: str, right: str) -> float:
-        """1 where the answer's words stand in the line one after the other, else 0."""
-        return float(contains_words(said, right))
+    likeness = staticmethod(contains_words)
 
 
 NamedEfficacy = row(

@@ -10,15 +10,13 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Sequence
-from functools import partial
-from typing import ClassVar
+from typing import Any, ClassVar
 
 from evaluation.metrics.base import (
     TRUNCATED,
     Answers,
-    CaseMean,
+    Metric,
     Normalisation,
-    Role,
     row,
     target_values,
 )
@@ -108,15 +106,19 @@ def text_probe(document: Document) -> ScoreProbe | None:
     return ScoreProbe(purpose=TEXT, item=document.key, prompt=first, separator=space, targets=(rest,))
 
 
+Reader = Callable[[Any, str, Answers], ItemScore]
+"""Makes a score of a probe, the item that it is of, and the answers."""
+
 SEVERAL_BLANKS = "the query has several blanks and one answer"
 
 
-class DocumentMetric(CaseMean):
+class DocumentMetric(Metric):
     """A metric over probes of a document; the normalisation changes nothing.
 
     Attributes:
         level: Only probes of this level; None for all, those without a level among them.
         literal: Only probes that stand in their document word for word (the definition of level 1).
+        reads: What makes a score of an answer.
         group: Only probes of this group; None for all but those whose answers an edit should leave alone.
 
     Args:
@@ -128,6 +130,7 @@ class DocumentMetric(CaseMean):
     level: ClassVar[Level | None] = None
     literal: ClassVar[bool] = False
     group: ClassVar[Group | None] = None
+    reads: ClassVar[Reader]
 
     def __init__(self, generation: Generation = Generation()) -> None:  # noqa: B008 - a value
         self.choice = generation.documents
@@ -161,25 +164,8 @@ class DocumentMetric(CaseMean):
         return self.value(probe, after, before)
 
     def value(self, probe: DocumentProbe, after: Answers, before: Answers) -> ItemScore | None:
-        """The score of one probe, or None where it does not count; defined by the metric."""
-        raise NotImplementedError
-
-
-def unless_known(then: ItemScore | None, value: Callable[[], ItemScore | None]) -> ItemScore | None:
-    """The value of a probe that the unedited model does not answer.
-
-    Args:
-        then: Its value before the edit; 1 where the model answers it.
-        value: The value after the edit.
-
-    Returns:
-        None of a probe that was answered before; unscored where that is not known.
-    """
-    if then is None or then.value == 1.0:
-        return None
-    if then.value is None:
-        return then.model_copy(update={"reason": f"before the edit: {then.reason}"})
-    return value()
+        """The score of one probe, or None where it does not count; here: what its answer after the edit gives."""
+        return type(self).reads(self.probe_of(probe), probe.key, after)
 
 
 class NotKnownBefore(DocumentMetric):
@@ -187,8 +173,16 @@ class NotKnownBefore(DocumentMetric):
 
     def value(self, probe: DocumentProbe, after: Answers, before: Answers) -> ItemScore | None:
         """As for all; None where the unedited model answers it, unscored where that is not known."""
-        then = super().value(probe, before, before)
-        return unless_known(then, partial(super().value, probe, after, before))
+        then = self.known(probe, before)
+        if then is None or then.value == 1.0:
+            return None
+        if then.value is None:
+            return then.model_copy(update={"reason": f"before the edit: {then.reason}"})
+        return super().value(probe, after, before)
+
+    def known(self, probe: DocumentProbe, before: Answers) -> ItemScore | None:
+        """1 where the unedited model answers the probe."""
+        return super().value(probe, before, before)
 
 
 def read_answers(asked: ScoreProbe, answers: Answers) -> tuple[tuple[TargetScore, ...], str]:
@@ -211,17 +205,16 @@ def matches_any(asked: ScoreProbe, item: str, answers: Answers) -> ItemScore:
     return ItemScore(probe=asked.id, item=item, value=value, reason=why)
 
 
-class ExactMatch(DocumentMetric, PooledMean):
-    """Is the answer what the model would write (Table 2, EM)? Pooled over probes."""
-
-    name: ClassVar[str] = "em"
-    role: ClassVar[Role] = "document_efficacy"
-    title: ClassVar[str] = "EM"
-    about: ClassVar[str] = "Share of probes whose answer's tokens are all the most probable ones (MULFE Table 2, EM)"
-
-    def value(self, probe: DocumentProbe, after: Answers, before: Answers) -> ItemScore | None:
-        """1 where all tokens of the answer are the most probable ones, else 0."""
-        return matches_any(answer_probe(probe, self.choice), probe.key, after)
+# Is the answer what the model would write (Table 2, EM)? Pooled over probes.
+ExactMatch = row(
+    DocumentMetric,
+    PooledMean,
+    name="em",
+    role="document_efficacy",
+    title="EM",
+    about="Share of probes whose answer's tokens are all the most probable ones (MULFE Table 2, EM)",
+    reads=matches_any,
+)
 
 
 ExactMatchLevel1 = row(
@@ -284,16 +277,15 @@ def _perplexity_item(asked: ScoreProbe, item: str, answers: Answers) -> ItemScor
     return ItemScore(probe=asked.id, item=item, value=-target.value("mean"), weight=target.tokens, reason=why)
 
 
-class AnswerPerplexity(DocumentMetric, PooledPerplexity):
-    """How surprising the answers are (Table 2, PPL)."""
-
-    name: ClassVar[str] = "ppl"
-    title: ClassVar[str] = "PPL"
-    about: ClassVar[str] = "Perplexity of the answers, per token over all probes (MULFE Table 2, PPL)"
-
-    def value(self, probe: DocumentProbe, after: Answers, before: Answers) -> ItemScore | None:
-        """Negative log-probability per token, weighted with the answer's tokens."""
-        return _perplexity_item(answer_probe(probe, self.choice), probe.key, after)
+# How surprising the answers are (Table 2, PPL).
+AnswerPerplexity = row(
+    DocumentMetric,
+    PooledPerplexity,
+    name="ppl",
+    title="PPL",
+    about="Perplexity of the answers, per token over all probes (MULFE Table 2, PPL)",
+    reads=_perplexity_item,
+)
 
 
 AnswerPerplexityLevel1 = row(
@@ -333,17 +325,15 @@ AnswerPerplexityLiteral = row(
 )
 
 
-class AnswerPerplexityNew(AnswerPerplexity):
-    """The same of what the unedited model does not answer (as ``em_new``)."""
-
-    name: ClassVar[str] = "ppl_new"
-    title: ClassVar[str] = "PPL, not known before"
-    about: ClassVar[str] = "Perplexity of the answers of probes that the unedited model does not answer"
-
-    def value(self, probe: DocumentProbe, after: Answers, before: Answers) -> ItemScore | None:
-        """As for all probes; None where the unedited model answers it, unscored where that is not known."""
-        then = matches_any(answer_probe(probe, self.choice), probe.key, before)
-        return unless_known(then, partial(super().value, probe, after, before))
+# The same of what the unedited model does not answer (as ``em_new``).
+AnswerPerplexityNew = row(
+    NotKnownBefore,
+    AnswerPerplexity,
+    name="ppl_new",
+    title="PPL, not known before",
+    about="Perplexity of the answers of probes that the unedited model does not answer",
+    known=lambda self, probe, before: matches_any(answer_probe(probe, self.choice), probe.key, before),
+)
 
 
 class DocumentPerplexity(DocumentMetric, PooledPerplexity):
@@ -353,19 +343,18 @@ class DocumentPerplexity(DocumentMetric, PooledPerplexity):
     title: ClassVar[str] = "PPL, document"
     about: ClassVar[str] = "Perplexity of the document itself, its first word left out (MULFE Table 2, Edit)"
 
-    def probes(self, case: DocumentCase) -> list[Probe]:
+    def probes(self, case: DocumentCase) -> list[Any]:
         """The document; nothing where it has one word."""
         text = text_probe(case.document)
         return [] if text is None else [text]
 
     def score(self, case: DocumentCase, after: Answers, before: Answers, normalisation: Normalisation) -> CaseScores:
         """One item: negative log-probability per token, weighted with the document's tokens."""
-        text = text_probe(case.document)
-        items = () if text is None else (_perplexity_item(text, case.document.key, after),)
+        items = tuple(_perplexity_item(text, case.document.key, after) for text in self.probes(case))
         return CaseScores(case=case.key, metric=self.name, items=items)
 
 
-class SharedMetric(CaseMean):
+class SharedMetric(Metric):
     """A metric on questions that all cases share.
 
     Args:
@@ -375,6 +364,7 @@ class SharedMetric(CaseMean):
     takes: ClassVar[tuple[str, ...]] = ("document",)
     asks_for_texts: ClassVar[bool] = True
     shared: ClassVar[bool] = True
+    reads: ClassVar[Reader]
 
     def __init__(self, generation: Generation = Generation()) -> None:  # noqa: B008 - a value
         self.questions = generation.shared
@@ -386,34 +376,29 @@ class SharedMetric(CaseMean):
     def score(self, case: AnyCase, after: Answers, before: Answers, normalisation: Normalisation) -> CaseScores:
         """The value of every question; no item where the state of the model was asked with another case."""
         probes = self.probes(case)
-        items = [self.value(probe, after) for probe in probes] if any(p.id in after for p in probes) else []
+        reads, asked = type(self).reads, any(p.id in after for p in probes)
+        items = [reads(probe, probe.item, after) for probe in probes if asked]
         return CaseScores(case=case.key, metric=self.name, items=tuple(items))
 
-    def value(self, probe: ScoreProbe, after: Answers) -> ItemScore:
-        """The score of one question; defined by the metric."""
-        raise NotImplementedError
+
+# Does the model still answer what it answered before (Table 2, specificity EM)?
+SpecificityMatch = row(
+    SharedMetric,
+    PooledMean,
+    name="em_spec",
+    role="document_locality",
+    title="EM, specificity",
+    about="EM of questions that the unedited model answers, after every edit (MULFE Table 2)",
+    reads=matches_any,
+)
 
 
-class SpecificityMatch(SharedMetric, PooledMean):
-    """Does the model still answer what it answered before (Table 2, specificity EM)?"""
-
-    name: ClassVar[str] = "em_spec"
-    role: ClassVar[Role] = "document_locality"
-    title: ClassVar[str] = "EM, specificity"
-    about: ClassVar[str] = "EM of questions that the unedited model answers, after every edit (MULFE Table 2)"
-
-    def value(self, probe: ScoreProbe, after: Answers) -> ItemScore:
-        """1 where all tokens of the answer are the most probable ones, else 0."""
-        return matches_any(probe, probe.item, after)
-
-
-class SpecificityPerplexity(SharedMetric, PooledPerplexity):
-    """How surprising these answers have become (Table 2, specificity PPL)."""
-
-    name: ClassVar[str] = "ppl_spec"
-    title: ClassVar[str] = "PPL, specificity"
-    about: ClassVar[str] = "Perplexity of answers that the unedited model gives, after every edit (MULFE Table 2)"
-
-    def value(self, probe: ScoreProbe, after: Answers) -> ItemScore:
-        """Negative log-probability per token, weighted with the answer's tokens."""
-        return _perplexity_item(probe, probe.item, after)
+# How surprising these answers have become (Table 2, specificity PPL).
+SpecificityPerplexity = row(
+    SharedMetric,
+    PooledPerplexity,
+    name="ppl_spec",
+    title="PPL, specificity",
+    about="Perplexity of answers that the unedited model gives, after every edit (MULFE Table 2)",
+    reads=_perplexity_item,
+)

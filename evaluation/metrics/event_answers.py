@@ -19,35 +19,16 @@ from evaluation.metrics.events import (
     Question,
     QuestionMetric,
     WholeEventMetric,
+    WrittenLocality,
     all_in_scope,
     tendencies_in_scope,
     tendencies_out_of_scope,
 )
-from evaluation.metrics.text_level import text_of, texts_around
+from evaluation.metrics.text_level import text_of
 from schemas.answers import Answer, ItemScore
-from schemas.events.questions import LETTERS, FactQuestion
+from schemas.events.questions import LETTERS, TendencyQuestion
 from schemas.probes import Probe
 from schemas.ratings import CONSISTENCY, TENDENCY
-
-
-class WrittenLocality(QuestionMetric):
-    """Does the model write the same before and after the edit, out of scope (ELKEN Table 2, locality)?"""
-
-    asks = tendencies_out_of_scope
-
-    def value(self, question: Question, after: Answers, before: Answers) -> ItemScore:
-        """What ``compare`` says of the two texts; unscored where one is missing."""
-        probe = self.probes_of(question)[0].id
-        texts = texts_around(after.get(probe), before.get(probe))
-        if isinstance(texts, str):
-            return self.item(question, None, texts)
-        now, then = texts
-        return self.compare(question, now.text, then.text, after.get(probe))
-
-    def compare(self, question: Question, now: str, then: str, answer: Answer | None) -> ItemScore:
-        """The score of the text after the edit (``now``) beside the one before it; ``answer`` holds its ratings."""
-        raise NotImplementedError
-
 
 _BRACKETS, _STOP = re.compile(r"\(([ABC])\)"), re.compile(r"([ABC])\.")
 
@@ -73,16 +54,12 @@ class WrittenLetters(EventMetric):
 
     asks = tendencies_in_scope
 
-    def probes_of(self, question: Question) -> list[Probe]:
+    def tendency_probes(self, question: TendencyQuestion) -> list[Probe]:
         """The letter, as text."""
-        if isinstance(question, FactQuestion):
-            return super().probes_of(question)
         return [letter_probe(question, self.choice)]
 
-    def right(self, question: Question, answers: Answers) -> ItemScore:
+    def right_tendency(self, question: TendencyQuestion, answers: Answers) -> ItemScore:
         """1 for the right letter, 0 for another and for none."""
-        if isinstance(question, FactQuestion):
-            return super().right(question, answers)
         written = text_of(answers.get(self.probes_of(question)[0].id))
         if isinstance(written, str):
             return self.item(question, None, written)
@@ -112,6 +89,8 @@ EventLetterWhole = row(
 
 class EventLetterLocality(WrittenLocality, WrittenLetters):
     """Is the same letter written before and after the edit, out of scope (Table 2, T-M, locality)?"""
+
+    asks = tendencies_out_of_scope
 
     name: ClassVar[str] = "ev_letter_local"
     title: ClassVar[str] = "Letters, locality"
@@ -162,22 +141,14 @@ class OpenQuestions(EventMetric):
 
     asks = tendencies_in_scope
 
-    def probes_of(self, question: Question) -> list[Probe]:
+    def tendency_probes(self, question: TendencyQuestion) -> list[Probe]:
         """The answer in the model's own words."""
-        if isinstance(question, FactQuestion):
-            return super().probes_of(question)
         return [open_probe(question, self.choice)]
 
-    def right(self, question: Question, answers: Answers) -> ItemScore:
+    def right_tendency(self, question: TendencyQuestion, answers: Answers) -> ItemScore:
         """1 for full marks, 0 for fewer; unscored where there is no rating."""
-        if isinstance(question, FactQuestion):
-            return super().right(question, answers)
         value, why = rating_of(answers.get(self.probes_of(question)[0].id), self.aspect)
-        return self.item(question, None if value is None else self.of_rating(value), why)
-
-    def of_rating(self, rating: int) -> float:
-        """The value of a rating: 1 for full marks."""
-        return float(rating == FULL_MARKS)
+        return self.item(question, None if value is None else float(value == FULL_MARKS), why)
 
 
 # Does the answer in the model's own words get full marks overall (Table 2, T-G, Q-level)?
@@ -244,6 +215,8 @@ EventAllOpenWhole = row(
 
 class EventOpenLocality(WrittenLocality, OpenQuestions):
     """Do the answers before and after the edit say the same tendency, out of scope (Table 2, T-G, locality)?"""
+
+    asks = tendencies_out_of_scope
 
     name: ClassVar[str] = "ev_open_local"
     title: ClassVar[str] = "Open answers, locality"

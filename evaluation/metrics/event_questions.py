@@ -9,8 +9,6 @@ from typing import NamedTuple
 
 from evaluation.metrics.base import Answers, target_values
 from evaluation.metrics.generation import EventChoice
-from evaluation.metrics.text_level import text_of
-from schemas.answers import Answer
 from schemas.events.questions import LETTERS, UNKNOWN, FactQuestion, TendencyQuestion
 from schemas.probes import GenerateProbe, ScoreProbe
 
@@ -180,12 +178,6 @@ def is_same(question: FactQuestion, one: str, other: str, choice: EventChoice) -
 
 def _names(question: FactQuestion) -> set[str]:
     return {fold_answer(name) for name in question.answer.names} - {""}
-
-
-def short_answer(answer: Answer | None) -> tuple[str | None, str]:
-    """A written answer, folded; or None and why there is none."""
-    written = text_of(answer)
-    return (None, written) if isinstance(written, str) else (fold_answer(written.text), "")
 
 
 class ChosenOption(NamedTuple):

@@ -6,12 +6,12 @@ Tendencies by choice among three options (T-M); what is written is read in ``eve
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import ClassVar, Literal
+from typing import ClassVar
 
 from evaluation.metrics.base import (
     TRUNCATED,
     Answers,
-    CaseMean,
+    Metric,
     Normalisation,
     Role,
     after_and_before,
@@ -22,13 +22,14 @@ from evaluation.metrics.event_questions import (
     choice_probes,
     chosen_option,
     fact_probe,
+    fold_answer,
     is_right,
     is_same,
-    short_answer,
 )
 from evaluation.metrics.generation import Generation
 from evaluation.metrics.pooled import PooledMean
-from schemas.answers import CaseScores, ItemScore
+from evaluation.metrics.text_level import text_of
+from schemas.answers import Answer, CaseScores, ItemScore
 from schemas.cases import EventCase
 from schemas.events.questions import BackgroundQuestion, FactQuestion, TendencyQuestion
 from schemas.probes import Probe
@@ -36,7 +37,7 @@ from schemas.probes import Probe
 Question = FactQuestion | TendencyQuestion
 
 
-class EventMetric(CaseMean):
+class EventMetric(Metric):
     """A metric over the questions of an event; the normalisation changes nothing, since letters are one token each.
 
     Attributes:
@@ -62,9 +63,13 @@ class EventMetric(CaseMean):
         return [probe for question in self.questions(case) for probe in self.probes_of(question)]
 
     def probes_of(self, question: Question) -> list[Probe]:
-        """What one question asks: its answer, or its options in every order."""
+        """What one question asks."""
         if isinstance(question, FactQuestion):
             return [fact_probe(question, self.choice)]
+        return self.tendency_probes(question)
+
+    def tendency_probes(self, question: TendencyQuestion) -> list[Probe]:
+        """What a tendency question asks; here: its options in every order."""
         return list(choice_probes(question, self.choice))
 
     def item(self, question: Question, value: float | None, reason: str = "", *, tie: bool = False) -> ItemScore:
@@ -72,11 +77,16 @@ class EventMetric(CaseMean):
         return ItemScore(probe=self.probes_of(question)[0].id, item=question.key, value=value, tie=tie, reason=reason)
 
     def right(self, question: Question, answers: Answers) -> ItemScore:
-        """1 for the right answer, 0 for another; a tie between options is 0 and counted."""
-        if isinstance(question, FactQuestion):
-            text, why = short_answer(answers.get(self.probes_of(question)[0].id))
-            value = None if text is None else float(is_right(question, text, self.choice))
-            return self.item(question, value, why)
+        """1 for the right answer, 0 for another."""
+        if not isinstance(question, FactQuestion):
+            return self.right_tendency(question, answers)
+        written = text_of(answers.get(self.probes_of(question)[0].id))
+        if isinstance(written, str):
+            return self.item(question, None, written)
+        return self.item(question, float(is_right(question, fold_answer(written.text), self.choice)))
+
+    def right_tendency(self, question: TendencyQuestion, answers: Answers) -> ItemScore:
+        """1 for the right option, 0 for another; a tie between options is 0 and counted."""
         option = chosen_option(question, answers, self.choice)
         if isinstance(option, str):
             return self.item(question, None, option)
@@ -232,7 +242,24 @@ def _background_record(question: FactQuestion, number: int, asked: BackgroundQue
     )
 
 
-class EventFactLocality(QuestionMetric):
+class WrittenLocality(QuestionMetric):
+    """Does the model write the same before and after the edit, out of scope (ELKEN Table 2, locality)?"""
+
+    def value(self, question: Question, after: Answers, before: Answers) -> ItemScore:
+        """What ``compare`` says of the two texts; unscored where one is missing."""
+        probe = self.probes_of(question)[0].id
+        texts = after_and_before(text_of(after.get(probe)), text_of(before.get(probe)))
+        if isinstance(texts, str):
+            return self.item(question, None, texts)
+        now, then = texts
+        return self.compare(question, now.text, then.text, after.get(probe))
+
+    def compare(self, question: Question, now: str, then: str, answer: Answer | None) -> ItemScore:
+        """The score of the text after the edit (``now``) beside the one before it; ``answer`` holds its ratings."""
+        raise NotImplementedError
+
+
+class EventFactLocality(WrittenLocality):
     """Is the answer to a question out of scope the same before and after the edit (Table 2, facts, locality)?"""
 
     name: ClassVar[str] = "ev_fact_local"
@@ -243,16 +270,10 @@ class EventFactLocality(QuestionMetric):
 
     asks = out_of_scope
 
-    def value(self, question: Question, after: Answers, before: Answers) -> ItemScore:
+    def compare(self, question: Question, now: str, then: str, answer: Answer | None) -> ItemScore:
         """1 for the same answer; names of the given answer count as one, and so does every way to say unknown."""
         assert isinstance(question, FactQuestion)
-        probe = self.probes_of(question)[0].id
-        (now, why), (then, why_then) = short_answer(after.get(probe)), short_answer(before.get(probe))
-        if now is None:
-            return self.item(question, None, why)
-        if then is None:
-            return self.item(question, None, f"before the edit: {why_then}")
-        return self.item(question, float(is_same(question, now, then, self.choice)))
+        return self.item(question, float(is_same(question, fold_answer(now), fold_answer(then), self.choice)))
 
 
 def tendencies_in_scope(case: EventCase) -> list[TendencyQuestion]:
@@ -312,7 +333,9 @@ def all_tendencies(case: EventCase) -> Sequence[TendencyQuestion]:
 
 
 class ChoiceValue(QuestionMetric):
-    """A value of the choice that is made in a question; a subclass says which."""
+    """A value of the choice that is made in a question: ``of_choice``, a number from 0 to 1."""
+
+    of_choice: ClassVar[Callable[[ChosenOption], float]]
 
     asks = all_tendencies
 
@@ -322,11 +345,7 @@ class ChoiceValue(QuestionMetric):
         option = chosen_option(question, after, self.choice)
         if isinstance(option, str):
             return self.item(question, None, option)
-        return self.item(question, self.of_choice(option), TRUNCATED if option.truncated else "")
-
-    def of_choice(self, chosen: ChosenOption) -> float:
-        """A number from 0 to 1; defined by the metric."""
-        raise NotImplementedError
+        return self.item(question, type(self).of_choice(option), TRUNCATED if option.truncated else "")
 
 
 class EventChoiceLocality(ChoiceValue):
@@ -353,28 +372,22 @@ class EventChoiceLocality(ChoiceValue):
         return self.item(question, float(same), reason, tie=now.letter is None or then.letter is None)
 
 
-class EventChoiceMass(ChoiceValue):
-    """How much of its probability does the model give to the three letters together?"""
-
-    name: ClassVar[str] = "ev_choice_mass"
-    title: ClassVar[str] = "Letters"
-    about: ClassVar[str] = (
-        "Joint probability of the three letters: where it is small, the model would answer something else"
-    )
-
-    def of_choice(self, chosen: ChosenOption) -> float:
-        """The joint probability, at most 1."""
-        return min(chosen.mass, 1.0)
+# How much of its probability does the model give to the three letters together?
+EventChoiceMass = row(
+    ChoiceValue,
+    name="ev_choice_mass",
+    title="Letters",
+    about="Joint probability of the three letters: where it is small, the model would answer something else",
+    of_choice=lambda chosen: min(chosen.mass, 1.0),
+)
 
 
-class EventChoiceSway(ChoiceValue):
-    """Does the choice follow the letter, so that another order of the options has another one chosen?"""
-
-    name: ClassVar[str] = "ev_choice_sway"
-    title: ClassVar[str] = "Order sways"
-    about: ClassVar[str] = "Share of tendency questions whose chosen option depends on the order of the options"
-    better: ClassVar[Literal["higher", "lower"]] = "lower"
-
-    def of_choice(self, chosen: ChosenOption) -> float:
-        """1 where the orders disagree."""
-        return float(len(set(chosen.by_order)) > 1)
+# Does the choice follow the letter, so that another order of the options has another one chosen?
+EventChoiceSway = row(
+    ChoiceValue,
+    name="ev_choice_sway",
+    title="Order sways",
+    about="Share of tendency questions whose chosen option depends on the order of the options",
+    better="lower",
+    of_choice=lambda chosen: float(len(set(chosen.by_order)) > 1),
+)

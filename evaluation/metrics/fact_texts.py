@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import ClassVar, Literal, NamedTuple
 
 from evaluation.metrics.base import (
-    CaseMean,
+    Metric,
     Normalisation,
     item_with_value,
     item_without_value,
@@ -149,7 +149,7 @@ def read_answer(written: GeneratedText, wanted: Entity, other: Entity) -> Answer
     )
 
 
-class MatchedTokens(CaseMean):
+class MatchedTokens(Metric):
     """Share of the wanted object's tokens that are the most probable ones, each after the object's own earlier tokens.
 
     Teacher forcing: a model that gets the first token wrong is still shown it before the second. So a target of several
@@ -165,19 +165,14 @@ class MatchedTokens(CaseMean):
     def item_of(
         self, case: Case, probe: ScoreProbe, after: Answer | None, before: Answer | None, normalisation: Normalisation
     ) -> ItemScore:
-        """Matched tokens over tokens. The normalisation changes nothing."""
-        return matched_share(probe, after)
-
-
-def matched_share(probe: ScoreProbe, answer: Answer | None) -> ItemScore:
-    """Share of a probe's one target whose tokens are the most probable ones; unscored where that was not read."""
-    values = target_values(probe, answer, "mean")
-    if isinstance(values, str) or answer is None:
-        return item_without_value(probe, "no answer" if not isinstance(values, str) else values)
-    target = answer.targets[0]
-    if target.matched is None:
-        return item_without_value(probe, "the answer does not say which tokens are the most probable ones")
-    return item_with_value(probe, target.matched / target.tokens, answer)
+        """Matched tokens over tokens; unscored where these were not read. The normalisation changes nothing."""
+        values = target_values(probe, after, "mean")
+        if isinstance(values, str) or after is None:
+            return item_without_value(probe, str(values))
+        target = after.targets[0]
+        if target.matched is None:
+            return item_without_value(probe, "the answer does not say which tokens are the most probable ones")
+        return item_with_value(probe, target.matched / target.tokens, after)
 
 
 ESArgmax = row(

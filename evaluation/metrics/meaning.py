@@ -11,7 +11,7 @@ from typing import ClassVar, NamedTuple
 
 from evaluation.metrics.base import (
     Answers,
-    CaseMean,
+    Metric,
     Normalisation,
     item_with_value,
     item_without_value,
@@ -53,7 +53,7 @@ def script_prompts(case: Case) -> list[AskedPrompt]:
     return [AskedPrompt(p.key, p.text, p.separator, (p.targets[1:2] or (new,))[0], p.targets[0]) for p in case.prompts]
 
 
-class JointItem(CaseMean):
+class JointItem(Metric):
     """Share of prompts at which every question asked about them has the right answer.
 
     Every probe has two targets, and the first one should be strictly more probable. One item a prompt, under the id of

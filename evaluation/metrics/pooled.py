@@ -18,7 +18,7 @@ from curation.stats.bootstrap import DEFAULT, Resampling, bootstrap_sums
 from curation.stats.bounded import PairedSpreads, Scale, Spread, beta_ends, ends_of_difference, student_ends
 from curation.stats.estimates import Floats
 from curation.stats.intervals import LEAST_CASES, NO_SPREAD, POOLED, Z95, Interval
-from evaluation.metrics.base import NEVER_NEGATIVE, Bounds, CaseMean, Summary, scale_of, within_bounds
+from evaluation.metrics.base import NEVER_NEGATIVE, Bounds, Metric, Summary, scale_of, within_bounds
 from schemas.answers import CaseScores
 
 POOLED_STUDENT = "Student's t moved out by the skewness, questions pooled, bootstrap by case"
@@ -28,7 +28,7 @@ RATIO = "ratio"
 _LARGEST = 700.0  # nats a token, beyond which a perplexity is no finite number
 
 
-class PooledMean(CaseMean):
+class PooledMean(Metric):
     """A metric whose value is the mean over all questions of all cases."""
 
     pooled: ClassVar[bool] = True

@@ -7,10 +7,9 @@ from typing import ClassVar, NamedTuple, TypedDict
 
 from evaluation.metrics.base import (
     NEVER_NEGATIVE,
-    CaseMean,
+    Metric,
     Normalisation,
     Role,
-    after_and_before,
     item_with_value,
     item_without_value,
     row,
@@ -141,7 +140,7 @@ UNFINISHED = "the thought has no end: there is no answer"
 """Why a text of a model that thinks first has no value."""
 
 
-class WrittenMetric(CaseMean):
+class WrittenMetric(Metric):
     """One value for every text of a case; by default the scripts that answer its questions.
 
     Args:
@@ -194,11 +193,6 @@ def text_of(answer: Answer | None) -> GeneratedText | str:
     if answer.written is None:
         return "the answer holds no text"
     return UNFINISHED if answer.written.unfinished else answer.written
-
-
-def texts_around(after: Answer | None, before: Answer | None) -> tuple[GeneratedText, GeneratedText] | str:
-    """The texts written after and before the edit, or why one of them is missing."""
-    return after_and_before(text_of(after), text_of(before))
 
 
 class SESGen(WrittenMetric):

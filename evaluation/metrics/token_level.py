@@ -7,7 +7,7 @@ from collections.abc import Callable, Sequence
 from typing import ClassVar, Literal
 
 from evaluation.metrics.base import (
-    CaseMean,
+    Metric,
     Normalisation,
     Preference,
     Role,
@@ -198,7 +198,7 @@ class SFlipRate(ScriptPreference):
         return preferred(probe, after, normalisation)
 
 
-class SBO(CaseMean):
+class SBO(Metric):
     """How much probability do near subjects lose on their own objects?
 
     An item is max(P_before(o_j) - P_after(o_j), 0), where P = exp(log-probability in the stated normalisation): with
@@ -244,7 +244,7 @@ TEXT = (
 """The fixed text, written by us; it names nothing that could be edited."""
 
 
-class Collapse(CaseMean):
+class Collapse(Metric):
     """Did the edit raise the perplexity of a fixed text tenfold?
 
     Perplexity is per token, from the text's log-probability after its first sentence; edits that rewrite prompts put

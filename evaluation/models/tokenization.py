@@ -36,13 +36,15 @@ class EncodedPrompt(NamedTuple):
         return self.ids[self.first :]
 
 
-class _Tokens(NamedTuple):
+class Tokens(NamedTuple):
+    """Tokens with the characters of each, and the number of special ones at the front."""
+
     ids: list[int]
     spans: list[tuple[int, int]]
     specials: int
 
 
-def _tokens(tokenizer: Any, text: str, *, add_special: bool = True) -> _Tokens:
+def tokens_of(tokenizer: Any, text: str, *, add_special: bool = True) -> Tokens:
     """Tokens of a text as the tokenizer makes them by default, less the special tokens that it puts at the end."""
     out = tokenizer(text, add_special_tokens=add_special, return_offsets_mapping=True, return_special_tokens_mask=True)
     ids, spans, special = out["input_ids"], out["offset_mapping"], out["special_tokens_mask"]
@@ -52,7 +54,7 @@ def _tokens(tokenizer: Any, text: str, *, add_special: bool = True) -> _Tokens:
     front = 0
     while front < end and special[front] and spans[front][0] == spans[front][1]:
         front += 1
-    return _Tokens(list(ids[:end]), list(spans[:end]), front)
+    return Tokens(list(ids[:end]), list(spans[:end]), front)
 
 
 def encode_target(
@@ -66,7 +68,7 @@ def encode_target(
         ValueError: no token belongs to the target.
     """
     text, start = prompt + separator + target, len(prompt) + len(separator)
-    tokens = _tokens(tokenizer, text, add_special=special)
+    tokens = tokens_of(tokenizer, text, add_special=special)
     for i in range(tokens.specials, len(tokens.ids)):
         begin, end = tokens.spans[i]
         if end > start:
@@ -90,7 +92,7 @@ def encode_at(tokenizer: Any, text: str, *, end: int, special: bool = True) -> T
     Raises:
         UserError: no token lies before ``end``.
     """
-    tokens = _tokens(tokenizer, text, add_special=special)
+    tokens = tokens_of(tokenizer, text, add_special=special)
     before = [i for i in range(tokens.specials, len(tokens.ids)) if tokens.spans[i][0] < end <= len(text)]
     if not before:
         raise UserError("no token of the subject is found in the prompt", where=repr(text))

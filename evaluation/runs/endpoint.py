@@ -18,7 +18,7 @@ from curation.files.model_packages import cache_dir
 from evaluation.editors import EDITORS
 from evaluation.editors.base import Editor
 from evaluation.edits.edit import Edit, own_answers
-from evaluation.engines.base import Job, JobResult, plain, rewritten
+from evaluation.engines.base import Engine, Job, JobResult, plain, rewritten
 from evaluation.inference.answering import scored_probes, written_probes
 from evaluation.metrics.base import Metric
 from evaluation.metrics.text_level import CONTINUED, GO_ON
@@ -114,7 +114,7 @@ def open_endpoint(config: RunConfig, metrics: Sequence[Metric], cases: Sequence[
     return model
 
 
-class EndpointEngine:
+class EndpointEngine(Engine):
     """Asks a model behind an endpoint; every reply is stored before it is used, so a run that was stopped goes on.
 
     Args:
@@ -124,9 +124,6 @@ class EndpointEngine:
     def __init__(self, session: ModelSession) -> None:
         self._session = session
         self._size = 10**9 if session.access.batch else _CHUNK
-
-    def expect(self, editors: Iterable[Editor]) -> None:
-        """Nothing is to be prepared."""
 
     def work(self, editor: Editor, jobs: Sequence[Job]) -> Iterator[JobResult]:
         """See ``Engine``."""

@@ -8,7 +8,7 @@ identity.
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from typing import Any, ClassVar, Protocol
+from typing import Any, ClassVar
 
 import numpy as np
 
@@ -26,8 +26,14 @@ from schemas.text.masking import mask
 CHAT = "chat"
 
 
-class Variant(Protocol):
-    """What is changed, and what a sound metric should do under it."""
+class Variant:
+    """What is changed, and what a sound metric should do under it; here nothing.
+
+    Attributes:
+        name: As in the table ``VARIANTS``.
+        version: Raised when the same case would be changed otherwise.
+        about: One line for lists.
+    """
 
     name: ClassVar[str]
     version: ClassVar[int]
@@ -35,37 +41,19 @@ class Variant(Protocol):
 
     def asks(self, case: Any) -> Case:
         """The case, one of a fact, as it is asked and scored."""
-        ...
+        asked: Case = case
+        return asked
 
     def probe(self, probe: Probe) -> Probe:
         """A probe as the model is asked it; its answer is that of the probe itself."""
-        ...
-
-    def request(self, fact: Fact, cases: Iterable[Case]) -> Fact:
-        """The fact as it is handed to the method.
-
-        ``cases`` are all of the split, so that it does not depend on how many of them a run takes.
-        """
-        ...
-
-
-class IdentityVariant:
-    """Nothing is changed: what variants start from."""
-
-    def asks(self, case: Case) -> Case:
-        """The case itself."""
-        return case
-
-    def probe(self, probe: Probe) -> Probe:
-        """The probe itself."""
         return probe
 
     def request(self, fact: Fact, cases: Iterable[Case]) -> Fact:
-        """The fact itself."""
+        """The fact as it is handed to the method; ``cases`` are all of the split, however many a run takes."""
         return fact
 
 
-class MaskedSubject(IdentityVariant):
+class MaskedSubject(Variant):
     """Script prompts and questions with the edited subject hidden behind an X.
 
     A subject-bound edit has nothing left to act on, so S-ES should fall to that of the unedited model; what stays is
@@ -84,7 +72,7 @@ class MaskedSubject(IdentityVariant):
         return case.model_copy(update={"prompts": prompts, "questions": questions})
 
 
-class ShuffledSteps(IdentityVariant):
+class ShuffledSteps(Variant):
     """Script prompts whose finished steps stand in another order; the question and the cut step stay where they are.
 
     A metric that reads the procedure should notice; one that reads the cut step only will not.
@@ -112,7 +100,7 @@ class ShuffledSteps(IdentityVariant):
         return _replace_text(prompt, "\n".join([head, *mixed, cut]))
 
 
-class ChatFormat(IdentityVariant):
+class ChatFormat(Variant):
     """Every probe in the model's chat template, as an instruct model is used; models without one have no such row.
 
     Scored prompts: the question of a script is the user's and its steps begin the reply; a fact prompt is to be
@@ -133,7 +121,7 @@ class ChatFormat(IdentityVariant):
         return probe.model_copy(update={"chat": "always", "instruction": probe.instruction or more})
 
 
-class RandomObject(IdentityVariant):
+class RandomObject(Variant):
     """The edit writes the new object of another case; the case is asked for its own.
 
     Nothing speaks for the asked object, so what a metric still credits above the unedited model is credit for change.
@@ -202,7 +190,7 @@ def asks_otherwise(variant: Variant) -> bool:
     """
     asks: object = type(variant).asks
     probe: object = type(variant).probe
-    return asks is not IdentityVariant.asks or probe is not IdentityVariant.probe
+    return asks is not Variant.asks or probe is not Variant.probe
 
 
 def edits_alike(variant: Variant) -> bool:
@@ -213,7 +201,7 @@ def edits_alike(variant: Variant) -> bool:
         (True, False)
     """
     request: object = type(variant).request
-    return request is IdentityVariant.request
+    return request is Variant.request
 
 
 def cases_as_requested(cases: Iterable[Any], variant: Variant, split_cases: Iterable[Any]) -> tuple[AnyCase, ...]:

@@ -12,7 +12,7 @@ from typing import Any
 
 from curation.splits.split_file import Split, make_split
 from evaluation.editors.base import Editor
-from evaluation.edits.edit import PlainPrompts
+from evaluation.edits.edit import Edit
 from evaluation.runs.config import RunConfig
 from evaluation.runs.results import EditorFolder, read_with_digest, write_with_digest
 from schemas.answers import Answer, GeneratedText, NextTokens, TargetScore
@@ -134,7 +134,7 @@ class ArithmeticLM:
 
 
 @dataclass(frozen=True)
-class ArithmeticEdit(PlainPrompts):
+class ArithmeticEdit(Edit):
     lift: dict[str, float]
     prefix: str = ""
     notes: dict[str, Any] = field(default_factory=dict)

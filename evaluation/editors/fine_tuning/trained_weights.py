@@ -20,7 +20,7 @@ from torch import Tensor
 from curation.files.artifact_cache import Cache
 from evaluation.editors.base import DIVERGENCE_RATIO, Editor, check_requests
 from evaluation.editors.fine_tuning.training import CutTexts
-from evaluation.edits.edit import Edit, PlainPrompts
+from evaluation.edits.edit import Edit
 from evaluation.edits.weight_deltas import put_back
 from evaluation.models.devices import available_bytes
 from evaluation.models.language_model import LM
@@ -116,17 +116,14 @@ def refuse_too_little_memory(method: str, weights: Sequence[Tensor]) -> None:
 
 
 @dataclass(frozen=True)
-class TrainedWhenPutOn(PlainPrompts):
+class TrainedWhenPutOn(Edit):
     """An edit whose weights exist only while it is on; ``notes`` are complete once it has been."""
 
     scope: WeightScope
     train: Training
     notes: dict[str, Any] = field(default_factory=dict)
 
-    @property
-    def deltas(self) -> None:
-        """None: it shares no batch."""
-        return None
+    deltas = None  # it shares no batch
 
     @contextmanager
     def on(self, lm: LM) -> Iterator[LM]:

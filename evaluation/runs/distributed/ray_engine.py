@@ -10,7 +10,7 @@ from __future__ import annotations
 import logging
 import os
 from collections import deque
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from functools import cached_property
 from types import TracebackType
 from typing import TYPE_CHECKING, Any
@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Any
 from curation.case_sources.support import Support
 from curation.files.journal import Journal
 from evaluation.editors.base import Editor
-from evaluation.engines.base import Job, JobResult
+from evaluation.engines.base import Engine, Job, JobResult
 from evaluation.engines.fast import GROUP
 from evaluation.runs.config import RunConfig
 from evaluation.runs.distributed.remote_model import RemoteModel, weightless
@@ -40,7 +40,7 @@ GIVE_UP_AFTER = 600.0
 """Seconds without any live worker after which the run ends with what is done."""
 
 
-class RayEngine:
+class RayEngine(Engine):
     """The engine that hands work to Ray workers. Use it in a ``with`` block, which ends what it started.
 
     Args:
@@ -122,9 +122,6 @@ class RayEngine:
         if self.lm.revision != described.revision:
             raise _other_model(self.config.model)
         return RemoteModel(self.lm, described.environment)
-
-    def expect(self, editors: Iterable[Editor]) -> None:
-        """Workers score the unedited model where it falls to them, so nothing is kept beforehand."""
 
     def work(self, editor: Editor, jobs: Sequence[Job]) -> Iterator[JobResult]:
         """See ``Engine``; results come in the order in which workers finish."""
@@ -285,10 +282,6 @@ class RayEngine:
                     if {p.id for p in job.probes} == set(data["asked"]):
                         out[key] = unpack_result(data, job)
         return list(out.values())
-
-    def ask(self, jobs: Sequence[Job], *, rewrite: Callable[[str], str] | None) -> list[JobResult]:
-        """No regime of this engine asks a model as it stands."""
-        raise NotImplementedError
 
 
 def _other_model(name: str) -> UserError:

@@ -15,7 +15,7 @@ from curation.files.artifact_cache import Cache
 from curation.splits.split_file import Split, make_split
 from evaluation.editors.base import Editor
 from evaluation.editors.presets import make_editor
-from evaluation.edits.edit import PlainPrompts
+from evaluation.edits.edit import Edit
 from evaluation.engines import fast as fast_engine
 from evaluation.engines import simple as simple_engine
 from evaluation.engines.base import Job, prompt_as_read
@@ -111,7 +111,7 @@ class Moody(Editor):
         return [self.edit([request]) for request in requests]
 
 
-class _Lonely(PlainPrompts):
+class _Lonely(Edit):
     """An edit that cannot share a batch."""
 
     deltas = None
@@ -204,7 +204,7 @@ def _probes(case: Any) -> list[ScoreProbe]:
     return [ScoreProbe(purpose="fact", item=case.key, prompt=case.fact.fact_prompt, targets=targets)]
 
 
-class _Late(PlainPrompts):
+class _Late(Edit):
     """An edit that is made when it is put on, which takes 100 seconds by the clock of the test."""
 
     deltas, notes = None, {}

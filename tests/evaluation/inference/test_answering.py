@@ -11,7 +11,7 @@ import torch
 
 from curation.splits.split_file import Split, make_split
 from evaluation.editors.base import Editor
-from evaluation.edits.edit import NoEdit, PlainPrompts, PromptEdit, WeightEdit
+from evaluation.edits.edit import Edit, NoEdit, PromptEdit, WeightEdit
 from evaluation.edits.weight_deltas import DenseDelta, LowRankDelta
 from evaluation.engines.fast import FastEngine
 from evaluation.engines.simple import SimpleEngine
@@ -43,7 +43,7 @@ def split() -> Split:
     return make_split("tiny", [make_case(land, old="Lima", new="Oslo") for land in LANDS])
 
 
-class _Lonely(PlainPrompts):
+class _Lonely(Edit):
     """An edit that cannot share a batch."""
 
     deltas = None

@@ -3,7 +3,7 @@ from __future__ import annotations
 import pytest
 
 from evaluation.metrics import METRICS
-from evaluation.metrics.base import CaseMean
+from evaluation.metrics.base import Metric
 from evaluation.metrics.fact_texts import ESGen
 from evaluation.metrics.generation import Generation, GenerationChoice, ThoughtChoice
 from evaluation.metrics.script_parser import names
@@ -96,7 +96,7 @@ def test_a_name_that_both_have_says_neither() -> None:
     assert names("Go to York", *both).last == "neither"
 
 
-def value(metric: CaseMean, written: GeneratedText | None, error: str | None = None) -> float | str | None:
+def value(metric: Metric, written: GeneratedText | None, error: str | None = None) -> float | str | None:
     """The value of a case's first text, or why it has none."""
     case = make_case("Peru")
     probe = metric.probes(case)[0]  # type: ignore[attr-defined]
