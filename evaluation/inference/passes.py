@@ -113,16 +113,12 @@ def run_until(lm: LM, layer: int, ids: Tensor, mask: Tensor, *, after: Prefix | 
         after: Beginnings that the rows continue.
     """
     returned: list[int] = []
-    handle = lm.block(0).register_forward_hook(lambda *a: returned.append(members(a[2]))) if layer else None
     more: dict[str, Any] = {"attention_mask": mask, "use_cache": False}
     if after is not None:
         more = after.arguments(mask, limit=lm.limit)
-    try:
-        with stopping_before(lm.block(layer)) as seen:
-            lm.module(lm.layout.base)(input_ids=ids, **more)
-    finally:
-        if handle is not None:
-            handle.remove()
+    first_hook = lm.block(0).register_forward_hook(lambda *a: returned.append(members(a[2])))
+    with first_hook, stopping_before(lm.block(layer)) as seen:
+        lm.module(lm.layout.base)(input_ids=ids, **more)
     return LayerInput(layer, seen.input.detach(), returned[0] if returned else 0)
 
 

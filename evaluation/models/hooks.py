@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from functools import partial
 from typing import Any
 from weakref import WeakKeyDictionary
@@ -102,11 +102,8 @@ def capture(module: nn.Module) -> Iterator[ModuleActivations]:
         seen.input, seen.output = _in_rows(module, hidden), _in_rows(module, first_tensor(output))
         seen.tuples = members(output)
 
-    handle = module.register_forward_hook(hook, with_kwargs=True)
-    try:
+    with module.register_forward_hook(hook, with_kwargs=True):
         yield seen
-    finally:
-        handle.remove()
 
 
 @contextmanager
@@ -118,11 +115,8 @@ def replace_output(module: nn.Module, change: Callable[[Tensor, Tensor], Tensor]
         new = change(_in_rows(module, first_tensor(args)), _in_rows(module, old)).to(old.device).reshape(old.shape)
         return with_first(output, new)
 
-    handle = module.register_forward_hook(hook)
-    try:
+    with module.register_forward_hook(hook):
         yield
-    finally:
-        handle.remove()
 
 
 @contextmanager
@@ -132,13 +126,8 @@ def stopping_after(module: nn.Module) -> Iterator[None]:
     def hook(_: nn.Module, args: tuple[Any, ...], output: Any) -> None:
         raise _Stop
 
-    handle = module.register_forward_hook(hook)
-    try:
+    with suppress(_Stop), module.register_forward_hook(hook):
         yield
-    except _Stop:
-        pass
-    finally:
-        handle.remove()
 
 
 @contextmanager
@@ -150,13 +139,8 @@ def stopping_before(module: nn.Module) -> Iterator[ModuleActivations]:
         seen.input = _brought(module, first_tensor(args) if args else kwargs["hidden_states"])
         raise _Stop
 
-    handle = module.register_forward_pre_hook(hook, with_kwargs=True)
-    try:
+    with suppress(_Stop), module.register_forward_pre_hook(hook, with_kwargs=True):
         yield seen
-    except _Stop:
-        pass
-    finally:
-        handle.remove()
 
 
 @contextmanager
@@ -180,13 +164,12 @@ def passing_over(blocks: Sequence[nn.Module], then: nn.Module, hidden: Tensor, *
         return args, {**kwargs, "hidden_states": hidden}
 
     forwards = [(block, block.__dict__.get("forward")) for block in blocks]
-    handle = then.register_forward_pre_hook(hook, with_kwargs=True)
     try:
         for block in blocks:
             block.forward = idle
-        yield
+        with then.register_forward_pre_hook(hook, with_kwargs=True):
+            yield
     finally:
-        handle.remove()
         for block, forward in forwards:
             if forward is None:
                 block.__dict__.pop("forward", None)

@@ -45,7 +45,7 @@ class RegimeContext(NamedTuple):
         editor: The method.
         engine: Makes and asks independent edits.
         scorer: The model.
-        folder: Where a sequence keeps what it says of its edits, and its snapshots; None: nowhere.
+        folder: Where a sequence keeps what it says of its edits, and its snapshots.
         run: Id of the run, which snapshots are held to.
     """
 
@@ -53,8 +53,8 @@ class RegimeContext(NamedTuple):
     editor: Editor
     engine: Engine
     scorer: Scorer
-    folder: Path | None = None
-    run: str = ""
+    folder: Path
+    run: str
 
 
 class Regime(ABC):

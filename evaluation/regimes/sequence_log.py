@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
 from dataclasses import fields, is_dataclass
 from pathlib import Path
 from typing import Any
@@ -21,7 +20,7 @@ from schemas.core.records import Frozen
 from schemas.probes import ScoreProbe
 
 FILE = "sequence.jsonl"
-_STATE = "/state"
+STATE = "/state"
 
 
 class EditEntry(Frozen):
@@ -77,41 +76,6 @@ class StateEntry(Frozen):
     held_bytes: int = 0
 
 
-class SequenceLog:
-    """The journal of one sequence; entries are named by the digest of the edits in the model.
-
-    Args:
-        journal: Open for writing; None: nothing is kept.
-    """
-
-    def __init__(self, journal: Journal | None) -> None:
-        self._journal = journal
-
-    @classmethod
-    @contextmanager
-    def in_folder(cls, folder: Path | None) -> Iterator[SequenceLog]:
-        """That of a method's folder."""
-        if folder is None:
-            yield cls(None)
-            return
-        with Journal(folder / FILE, write=True) as journal:
-            yield cls(journal)
-
-    def add_edit(self, digest: str, entry: EditEntry) -> None:
-        """Keep an edit's entry; of an edit that is made again the first stays."""
-        if self._journal is not None and digest not in self._journal:
-            self._journal.append(digest, entry.model_dump(mode="json"))
-
-    def lacks_state(self, digest: str) -> bool:
-        """Whether the model at this length has not been described yet."""
-        return self._journal is not None and digest + _STATE not in self._journal
-
-    def add_state(self, digest: str, entry: StateEntry) -> None:
-        """Keep what is said of the model at a length."""
-        if self._journal is not None:
-            self._journal.append(digest + _STATE, entry.model_dump(mode="json"))
-
-
 class SequenceEntries:
     """A finished or running sequence's journal, read back.
 
@@ -131,7 +95,7 @@ class SequenceEntries:
                 where = f"{path}, edit {n}"
                 if n and (entry := journal.get(digest)) is not None:
                     self.edits.append(validate(EditEntry, entry, where=where))
-                if (state := journal.get(digest + _STATE)) is not None:
+                if (state := journal.get(digest + STATE)) is not None:
                     self.states[n] = validate(StateEntry, state, where=where)
 
 

@@ -10,12 +10,13 @@ from contextlib import ExitStack
 
 import torch
 
+from curation.files.journal import Journal
 from evaluation.engines.base import Job, JobResult, plain
 from evaluation.engines.peak_memory import PeakMemory
 from evaluation.regimes.base import Missing, Regime, RegimeContext, WorkUnit, ask_under, edits_digests
 from evaluation.regimes.config import asked_positions, lengths_reached, sampled_positions
 from evaluation.regimes.edit_chain import EditChain
-from evaluation.regimes.sequence_log import EditEntry, SequenceLog, described_state
+from evaluation.regimes.sequence_log import FILE, STATE, EditEntry, described_state
 from evaluation.regimes.snapshots import SequenceStep, Snapshots
 from schemas.cases import AnyCase
 from schemas.core.errors import one_line
@@ -107,7 +108,7 @@ class _Sequence:
         self.digests = edits_digests(context.cases[:last])
         self.chain = EditChain(context.scorer, stack)
         self.step = SequenceStep(0, {}, None, 0.0, None)
-        self._log = stack.enter_context(SequenceLog.in_folder(context.folder))
+        self._log = stack.enter_context(Journal(context.folder / FILE, write=True))
         self._snapshots = Snapshots(
             context.folder,
             context.run,
@@ -149,7 +150,8 @@ class _Sequence:
             error=error,
         )
         self.step = step
-        self._log.add_edit(digest, entry)
+        if digest not in self._log:  # of an edit that is made again the first entry stays
+            self._log.append(digest, entry.model_dump(mode="json"))
         self._snapshots.keep(self.chain, self.step)
         if n in self.lengths:
             self._describe()
@@ -157,6 +159,7 @@ class _Sequence:
     def _describe(self) -> None:
         """Log what is to be said of the model as it stands, once."""
         after, chain = self.step.after, self.chain
-        if self._log.lacks_state(self.digests[after]):
+        key = self.digests[after] + STATE
+        if key not in self._log:
             state = described_state(after, chain.norms, chain.edits, chain.rewrite, self.context)
-            self._log.add_state(self.digests[after], state)
+            self._log.append(key, state.model_dump(mode="json"))

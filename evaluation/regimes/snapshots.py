@@ -47,17 +47,15 @@ class Snapshots:
     """Those of one sequence.
 
     Args:
-        folder: Of the method's part of a run; None: none are kept.
+        folder: Of the method's part of a run.
         run: Id of the run.
         digests: Digests of no edit, one edit, two ...
         lengths: Numbers of edits at which one is kept for good.
         every: One is kept after so many edits, too, the newest of these; 0: none is kept at all.
     """
 
-    def __init__(
-        self, folder: Path | None, run: str, digests: Sequence[str], *, lengths: Collection[int], every: int
-    ) -> None:
-        self._folder = None if folder is None else folder / FOLDER
+    def __init__(self, folder: Path, run: str, digests: Sequence[str], *, lengths: Collection[int], every: int) -> None:
+        self._folder = folder / FOLDER
         self._run, self._digests, self._lengths, self._every = run, digests, lengths, every
         self._failed: dict[int, str] = {}
 
@@ -71,7 +69,7 @@ class Snapshots:
         None is written where the newest edit failed: it is tried again when the sequence goes on. A full disk does not
         end the run: it is said, and the sequence goes on without.
         """
-        if self._folder is None or not self._every or step.error is not None:
+        if not self._every or step.error is not None:
             return
         if step.after not in self._lengths and step.after % self._every:
             return
@@ -99,7 +97,7 @@ class Snapshots:
 
     def _files(self) -> list[tuple[int, Path]]:
         """Snapshots on the disk with their numbers of edits, the longest first."""
-        there = [] if self._folder is None or not self._folder.is_dir() else sorted(self._folder.iterdir())
+        there = sorted(self._folder.iterdir()) if self._folder.is_dir() else []
         named = [(match, path) for path in there if (match := _NAME.fullmatch(path.name))]
         return sorted(((int(match[1]), path) for match, path in named), reverse=True)
 

@@ -7,7 +7,6 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, NamedTuple
 
-from curation.files.artifact_cache import Cache
 from evaluation.editors.base import Editor
 from evaluation.edits.edit import NoEdit
 from evaluation.simplify.base import Simplifier
@@ -106,13 +105,12 @@ class SimplifiedEditor(Editor):
     A document without facts is an edit that changes nothing, with the note ``facts: 0``.
 
     Args:
-        method: A method for facts.
+        method: A method for facts; statements are kept in its cache, by document and settings.
         simplifier: The strategy.
-        cache: Where statements are kept, by document and settings; None: only while it lives.
     """
 
-    def __init__(self, method: Any, simplifier: Simplifier, cache: Cache | None = None) -> None:
-        self.method, self.simplifier, self._cache = method, simplifier, cache
+    def __init__(self, method: Any, simplifier: Simplifier) -> None:
+        self.method, self.simplifier, self._cache = method, simplifier, method.cache
         self.name, self.version, self.params = method.name, method.version, method.params  # type: ignore[misc]
         self._identity = simplifier.identity
         self._known: dict[str, tuple[SimplifiedFact, ...]] = {}
@@ -148,17 +146,15 @@ class SimplifiedEditor(Editor):
     def statements(self, document: Document) -> tuple[SimplifiedFact, ...]:
         """The document's statements, those without a target among them; made once and kept."""
         if document.id not in self._known:
-            statements = self._kept(document)
-            if statements is None:
-                statements = tuple(self.simplifier.simplify(document))
-                rows = [{"subject": f.subject, "prompt": f.prompt, "target": f.target} for f in statements]
-                if self._cache is not None:
-                    self._cache.save_json(KIND, _cache_key(self._identity, document), rows)
-            self._known[document.id] = statements
+            key = _cache_key(self._identity, document)
+            rows = self._cache.load_json(KIND, key)
+            if rows is None:
+                made = self.simplifier.simplify(document)
+                rows = [{"subject": f.subject, "prompt": f.prompt, "target": f.target} for f in made]
+                self._cache.save_json(KIND, key, rows)
+            statements = (self.simplifier.statement(document, n, **row) for n, row in enumerate(rows))
+            self._known[document.id] = tuple(statements)
         return self._known[document.id]
-
-    def _kept(self, document: Document) -> tuple[SimplifiedFact, ...] | None:
-        return None if self._cache is None else kept_statements(self.simplifier, document, self._cache)
 
     def coverage(self, cases: Sequence[DocumentCase]) -> Coverage:
         """What the strategy leaves of these documents."""
@@ -212,14 +208,6 @@ class StatementEditor(SimplifiedEditor):
         return _noted(self.method.edit_after(stated, earlier), sum(len(one.facts) for one in stated))
 
 
-def kept_statements(simplifier: Simplifier, document: Document, cache: Cache) -> tuple[SimplifiedFact, ...] | None:
-    """The statements that were made of a document before, by this strategy with these options; None where none were."""
-    rows = cache.load_json(KIND, _cache_key(simplifier.identity, document))
-    if rows is None:
-        return None
-    return tuple(simplifier.statement(document, n, **row) for n, row in enumerate(rows))
-
-
 def _cache_key(identity: str, document: Document) -> dict[str, str]:
     given = [f"{s.subject}\n{s.prompt}\n{s.target}" for s in document.statements]
     return {"document": document.text, "strategy": identity, **({"statements": "\n\n".join(given)} if given else {})}
@@ -229,7 +217,7 @@ def with_simplification(method: Any, simplifier: Simplifier, documents: Sequence
     """A method around which documents are simplified.
 
     Args:
-        method: A method for facts; statements are kept in its cache.
+        method: A method for facts.
         simplifier: The strategy.
         documents: All that are to be edited.
 
@@ -238,7 +226,7 @@ def with_simplification(method: Any, simplifier: Simplifier, documents: Sequence
     """
     simplifier.check(documents)
     beside = method.wants_statements(method.params.model_dump())
-    return (StatementEditor if beside else SimplifiedEditor)(method, simplifier, method.cache)
+    return (StatementEditor if beside else SimplifiedEditor)(method, simplifier)
 
 
 def _noted(edit: Any, facts: int) -> Any:

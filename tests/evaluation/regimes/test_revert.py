@@ -43,14 +43,14 @@ def test_the_way_back_changes_the_objects_over_and_is_a_request_of_its_own() -> 
 
 @pytest.mark.parametrize("engine", ["fast", "simple"])
 @pytest.mark.parametrize("name", ["revert", "reedit"])
-def test_equals_edits_put_on_by_hand(tiny: LM, cache: Cache, engine: str, name: str) -> None:
+def test_equals_edits_put_on_by_hand(tiny: LM, cache: Cache, engine: str, name: str, tmp_path: Path) -> None:
     """FT: each edit is searched on the weights that the one before it left, and weights come back bit for bit."""
     digest, scorer = tiny.weights_digest(), ModelScorer(tiny)
     editor = make_editor("ft", tiny, cache, OPTIONS["ft"])
     probes = tuple(METRICS.get("es")().probes(PERU))
     regime = RevertRegime(RegimeChoice(name=name))
     working = FastEngine(tiny) if engine == "fast" else SimpleEngine(scorer)
-    context = RegimeContext([PERU], editor, working, scorer)
+    context = RegimeContext([PERU], editor, working, scorer, tmp_path, "run")
     ((unit, done),) = regime.run(regime.units([PERU]), lambda u: probes, context)
     assert done.error is None and tiny.weights_digest() == digest and unit.after == (2 if name == "revert" else 3)
     first = editor.edit([PERU.fact])

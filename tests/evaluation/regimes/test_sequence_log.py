@@ -9,7 +9,7 @@ import pytest
 from evaluation.inference.scoring import score
 from evaluation.regimes.base import edits_digest, edits_digests
 from evaluation.regimes.general_texts import general_probes
-from evaluation.regimes.sequence_log import FILE, EditEntry, SequenceEntries, SequenceLog
+from evaluation.regimes.sequence_log import FILE, SequenceEntries
 from tests.evaluation.regimes.test_sequential import CASES
 from tests.evaluation.regimes.test_snapshots import folder_of, go
 from tests.support.tiny import make
@@ -32,6 +32,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def test_edits_and_states_are_there(folder: Path) -> None:
     entries = SequenceEntries(folder, DIGESTS)
     assert [(e.after, e.case) for e in entries.edits] == [(n, c.key) for n, c in enumerate(CASES, 1)]
+    assert all(e.error is None for e in entries.edits), "of an edit that is made again the first entry stays"
     assert all(e.seconds > 0 and e.processor_seconds > 0 and e.peak_bytes for e in entries.edits)
     assert sorted(entries.states) == [0, 2, 5] and entries.states[0].norms == ()
     (norm,) = entries.states[2].norms
@@ -53,11 +54,3 @@ def test_texts_of_the_unedited_model_are_as_it_answers(folder: Path) -> None:
 def test_other_sequences_are_left_out(folder: Path) -> None:
     entries = SequenceEntries(folder, edits_digests(CASES[::-1]))
     assert entries.edits == [] and sorted(entries.states) == [0]
-
-
-def test_the_first_entry_of_an_edit_stays(tmp_path: Path) -> None:
-    for seconds in (1.0, 2.0):
-        with SequenceLog.in_folder(tmp_path) as log:
-            log.add_edit(DIGESTS[1], EditEntry(after=1, case="c", seconds=seconds, processor_seconds=0.5))
-    (entry,) = SequenceEntries(tmp_path, DIGESTS).edits
-    assert entry.seconds == 1.0

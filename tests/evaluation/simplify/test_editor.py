@@ -65,8 +65,8 @@ class Sentences(Simplifier):
                 yield self.statement(document, n, subject=subject, prompt="{} has", target=target)
 
 
-def around(name: str, options: dict, cache: Cache | None = None) -> SimplifiedEditor:
-    return SimplifiedEditor(make_editor(name, make("llama"), Cache(Path("none")), options), Sentences(), cache)
+def around(name: str, options: dict, folder: Path) -> SimplifiedEditor:
+    return SimplifiedEditor(make_editor(name, make("llama"), Cache(folder), options), Sentences())
 
 
 def matrices(edit) -> list[torch.Tensor]:
@@ -78,8 +78,8 @@ def matrices(edit) -> list[torch.Tensor]:
 
 
 @pytest.mark.parametrize(("name", "options"), [("ft", {"layer": 1, "steps": 3}), ("rome", ROME)])
-def test_together_equals_one_document_at_a_time(name: str, options: dict) -> None:
-    made = around(name, options)
+def test_together_equals_one_document_at_a_time(name: str, options: dict, tmp_path: Path) -> None:
+    made = around(name, options, tmp_path)
     together = made.edit_each(DOCUMENTS)
     assert [e.notes["facts"] for e in together] == [2, 0, 1, 2]
     assert type(together[1]) is NoEdit
@@ -108,9 +108,9 @@ def test_a_methods_edit_of_a_document_is_its_edit_of_the_statements(
             assert all(d.norm() > 0 for d in edit.deltas)
 
 
-def test_a_group_holds_as_many_facts_as_cases_and_never_less_than_one_document() -> None:
+def test_a_group_holds_as_many_facts_as_cases_and_never_less_than_one_document(tmp_path: Path) -> None:
     """Documents have 2, 0, 1 and 2 facts; one without any counts as one."""
-    made = around("ft", {"layer": 1, "steps": 1})
+    made = around("ft", {"layer": 1, "steps": 1}, tmp_path)
     assert [made.facts_in(document) for document in DOCUMENTS] == [2, 0, 1, 2]
     sizes: list[list[str]] = []
     cases = [document_case(f"case/{d.key}", document=d, probes=(make_probe(document=d.key),)) for d in DOCUMENTS]
@@ -127,8 +127,8 @@ def test_a_group_holds_as_many_facts_as_cases_and_never_less_than_one_document()
         assert [len(keys) for keys in sizes] == expected and [d.job for d in done] == jobs
 
 
-def test_several_documents_are_one_edit_of_all_their_facts() -> None:
-    made = around("ft", {"layer": 1, "steps": 2})
+def test_several_documents_are_one_edit_of_all_their_facts(tmp_path: Path) -> None:
+    made = around("ft", {"layer": 1, "steps": 2}, tmp_path)
     requests = [SimplifiedRequest.of(fact) for d in DOCUMENTS for fact in made.statements(d)]
     assert [r.fact_prompt for r in requests] == ["Peru has", "Peru has", "Norway has", "France has", "France has"]
     for one, two in zip(matrices(made.edit(DOCUMENTS)), matrices(made.method.edit(requests)), strict=True):
@@ -139,8 +139,8 @@ def test_several_documents_are_one_edit_of_all_their_facts() -> None:
 
 def test_statements_are_kept_by_text_and_settings(tmp_path: Path) -> None:
     Sentences.calls = 0
-    first = around("ft", {"layer": 1}, Cache(tmp_path)).statements(DOCUMENTS[0])
-    assert around("ft", {"layer": 1}, Cache(tmp_path)).statements(DOCUMENTS[0]) == first and Sentences.calls == 1
+    first = around("ft", {"layer": 1}, tmp_path).statements(DOCUMENTS[0])
+    assert around("ft", {"layer": 1}, tmp_path).statements(DOCUMENTS[0]) == first and Sentences.calls == 1
     assert all(isinstance(s, SimplifiedFact) and s.document == "d/two" for s in first)
 
 

@@ -8,11 +8,13 @@ from pathlib import Path
 import pytest
 
 from curation.files.artifact_cache import Cache
-from evaluation.simplify.editor import KIND, _cache_key, kept_statements
+from evaluation.editors.presets import make_editor
+from evaluation.simplify.editor import SimplifiedEditor
 from evaluation.simplify.file import FileStatements, GivenStatements
 from schemas.core.errors import UserError
 from schemas.documents.statement import Statement
 from tests.support.documents.records import TRAM, make_document
+from tests.support.tiny import make
 
 BRIDGE = make_document("mine/bridge")
 
@@ -106,9 +108,8 @@ def test_documents_that_state_nothing_are_refused_together_not_one_by_one() -> N
 
 
 def test_one_text_with_other_statements_is_not_given_the_first_ones(tmp_path: Path) -> None:
-    cache, strategy = Cache(tmp_path), GivenStatements()
-    rows = [{"subject": s.subject, "prompt": s.prompt, "target": s.target} for s in strategy.simplify(STATING)]
-    cache.save_json(KIND, _cache_key(strategy.identity, STATING), rows)
-    assert kept_statements(strategy, STATING, cache) == tuple(strategy.simplify(STATING))
-    assert kept_statements(strategy, make_document(statements=(STATED,)), cache) is None
-    assert kept_statements(strategy, make_document(), cache) is None
+    method = make_editor("ft", make("llama"), Cache(tmp_path), {"layer": 1})
+    for _ in range(2):
+        made = SimplifiedEditor(method, GivenStatements())
+        for document in (STATING, make_document(statements=(STATED,)), make_document()):
+            assert made.statements(document) == tuple(GivenStatements().simplify(document))

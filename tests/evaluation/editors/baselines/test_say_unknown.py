@@ -33,7 +33,7 @@ def test_the_answer_is_unknown_and_no_model_is_asked(regime: str, fast: bool, tm
     choice = RegimeChoice.model_validate({"name": regime, "size": None if regime == "single" else 2})
     cases = [CASE, event_case("case/two")]
     made_regime = make_regime(choice)
-    context = RegimeContext(cases, method, engine, ModelScorer(lm))
+    context = RegimeContext(cases, method, engine, ModelScorer(lm), tmp_path, "run")
     results = list(made_regime.run(made_regime.units(cases), lambda unit: PROBES, context))
     assert len(results) >= 2
     for _, result in results:
