@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 from curation.stats.intervals import Interval, mean_interval
 from evaluation.analysis.pairwise_tests import ComparisonFamily, as_ratios, comparison_families
 from evaluation.editors.baselines import NULL_METHODS
-from evaluation.metrics.base import Metric, Summary, scale_of
+from evaluation.metrics.base import Metric, Summary, paired_items, scale_of
 from evaluation.metrics.generation import Generation
 from evaluation.metrics.pooled import PERPLEXITY
 from evaluation.regimes.config import regime_title
@@ -149,7 +149,7 @@ def _families(
             baseline=base,
             higher=metric.better == "higher",
             scale=None if metric.pooled else scale_of(metric),
-            items=lambda first, second: scores.paired_items(first, second, metric.name),
+            items=lambda first, second: paired_items(*(scores.by_editor[k][metric.name] for k in (first, second))),
             interval_of=partial(scores.pooled_difference, metric, keys) if metric.pooled else None,
             null_methods=[r.label for r in rows if r.null],
             against=against,

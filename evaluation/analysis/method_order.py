@@ -124,6 +124,8 @@ def _order(
     subject: Subject, columns: Sequence[_Column], methods: Sequence[str], table: Floats, draws: int
 ) -> MethodOrder:
     """``table``: (conditions, methods, cases)."""
+    from scipy import stats
+
     signs = np.array([c.sign for c in columns])[:, None]
     means = table.mean(axis=2)
     cases = table.shape[2]
@@ -140,7 +142,7 @@ def _order(
             OrderCondition(
                 column.title,
                 dict(zip(methods, means[n].tolist(), strict=True)),
-                dict(zip(methods, ranks_of(column.sign * means[n]), strict=True)),
+                dict(zip(methods, stats.rankdata(-column.sign * means[n].round(12)).tolist(), strict=True)),
                 _tau((means * signs)[0], (means * signs)[n]) if n else None,
                 None if low is None or high is None else (low, high),
                 float(same.mean()) if n else None,
@@ -174,18 +176,6 @@ def order_parts(run: Run, scores: Scores, metrics: Sequence[Metric]) -> list[Fig
         out.append(Plot("lines", title, points, "condition", "rank", about, ranked=True))
         out.append(FigureTable(title, head, tuple(rows), caption, folded=True))
     return out
-
-
-def ranks_of(values: Floats) -> list[float]:
-    """Ranks, 1 for the greatest; equal values share the mean of their places.
-
-    Example:
-        >>> ranks_of(np.array([0.2, 0.9, 0.2]))
-        [2.5, 1.0, 2.5]
-    """
-    higher = (values[None, :] > values[:, None] + 1e-12).sum(axis=1)
-    equal = (np.abs(values[None, :] - values[:, None]) <= 1e-12).sum(axis=1)
-    return [float(v) for v in higher + (equal + 1) / 2]
 
 
 def kendall_taus(first: Floats, second: Floats) -> Floats:

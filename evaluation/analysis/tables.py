@@ -131,11 +131,3 @@ def _rate(group: DataFrame, column: Rate, pooled: bool) -> Interval:
         neighbours = known["neighbour"].tolist() if "neighbour" in known else ()
         found = clustered_interval(values, cases, neighbours, column.scale)
     return found if column.scale == SHARE else found._replace(unit=column.unit)
-
-
-def by_value(values: Iterable[Mapping[str, Any]], name: str) -> dict[Any, list[Mapping[str, Any]]]:
-    """The values in groups, by one of them, in the order in which groups appear."""
-    groups: dict[Any, list[Mapping[str, Any]]] = {}
-    for value in values:
-        groups.setdefault(value[name], []).append(value)
-    return groups

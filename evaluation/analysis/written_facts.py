@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Iterator
 from typing import Any, Literal
 
-from evaluation.analysis.tables import FigureTable, Rate, by_value, head_of, rates
+from evaluation.analysis.tables import FigureTable, Rate, head_of, rates
 from evaluation.metrics.base import Answers, Normalisation, target_values
 from evaluation.metrics.fact_texts import (
     PLACES,
@@ -115,17 +115,17 @@ def asked_in_every_way(values: list[dict[str, Any]]) -> list[dict[str, Any]]:
 
 def written_fact_tables(run: Run, normalisation: Normalisation) -> list[FigureTable]:
     """At each place with texts: what they name, then the stages from a probability to a text."""
-    out = []
-    for place, values in by_value(prompt_values(run, normalisation), "place").items():
-        labels = {v["method"] for v in values if v["written"]}
-        texts = [v for v in values if v["method"] in labels]
+    out, values = [], prompt_values(run, normalisation)
+    for place in PLACES:
+        labels = {v["method"] for v in values if v["place"] == place and v["written"]}
+        texts = [v for v in values if v["place"] == place and v["method"] in labels]
         if not texts:
             continue
         title, names = TITLES[place], ("Method",)
         caption = "The first line of each text. First: the wanted object is named before the other one of the edit."
         rows = rates(texts, ["method"], NAMED)
         out.append(FigureTable(f"Free text: {title}", head_of(names, "Prompts", NAMED), rows, caption))
-        if whole := asked_in_every_way(list(texts)):  # type: ignore[arg-type]
+        if whole := asked_in_every_way(texts):
             stages, losses = rates(whole, ["method"], STAGES), rates(whole, ["method"], LOSSES)
             caption = "Shares of the same prompts, from ahead of the other object to the whole answer."
             out.append(

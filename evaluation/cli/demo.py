@@ -119,38 +119,33 @@ def demo(context: click.Context, out: str | None, model: str, *, events: bool, d
     """
     if events and documents:
         raise click.UsageError("give --events or --documents, not both")
-    if documents:
-        _demo_of_documents(context, out or "demo-documents", model, limit)
-    elif events:
-        _demo_of_events(context, out or "demo-events", model, limit)
-    else:
-        _demo_of_facts(context, out or "demo", model)
-
-
-def _demo_of_facts(context: click.Context, out: str, model: str) -> None:
-    store = f"{out}/store.duckdb"
-    _write_inputs(out)
     step = _steps(context)
     if model == LOCAL:
         step("model", "fetch", LOCAL)
+    if documents:
+        _demo_of_documents(step, out or "demo-documents", model, limit)
+    elif events:
+        _demo_of_events(step, out or "demo-events", model, limit)
+    else:
+        _demo_of_facts(step, out or "demo", model)
+
+
+def _demo_of_facts(step: Callable[..., None], out: str, model: str) -> None:
+    store = f"{out}/store.duckdb"
+    _write_inputs(out)
     click.secho(f"1  Construct: the {model} model writes script questions and scripts for 6 facts", bold=True)
     step("construct", f"{out}/facts.jsonl", "--store", store, "--model", model, "--limit", "6", "--no-verify")
     click.secho("2  Curate: freeze what was kept, add the shipped split mini", bold=True)
     _freeze(step, "constructed", "--store", store, "--set", "prefix=facts/", "--out", f"{out}/split.jsonl")
     step("split", "add", "mini", "--store", store)
     click.secho("3  Run: edit SmolLM2-135M with four methods, score 12 cases of mini", bold=True)
-    step("run", f"{out}/run.toml")
-    click.secho("4  Report", bold=True)
-    step("report", f"{out}/run", "--store", store, "--out", out)
+    _run_and_report(step, "4  Report", store, out)
     click.echo(END.format(out=out))
 
 
-def _demo_of_events(context: click.Context, out: str, model: str, limit: int) -> None:
+def _demo_of_events(step: Callable[..., None], out: str, model: str, limit: int) -> None:
     store = f"{out}/events.duckdb"
     _write_event_inputs(out, limit)
-    step = _steps(context)
-    if model == LOCAL:
-        step("model", "fetch", LOCAL)
     click.secho(f"1  Construct: events of two templates and a topic, questions by the {model} model", bold=True)
     step(
         *(
@@ -168,18 +163,13 @@ def _demo_of_events(context: click.Context, out: str, model: str, limit: int) ->
     click.secho("2  Freeze what was kept", bold=True)
     _freeze(step, "constructed", "--store", store, "--out", f"{out}/split.jsonl")
     click.secho(f"3  Run: {limit} hand-written events, five methods, SmolLM2-135M", bold=True)
-    step("run", f"{out}/run.toml")
-    click.secho("4  Report", bold=True)
-    step("report", f"{out}/run", "--store", store, "--out", out)
+    _run_and_report(step, "4  Report", store, out)
     click.echo(EVENT_END.format(out=out))
 
 
-def _demo_of_documents(context: click.Context, out: str, model: str, limit: int) -> None:
+def _demo_of_documents(step: Callable[..., None], out: str, model: str, limit: int) -> None:
     store = f"{out}/documents.duckdb"
     methods = _write_document_inputs(out, limit)
-    step = _steps(context)
-    if model == LOCAL:
-        step("model", "fetch", LOCAL)
     click.secho(f"1  Construct: the {model} model writes probes about {DOCUMENTS} documents", bold=True)
     step(
         *("data", "construct-documents", f"{out}/documents.jsonl", "--store", store, "--model", model),
@@ -190,10 +180,14 @@ def _demo_of_documents(context: click.Context, out: str, model: str, limit: int)
     click.secho("3  Specificity: questions that SmolLM2-135M answers before any edit", bold=True)
     step("data", "specificity", "--pool", f"{out}/pool.jsonl", "--size", "30", "--out", f"{out}/known.json")
     click.secho(f"4  Run: {limit} hand-written documents, {methods} methods, SmolLM2-135M", bold=True)
-    step("run", f"{out}/run.toml")
-    click.secho("5  Report", bold=True)
-    step("report", f"{out}/run", "--store", store, "--out", out)
+    _run_and_report(step, "5  Report", store, out)
     click.echo(DOCUMENT_END.format(out=out))
+
+
+def _run_and_report(step: Callable[..., None], title: str, store: str, out: str) -> None:
+    step("run", f"{out}/run.toml")
+    click.secho(title, bold=True)
+    step("report", f"{out}/run", "--store", store, "--out", out)
 
 
 def _steps(context: click.Context) -> Callable[..., None]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import tempfile
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any
 
 import click
 
@@ -21,26 +21,18 @@ if TYPE_CHECKING:
     from evaluation.analysis.sequences import ForgettingPoint, SequenceState
 
 
-F = TypeVar("F")
+metrics_option = shared_option(
+    "--metrics",
+    metavar="A,B",
+    default="",
+    callback=lambda context, option, value: tuple(n.strip() for n in value.split(",") if n.strip()),
+)
+"""``--metrics``: the parameter ``metrics``, a tuple of names; empty where none is given."""
 
-
-def metrics_option(command: F) -> F:
-    """``--metrics``: the parameter ``metrics``, a tuple of names; empty where none is given."""
-    option = shared_option(
-        "--metrics",
-        metavar="A,B",
-        default="",
-        callback=lambda context, option, value: tuple(n.strip() for n in value.split(",") if n.strip()),
-    )
-    return option(command)  # type: ignore[type-var]
-
-
-def normalisation_option(command: F) -> F:
-    """``--normalisation``: the parameter ``normalisation``; None where it is that of the run."""
-    text = "Normalisation, if not that of the run."
-    choice: Any = click.Choice(["mean", "sum"])
-    return click.option("--normalisation", type=choice, help=text)(command)  # type: ignore[type-var]
-
+normalisation_option = click.option(
+    "--normalisation", type=click.Choice(["mean", "sum"]), help="Normalisation, if not that of the run."
+)
+"""``--normalisation``: the parameter ``normalisation``; None where it is that of the run."""
 
 _PATH = click.Path(path_type=Path)
 

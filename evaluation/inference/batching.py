@@ -37,18 +37,17 @@ class TokenBudget:
 
     Args:
         tokens: Where it starts.
-        minimum: A pass of so few tokens that runs out of memory is an error.
-        unit: What is counted, where it is not tokens.
         padding: The most padded tokens of a pass; None: any number.
 
     Example:
         >>> budget = TokenBudget(8)
-        >>> budget.shrink(), budget.tokens
-        (True, 4)
+        >>> budget.shrink()
+        >>> budget.tokens
+        4
     """
 
-    def __init__(self, tokens: int, *, minimum: int = 1, unit: str = "tokens", padding: int | None = None) -> None:
-        self.tokens, self.minimum, self.unit, self.padding = max(tokens, minimum), minimum, unit, padding
+    def __init__(self, tokens: int, *, padding: int | None = None) -> None:
+        self.tokens, self.padding = max(tokens, 1), padding
         self._start, self._patience, self._good = self.tokens, PATIENCE, 0
 
     def recover(self) -> None:
@@ -56,16 +55,13 @@ class TokenBudget:
         self._good += 1
         if self.tokens < self._start and self._good >= self._patience:
             self.tokens, self._good = min(self._start, 2 * self.tokens), 0
-            log.info("memory is enough again: passes of up to %d %s", self.tokens, self.unit)
+            log.info("memory is enough again: passes of up to %d tokens", self.tokens)
 
-    def shrink(self) -> bool:
-        """Halve it; False where it is at its least already."""
-        if self.tokens <= self.minimum:
-            return False
-        self.tokens = max(self.minimum, self.tokens // 2)
+    def shrink(self) -> None:
+        """Halve it."""
+        self.tokens = max(1, self.tokens // 2)
         self._good, self._patience = 0, 2 * self._patience
-        log.warning("memory ran out: passes of at most %d %s from here on", self.tokens, self.unit)
-        return True
+        log.warning("memory ran out: passes of at most %d tokens from here on", self.tokens)
 
 
 def default_budget(lm: LM, *, gradients: bool = False, blocks: int | None = None) -> TokenBudget:

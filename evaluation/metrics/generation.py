@@ -18,9 +18,8 @@ from evaluation.metrics import METRICS
 from evaluation.metrics.base import Metric
 from schemas.core.config import Options
 from schemas.core.errors import UserError
-from schemas.core.ids import seed
 from schemas.core.ids import seed as seed_of
-from schemas.documents.specificity import SpecificityQuestion, SpecificitySet
+from schemas.documents.specificity import SpecificitySet
 from schemas.probes import ScoreProbe, ThoughtAsked
 from schemas.text.thoughts import MARKS
 
@@ -205,7 +204,7 @@ class SharedQuestions:
     @cached_property
     def probes(self) -> tuple[ScoreProbe, ...]:
         """What all questions ask, in the set's order."""
-        return tuple(specificity_probe(question, self.choice) for question in self.set.questions)
+        return tuple(cloze_probe(PURPOSE, q.item, q.query, q.answer, self.choice) for q in self.set.questions)
 
     def drawn(self, case: str) -> tuple[ScoreProbe, ...]:
         """What is asked after the edit of a case, in the set's order: equal for every method and session."""
@@ -228,11 +227,6 @@ class SharedQuestions:
         questions = SpecificitySet.model_validate(description["set"])
         number, seed, instruction = description["number"], description["seed"], description.get("instruction")
         return cls(questions, choice, number=number, seed=seed, instruction=instruction)
-
-
-def specificity_probe(question: SpecificityQuestion, choice: DocumentChoice) -> ScoreProbe:
-    """Ask how probable the answer is, and whether greedy writing would begin with it."""
-    return cloze_probe(PURPOSE, question.item, question.query, question.answer, choice)
 
 
 Mark = Annotated[str, Field(min_length=1)]
@@ -348,7 +342,7 @@ class Generation(NamedTuple):
         """Seed of one text, from (split digest, case, purpose): the same for every method; 0 where nothing is drawn."""
         if self.choice.temperature == 0:
             return 0
-        return seed(self.digest, case, purpose, item, str(sample))
+        return seed_of(self.digest, case, purpose, item, str(sample))
 
 
 def load_metrics(names: Iterable[str], generation: Generation = Generation()) -> tuple[Metric, ...]:  # noqa: B008 - a value

@@ -7,7 +7,6 @@ from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from curation.stats.bounded import PairedItem
 from curation.stats.intervals import Interval
 from evaluation.metrics.base import (
     Answers,
@@ -15,7 +14,6 @@ from evaluation.metrics.base import (
     Normalisation,
     Summary,
     case_mean_difference,
-    paired_items,
     scale_of,
 )
 from evaluation.metrics.generation import metrics_of
@@ -62,10 +60,6 @@ class Scores(NamedTuple):
             values = contributions(some)
             return {label: values.get(label, {}) for label in labels}
         return {label: {k: s.mean for k, s in mine.items() if s.mean is not None} for label, mine in some.items()}
-
-    def paired_items(self, first: str, second: str, metric: str) -> list[PairedItem]:
-        """Prompts with a neighbour fact that two editors have a value for; empty where the metric has none."""
-        return paired_items(self.by_editor[first][metric], self.by_editor[second][metric])
 
     def difference(self, first: str, second: str, metric: Metric, keys: Iterable[str]) -> Interval:
         """Mean of ``first - second`` over the cases that both have: two-way where the metric's neighbours recur.

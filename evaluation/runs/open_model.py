@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from contextlib import AbstractContextManager, contextmanager, nullcontext
+from contextlib import contextmanager
 from functools import partial
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from curation.case_sources.support import Support
 from curation.files.artifact_cache import Cache
 from curation.files.model_packages import cache_dir
 from evaluation.editors.presets import make_editor
@@ -48,7 +47,7 @@ def open_model(plan: Plan, lm: LM | None = None) -> Iterator[OpenModel]:
 
     Args:
         plan: The run.
-        lm: The model, if it is loaded already.
+        lm: The model, if it is loaded already; workers load it themselves.
 
     Raises:
         UserError: no such model, or something that an endpoint cannot do.
@@ -61,7 +60,7 @@ def open_model(plan: Plan, lm: LM | None = None) -> Iterator[OpenModel]:
         with open_journal(config, far.access) as session:
             yield OpenModel(far, far.make, EndpointEngine(session))
         return
-    if config.engine.name == "ray" and lm is None:
+    if config.engine.name == "ray":
         from evaluation.runs.distributed.ray_engine import RayEngine
         from evaluation.runs.distributed.remote_model import remote_editor, remote_scorer
 
@@ -82,23 +81,14 @@ def open_model(plan: Plan, lm: LM | None = None) -> Iterator[OpenModel]:
     def make(name: str, params: dict[str, Any]) -> Any:
         return make_editor(name, model, cache, params)
 
-    with make_engine(config, model, support=plan.support) as engine:
-        here = ModelScorer(model)
-        yield OpenModel(here, make, engine, CachedAnswers.file_of(here, config.dtype))
+    here = ModelScorer(model)
+    yield OpenModel(here, make, make_engine(config, model), CachedAnswers.file_of(here, config.dtype))
 
 
-def make_engine(config: RunConfig, lm: LM, *, support: Support) -> AbstractContextManager[Engine]:
-    """The engine that a configuration names; workers that it starts end with the ``with`` block.
-
-    Raises:
-        UserError: ``ray`` in a regime where edits build on each other, or without the package.
-    """
+def make_engine(config: RunConfig, lm: LM) -> Engine:
+    """The engine of this process that a configuration names."""
     tokens = config.engine.batch_tokens
     if config.engine.name == "simple":
-        return nullcontext(SimpleEngine(ModelScorer(lm), batch_tokens=tokens or 4096))
-    if config.engine.name == "ray":
-        from evaluation.runs.distributed.ray_engine import RayEngine
-
-        return RayEngine(config, support=support, lm=lm)
+        return SimpleEngine(ModelScorer(lm), batch_tokens=tokens or 4096)
     budget = default_budget(lm) if tokens is None else TokenBudget(tokens)
-    return nullcontext(FastEngine(lm, scorer=EditScorer(lm, budget=budget), group=config.engine.group))
+    return FastEngine(lm, scorer=EditScorer(lm, budget=budget), group=config.engine.group)
