@@ -124,7 +124,7 @@ def _order(
     subject: Subject, columns: Sequence[_Column], methods: Sequence[str], table: Floats, draws: int
 ) -> MethodOrder:
     """``table``: (conditions, methods, cases)."""
-    from scipy import stats
+    from scipy import stats  # type: ignore[import-untyped]
 
     signs = np.array([c.sign for c in columns])[:, None]
     means = table.mean(axis=2)

@@ -38,7 +38,13 @@ class JobResult(NamedTuple):
 
 
 class Engine(ABC):
-    """How independent single edits are made and scored, and how probes are asked of a model as it stands."""
+    """How independent single edits are made and scored, and how probes are asked of a model as it stands.
+
+    Attributes:
+        on_stage: Told, in words, what is done before the next results come; set by whoever shows progress.
+    """
+
+    on_stage: Callable[[str], None] = staticmethod(lambda stage: None)
 
     def expect(self, editors: Iterable[Editor]) -> None:
         """Told once which methods will come, before the unedited model is asked; here nothing is prepared."""

@@ -21,6 +21,7 @@ from evaluation.inference.passes import EditedProbes
 from evaluation.models.devices import device_fault, free_memory, least_free_bytes, out_of_memory
 from schemas.answers import Answer
 from schemas.core.errors import one_line
+from schemas.text.counting import counted
 
 if TYPE_CHECKING:
     from evaluation.inference.batched_scoring import EditScorer
@@ -87,6 +88,7 @@ class FastEngine(Engine):
 
     def _run_together(self, editor: Editor, jobs: list[Job]) -> list[JobResult]:
         peak, start = PeakMemory(*map(str, self.lm.devices)), time.perf_counter()
+        self.on_stage(f"editing {counted(len(jobs), 'case')}")
         edits = _edits(editor, jobs)
         edited = (time.perf_counter() - start) / len(jobs)
         start, put_on = time.perf_counter(), dict[str, float]()
@@ -119,6 +121,7 @@ class FastEngine(Engine):
         for job, edit in edits:
             prompts = [probe.prompt for probe in job.probes]
             _value_or_error(partial(edit.expect, prompts))  # a fault shows again when the prompt is asked
+        self.on_stage(f"scoring {counted(len(edits), 'case')}")
         sharing = [(job, edit) for job, edit in edits if _shares(edit)]
         edited = [EditedProbes(edit.deltas, edit.rewrite, job.probes) for job, edit in sharing]
         together: Sequence[list[Answer]] | None = None
@@ -130,8 +133,9 @@ class FastEngine(Engine):
             free_memory()
         for n, ((job, _), one) in enumerate(zip(sharing, edited, strict=True)):
             outcomes[job.key] = together[n] if together else _value_or_error(partial(self._ask_one, one))
-        for job, edit in edits:
+        for n, (job, edit) in enumerate(edits, 1):
             if not _shares(edit):
+                self.on_stage(f"edit {n} of {len(edits)}")  # some methods train when an edit is put on
                 outcomes[job.key] = _value_or_error(partial(self._ask_alone, edit, job, put_on))
         return [outcomes[job.key] for job, _ in edits]
 

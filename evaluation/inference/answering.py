@@ -226,6 +226,8 @@ def _unwritable(lm: LM, ready: ModelInput) -> str | None:
 
 
 def _answer(probe: GenerateProbe, got: Continuation, ready: ModelInput) -> Answer:
+    if got.broken:
+        return Answer(probe=probe.id, error="the model's logits are not numbers")
     start = "" if ready.chat else probe.start
     text, thought, unfinished = got.text, None, False
     if opened := _opened(probe, ready):  # the text begins with it, and so may the start end

@@ -81,6 +81,7 @@ class Continuation(NamedTuple):
     text: str
     ids: tuple[int, ...]
     ended: str
+    broken: bool = False  # whether the logits were not numbers: the text then says nothing
 
 
 class _PromptRow(NamedTuple):
@@ -154,7 +155,7 @@ def _continue(lm: LM, per_row: PerRow, batch: Sequence[_PromptRow], sampling: Sa
     """Continue the rows of one batch, padded on the left."""
     ids, mask = lm.pad([row.ids for row in batch], left=True)
     width = ids.shape[1]
-    endings = _RowEndings(lm, batch, sampling, width)
+    endings, broken = _RowEndings(lm, batch, sampling, width), _BrokenRows()
     gates = None
     if per_row.is_routed or is_routed(lm.model):
         gates = PromptRows.of([width] * len(batch), lm.device)
@@ -175,10 +176,12 @@ def _continue(lm: LM, per_row: PerRow, batch: Sequence[_PromptRow], sampling: Sa
         lm.model.generate(
             input_ids=ids,
             attention_mask=mask,
-            logits_processor=LogitsProcessorList(processors(batch, sampling, width, gates if _has_cache(lm) else None)),
+            logits_processor=LogitsProcessorList(
+                [broken, *processors(batch, sampling, width, gates if _has_cache(lm) else None)]
+            ),
             stopping_criteria=StoppingCriteriaList([endings]),
         )
-    return [text for text in endings.texts if text is not None]
+    return [text._replace(broken=n in broken.rows) for n, text in enumerate(endings.texts) if text is not None]
 
 
 def _in_one_piece(_: Any, args: tuple[Tensor, ...]) -> tuple[Tensor, ...]:
@@ -240,6 +243,17 @@ def processors(
     if sampling.temperature > 0:
         wanted.append(_RowSampler([row.prompt.seed for row in batch], sampling))
     return wanted
+
+
+class _BrokenRows(LogitsProcessor):
+    """Notes the rows whose logits are not numbers."""
+
+    def __init__(self) -> None:
+        self.rows = set[int]()
+
+    def __call__(self, input_ids: Tensor, scores: Tensor) -> Tensor:  # type: ignore[override]
+        self.rows |= set(scores.isnan().any(-1).nonzero()[:, 0].tolist())
+        return scores
 
 
 class _AfterPrompts(LogitsProcessor):

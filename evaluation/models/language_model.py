@@ -61,6 +61,7 @@ class LM:
         self._encode = lru_cache(maxsize=REMEMBERED)(partial(encode_target, tokenizer))
         self._token_ids = lru_cache(maxsize=REMEMBERED)(partial(_token_ids, tokenizer))
         model.eval().requires_grad_(False)
+        loading.refuse_nan(model, name)
         if len(self.devices) > 1:
             set_home(model, self.device)
         self.layout: Layout = layout or layout_of(model)

@@ -9,6 +9,7 @@ import struct
 import tempfile
 from collections.abc import Collection, Iterator
 from contextlib import contextmanager
+from functools import cache
 from pathlib import Path
 from typing import Any, Literal, NamedTuple
 
@@ -73,7 +74,7 @@ def load(
     from transformers import AutoModelForCausalLM
 
     source = source_of(name)
-    kind: dict[str, Any] = {"trust_remote_code": trust_remote_code}
+    kind = hub_options(source) | {"trust_remote_code": trust_remote_code}
     if attention is not None:
         kind["attn_implementation"] = attention
     spread: dict[str, Any] = {"device_map": "auto"} if device == SPREAD else {}
@@ -117,8 +118,11 @@ def load_tokenizer(name: str, *, trust_remote_code: bool = False) -> Any:
     from transformers import AutoTokenizer
 
     try:
+        source = source_of(name)
         with quiet_transformers():
-            tokenizer: Any = AutoTokenizer.from_pretrained(source_of(name), trust_remote_code=trust_remote_code)
+            tokenizer: Any = AutoTokenizer.from_pretrained(
+                source, trust_remote_code=trust_remote_code, **hub_options(source)
+            )
     except Exception as error:  # noqa: BLE001 - as for weights
         raise _explain(name, error) from None
     if not getattr(tokenizer, "is_fast", False):
@@ -134,6 +138,25 @@ def source_of(name: str) -> str:
         return str(_converted(file, converted_folder(file, name)))
     path = Path(name).expanduser()
     return str(path) if path.exists() else name
+
+
+def hub_options(source: str) -> dict[str, Any]:
+    """What transformers is told of a model that may be on the hub: not to ask where there is no network.
+
+    Its client asks for every file six times before it gives up, 24 s each.
+    """
+    return {} if Path(source).exists() or hub_is_reachable() else {"local_files_only": True}
+
+
+@cache
+def hub_is_reachable() -> bool:
+    """Whether the hub answers; asked once a process. ``HF_HUB_OFFLINE`` says no."""
+    from huggingface_hub import constants, get_session
+
+    try:
+        return not constants.HF_HUB_OFFLINE and bool(get_session().head(constants.ENDPOINT, timeout=10))
+    except Exception:  # noqa: BLE001 - the network library raises errors of its own
+        return False
 
 
 def _refuse_missing(weights: Collection[str], name: str) -> None:
@@ -155,6 +178,18 @@ def _refuse_offloaded(model: Any, name: str) -> None:
             f"{len(away)} of the weights do not fit into the devices at hand ({away[0]} is the first)",
             where=name,
             fix="use dtype = 'bfloat16', more devices, or a smaller model",
+        )
+
+
+def refuse_nan(model: Any, name: str) -> None:
+    """Weights that are not numbers make no score, and texts that mean nothing; a sum shows them without a copy."""
+    weights = [(n, p) for n, p in model.named_parameters() if p.device.type != "meta"]
+    if broken := [n for n, p in weights if p.sum().isnan() and p.isnan().any()]:
+        count = f"{len(broken)} weight{'s hold' if len(broken) > 1 else ' holds'} NaN"
+        raise ModelError(
+            f"{count} ({broken[0]} is the first): no figure of this model means anything",
+            where=name,
+            fix="fetch or save it again",
         )
 
 
@@ -275,6 +310,12 @@ def _explain(name: str, error: Exception) -> ModelError:
         )
     if Path(name).exists():
         return ModelError(f"the folder holds no readable model: {text[:200]}", where=name)
+    if not hub_is_reachable():
+        return ModelError(
+            "no model of this name is on this machine, and the hub cannot be reached",
+            where=name,
+            fix=f"check the name and the network, or name a folder or '{EMBEDDED}'",
+        )
     return ModelError(
         f"the model cannot be loaded: {text[:200]}",
         where=name,

@@ -20,6 +20,7 @@ from evaluation.simplify.base import SimplifyChoice
 from schemas.core.config import Options, override, validate
 from schemas.core.errors import UserError
 from schemas.core.ids import slug
+from schemas.core.registry import suggest
 
 TEACHER_FORCED = ("es", "ps", "ns", "s_es", "s_ns", "s_bo")
 WRITTEN = ("s_es_gen_question", "s_ns_gen_question", "script_format")
@@ -278,7 +279,8 @@ class RunConfig(Options):
             try:
                 METRICS.get(name)
             except UserError as error:
-                raise ValueError(str(error)) from None
+                near = suggest(name, list(METRIC_SETS))
+                raise ValueError(f"unknown metric '{name}'; did you mean '{near}'?" if near else str(error)) from None
         return tuple(dict.fromkeys(metrics))
 
 
@@ -345,8 +347,8 @@ def expand_short_forms(data: dict[str, Any]) -> dict[str, Any]:
     for name in ("split", "regime", "engine"):
         if isinstance(out.get(name), str):
             out[name] = {"name": out[name]}
-    if isinstance(metrics := out.get("metrics"), str):
-        named = [name.strip() for name in metrics.split(",") if name.strip()]
+    if isinstance(metrics := out.get("metrics"), str | list | tuple):
+        named = [name.strip() for name in metrics.split(",") if name.strip()] if isinstance(metrics, str) else metrics
         out["metrics"] = [metric for name in named for metric in METRIC_SETS.get(name, (name,))]
     editors = out.get("editors")
     if isinstance(editors, str):

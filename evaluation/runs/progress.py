@@ -70,16 +70,14 @@ class RowCounts:
         self._name, self._on_event, self._total, self._max_failures = name, on_event, total, max_failures
         self.computed = self.resumed = self.failed = 0
         self.stopped: str | None = None
-        self._start, self._busy = 0.0, 0.0
+        self._start = self._busy = self._seconds = 0.0
 
     def begin(self, failed: int, resumed: int) -> None:
         """Count what earlier sessions finished."""
         self.failed, self.resumed = failed, resumed
         todo = resumed < self._total
         self.stopped = self._too_many() if todo else None
-        self._on_event(
-            EditorProgress(self._name, resumed, self._total, resumed, failed, 0.0, "preparing" if todo else "")
-        )
+        self.show("preparing" if todo else "")
         self._start = time.perf_counter()
 
     def count(self, result: CaseResult, done: JobResult) -> bool:
@@ -89,12 +87,16 @@ class RowCounts:
         self._busy += done.seconds_edit + done.seconds_score
         # Cases made together are reported one after the other, when the time of all of them has been spent.
         spent = time.perf_counter() - self._start
-        spent = min(spent, self._busy) if self._busy else spent
-        finished = self.resumed + self.computed
-        self._on_event(EditorProgress(self._name, finished, self._total, self.resumed, self.failed, spent))
-        if finished < self._total:
+        self._seconds = min(spent, self._busy) if self._busy else spent
+        self.show()
+        if self.resumed + self.computed < self._total:
             self.stopped = self._too_many()
         return self.stopped is not None
+
+    def show(self, note: str = "") -> None:
+        """Report how far the row is, and what is done at the moment."""
+        done = self.resumed + self.computed
+        self._on_event(EditorProgress(self._name, done, self._total, self.resumed, self.failed, self._seconds, note))
 
     def _too_many(self) -> str | None:
         done = self.resumed + self.computed

@@ -127,7 +127,9 @@ class TrackedRun:
 
     def __call__(self, event: EditorProgress) -> None:
         """Tell one event, where it is one of the curve's points."""
-        if not event.total or (event.done != event.total and event.done * POINTS // event.total == self._last(event)):
+        if not event.total or event.note:
+            return
+        if event.done != event.total and event.done * POINTS // event.total == self._last(event):
             return
         self._step += 1
         values = {"done": float(event.done), "failed": float(event.failed)}

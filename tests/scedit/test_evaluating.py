@@ -12,6 +12,7 @@ import torch
 from click.testing import CliRunner
 
 import scedit
+from curation.shipped import shipped_split
 from curation.splits.split_file import write_split
 from evaluation import Editor, LowRankDelta, NoEdit, PromptEdit, WeightEdit
 from evaluation.editors import EDITORS
@@ -75,6 +76,14 @@ def test_it_is_the_run_of_the_command(place: Path) -> None:
     assert answers(Path("a")) == answers(Path("b")) == answers(Path("c")) and len(answers(Path("a"))) == 3
     again = CliRunner().invoke(cli, ["run", "c/run.toml", "--jsonl"])  # a split in memory is in the run's folder
     assert [json.loads(line)["computed"] for line in again.stdout.splitlines()] == [0, 0, 0]
+
+
+@pytest.mark.parametrize("name", ["open:dev", "mini"])
+def test_a_shipped_split_in_memory_is_known_by_its_name(name: str, place: Path) -> None:
+    out = scedit.evaluate(
+        "tiny", shipped_split(name), ["prompt"], metrics="es", limit=1, out="a", progress=False
+    ).folder
+    assert json.loads((out / "run.json").read_text())["config"]["split"]["name"] == name
 
 
 def test_a_model_in_memory_and_a_method_of_ones_own(place: Path) -> None:

@@ -71,11 +71,11 @@ def weightless(description: ModelDescription, *, dtype: str) -> LM:
     from transformers import AutoConfig, AutoModelForCausalLM
 
     from evaluation.models.language_model import LM
-    from evaluation.models.loading import folder_revision, load_tokenizer, pick_dtype, source_of
+    from evaluation.models.loading import folder_revision, hub_options, load_tokenizer, pick_dtype, source_of
 
     name = description.name
     tokenizer, source = load_tokenizer(name), source_of(name)
-    config, revision = AutoConfig.from_pretrained(source), description.revision
+    config, revision = AutoConfig.from_pretrained(source, **hub_options(source)), description.revision
     if revision and Path(source).is_dir():
         _, dash, layout = revision.partition("-")  # a layout that the run names is part of the revision
         revision = folder_revision(Path(source)) + dash + layout

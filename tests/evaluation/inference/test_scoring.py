@@ -5,7 +5,10 @@ from __future__ import annotations
 import pytest
 import torch
 
+from evaluation.inference.answering import write
 from evaluation.inference.scoring import score
+from schemas.answers import Answer
+from schemas.probes import GenerateProbe
 from tests.support.evaluation.slow_scoring import PROBES, asking, greedy_probe, probe, slow, slow_answer
 from tests.support.tiny import CONFIGS, make
 
@@ -111,3 +114,5 @@ def test_infinite_numbers_are_an_error() -> None:
     with torch.no_grad():
         lm.projection(0).weight.fill_(torch.nan)
     assert score(lm, [PROBES[0]])[0].error == "the model's log-probabilities are not finite"
+    text = GenerateProbe(purpose="x", item="x", prompt="Peru", most=3)
+    assert write(lm, [text])[0] == Answer(probe=text.id, error="the model's logits are not numbers")

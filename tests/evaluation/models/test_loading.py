@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -168,7 +169,6 @@ def test_a_models_own_code_is_refused_unless_asked_for(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("name", "message"),
     [
-        ("nobody/nothing", "cannot be loaded"),
         ("/no/such/folder", "there is no such folder"),
         (" ", "no model is named"),
     ],
@@ -176,6 +176,25 @@ def test_a_models_own_code_is_refused_unless_asked_for(tmp_path: Path) -> None:
 def test_absent_models(name: str, message: str) -> None:
     with pytest.raises(ModelError, match=message):
         LM.load(name, device="cpu")
+
+
+def test_without_a_network_the_hub_is_asked_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    asked = []
+
+    def no_network(*_: object, **more: object) -> None:
+        asked.append(more)
+        raise OSError("no route to host")
+
+    import huggingface_hub
+
+    monkeypatch.setattr(huggingface_hub.constants, "HF_HUB_OFFLINE", False)
+    monkeypatch.setattr(huggingface_hub, "get_session", lambda: SimpleNamespace(head=no_network))
+    loading.hub_is_reachable.cache_clear()
+    for _ in range(2):
+        with pytest.raises(ModelError, match="no model of this name is on this machine, and the hub cannot be reached"):
+            LM.load("nobody/nothing", device="cpu")
+    assert len(asked) == 1 and loading.hub_options("nobody/nothing") == {"local_files_only": True}
+    loading.hub_is_reachable.cache_clear()
 
 
 def test_an_encoder_is_refused(tmp_path: Path) -> None:

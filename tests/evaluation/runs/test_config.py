@@ -3,7 +3,7 @@ from pathlib import Path
 import pytest
 
 from evaluation.editors import EDITORS
-from evaluation.runs.config import TEACHER_FORCED, WRITTEN, RunConfig, load_config, parse_config
+from evaluation.runs.config import METRIC_SETS, TEACHER_FORCED, WRITTEN, RunConfig, load_config, parse_config
 from schemas.core.errors import UserError
 from tests.support import ROOT
 
@@ -80,6 +80,13 @@ def test_unreadable_toml(tmp_path, text, message):
     path.write_bytes(text)
     with pytest.raises(UserError, match=message):
         load_config(path)
+
+
+@pytest.mark.parametrize(("metrics", "near"), [("teacher", "teacher-forced"), ("free_text", "free-text")])
+def test_a_mistyped_set_of_metrics_is_told_the_set(metrics: str, near: str) -> None:
+    with pytest.raises(UserError, match=f"unknown metric '{metrics}'; did you mean '{near}'"):
+        parse_config({**GOOD, "metrics": metrics}, where="x")
+    assert parse_config({**GOOD, "metrics": [near, "es"]}, where="x").metrics == METRIC_SETS[near]
 
 
 def test_absent_file(tmp_path):

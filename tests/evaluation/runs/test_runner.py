@@ -162,6 +162,7 @@ def test_pace_of_cases_made_together_is_each_ones_share(tmp_path):
 
     class Together(SimpleEngine):
         def work(self, editor, jobs):
+            self.on_stage("editing 4 cases")
             for job in jobs:
                 yield JobResult(job, self.ask(job.probes), seconds_edit=20.0, seconds_score=5.0)
 
@@ -177,6 +178,7 @@ def test_pace_of_cases_made_together_is_each_ones_share(tmp_path):
         cases, make = make_cases(4, 0), ArithmeticEditor
         runner_of(config, cases, scorer=ArithmeticLM(), make=make, on_event=events.append, engine=engine).run()
     first = [e for e in events if e.label == BASELINE and e.done]
+    assert ["push", "editing 4 cases"] in [[e.label, e.note] for e in events], "before any of them is told"
     assert [e.seconds for e in first] == [25.0, 50.0, 75.0, 100.0]
     assert line(first[0]) == "none: 1 of 4 cases, 25.0 s a case, 75 s left"
 

@@ -48,6 +48,16 @@ def without(part: str) -> Callable[[Path], None]:
     return change
 
 
+def with_nan(*names: str) -> Callable[[Path], None]:
+    def change(folder: Path) -> None:
+        weights: dict[str, Tensor] = load_file(folder / "model.safetensors")
+        for name in names:
+            weights[name].view(-1)[-1] = torch.nan
+        save_file(weights, folder / "model.safetensors", metadata={"format": "pt"})
+
+    return change
+
+
 DAMAGE: dict[str, tuple[Callable[[Path], object], str]] = {
     "half of the weights' file": (cut_weights, "no readable model: .*incomplete"),
     "an empty file of weights": (lambda f: (f / "model.safetensors").write_bytes(b""), "no readable model: .*header"),
@@ -57,6 +67,8 @@ DAMAGE: dict[str, tuple[Callable[[Path], object], str]] = {
     "an unknown type": (configured(dtype="float17"), "no readable model: .*float17"),
     "one weight less": (without("1.mlp.down_proj"), r"lack 1 weight of the model \(model.layers.1.mlp.down_proj"),
     "a layer more": (configured(num_hidden_layers=4), r"lack 9 weights of the model \(model.layers.3"),
+    "a number that is none": (with_nan("lm_head.weight"), r"1 weight holds NaN \(lm_head.weight is the first"),
+    "two of them": (with_nan("lm_head.weight", "model.norm.weight"), "2 weights hold NaN"),
     "no head": (without("lm_head"), r"lack 1 weight of the model \(lm_head"),
 }
 
