@@ -96,7 +96,9 @@ def test_groups_follow_memory(tmp_path: Path) -> None:
 
 def test_a_budget_recovers_after_a_shortage() -> None:
     budget = TokenBudget(64)
-    assert budget.shrink() and budget.shrink() and budget.tokens == 16
+    budget.shrink()
+    budget.shrink()
+    assert budget.tokens == 16
     calls = 0
     while budget.tokens < 64 and calls < 100:
         budget.recover()
