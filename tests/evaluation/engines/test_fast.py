@@ -1,11 +1,16 @@
-"""The fast engine equals the reference: same answers, same errors, whatever the method, the model, the memory."""
+"""Engines: the fast one equals the reference, whatever the method, the model, the memory."""
 
 from __future__ import annotations
 
 import itertools
+import json
+import mmap
+import platform
+import subprocess
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -16,24 +21,31 @@ from curation.splits.split_file import Split, make_split
 from evaluation.editors.base import Editor
 from evaluation.editors.presets import make_editor
 from evaluation.edits.edit import Edit
+from evaluation.engines import environment as module
 from evaluation.engines import fast as fast_engine
+from evaluation.engines import peak_memory
 from evaluation.engines import simple as simple_engine
-from evaluation.engines.base import Job, prompt_as_read
+from evaluation.engines.base import REWRITTEN, Job, plain, prompt_as_read, rewritten, with_earlier
+from evaluation.engines.environment import environment
 from evaluation.engines.fast import FastEngine
+from evaluation.engines.peak_memory import PeakMemory
 from evaluation.engines.simple import SimpleEngine
 from evaluation.inference.answering import ModelScorer
 from evaluation.inference.batched_scoring import EditScorer
 from evaluation.inference.batching import TokenBudget
+from evaluation.metrics import METRICS
 from evaluation.models.language_model import LM
 from evaluation.runs.config import RunConfig
 from evaluation.runs.runner import EditorOutcome
 from schemas.facts import Fact
 from schemas.probes import GenerateProbe, ScoreProbe
-from tests.support.arithmetic import make_case
+from tests.support.arithmetic import ArithmeticEditor, ArithmeticLM, make_case, make_cases
 from tests.support.evaluation.runner_of import runner_of
 from tests.support.tiny import make
 
 LANDS = ("Peru", "Norway", "France", "Madrid", "Quito")
+
+
 OPTIONS: dict[str, dict[str, Any]] = {
     "none": {},
     "prompt": {},
@@ -226,8 +238,8 @@ def test_training_at_the_putting_on_counts_as_editing(monkeypatch: pytest.Monkey
         clock[0] += 1.0
         return clock[0]
 
-    for module in (fast_engine, simple_engine):
-        monkeypatch.setattr(module.time, "perf_counter", look)
+    for engine_module in (fast_engine, simple_engine):
+        monkeypatch.setattr(engine_module.time, "perf_counter", look)
     editor: Any = make_editor("none", lm, Cache(Path("unused")), {})
     editor.edit = lambda requests: _Late(clock)
     editor.edit_each = lambda requests: [_Late(clock) for _ in requests]
@@ -251,3 +263,148 @@ def test_both_engines_note_the_prompt_that_was_read() -> None:
     for engine in (FastEngine(lm), SimpleEngine(ModelScorer(lm))):
         (probes,) = engine.ask(jobs, rewrite=rewrite)
         assert prompt_as_read(probe, probes.notes) == text
+
+
+def jobs() -> list[Job]:
+    metric = METRICS.get("es")()
+    return [Job(c.key, c, tuple(metric.probes(c))) for c in make_cases(3, 0).cases]
+
+
+def test_each_case_under_its_own_edit() -> None:
+    lm, editor = ArithmeticLM(), ArithmeticEditor("push", {"fail": ("Land01",)})
+    answers = list(SimpleEngine(lm).work(editor, jobs()))
+    assert [d.error and d.error.partition(" (")[0] for d in answers] == [None, "RuntimeError: cannot edit Land01", None]
+    assert not lm.lift, "every edit is taken off"
+    for one in (answers[0], answers[2]):
+        assert one.answers != lm.score(one.job.probes) and one.notes == dict(editor.edit([one.job.case.fact]).notes)
+        lm.lift = editor.edit([one.job.case.fact]).lift
+        assert list(one.answers) == lm.score(one.job.probes)
+        lm.lift = {}
+    assert answers[1].answers == () and answers[1].notes == {}
+
+
+def test_the_model_as_it_stands_is_asked_with_the_prompts_rewritten() -> None:
+    lm = ArithmeticLM()
+    answers = SimpleEngine(lm).ask(jobs(), rewrite=lambda text: "Oslo. " + text)
+    assert [list(d.answers) for d in answers] == [lm.score(j.probes, rewrite=lambda t: "Oslo. " + t) for j in jobs()]
+
+
+def test_notes_become_json_values() -> None:
+    result = plain({"loss": torch.tensor(0.5), "path": Path("a"), "steps": 3, "inside": {"ok": True, "list": (1, 2)}})
+    assert result == {"loss": 0.5, "path": "a", "steps": 3, "inside": {"ok": True, "list": [1, 2]}}
+    assert json.loads(json.dumps(result)) == result
+
+
+def asks(*prompts: str) -> list[GenerateProbe]:
+    return [GenerateProbe(purpose="script_question", item=p, prompt=p) for p in prompts]
+
+
+def test_what_stands_before_prompts_is_kept_once_and_read_back() -> None:
+    probes = asks("How?", "Why?")
+    score = ScoreProbe(purpose="fact", item="x", prompt="Lima is in", targets=("Peru",))
+    note = rewritten([score, *probes], lambda p: f"It is so.\n{p}")
+    assert [one["before"] for one in note[REWRITTEN]] == ["It is so.\n"]
+    assert [prompt_as_read(p, note) for p in probes] == ["It is so.\nHow?", "It is so.\nWhy?"]
+    assert json.loads(json.dumps(note)) == note
+
+
+def test_any_other_change_is_kept_whole_and_no_change_leaves_no_note() -> None:
+    probes = asks("How?", "Why?")
+    note = rewritten(probes, lambda p: p.upper() if p == "How?" else p)
+    assert [prompt_as_read(p, note) for p in probes] == ["HOW?", "Why?"]
+    assert rewritten(probes, None) == rewritten(probes, lambda p: p) == {}
+    assert prompt_as_read(probes[0], {}) == "How?"
+
+
+def test_answers_that_are_added_later_lose_no_prompt_and_those_asked_anew_show_the_new_one() -> None:
+    first, second = asks("How?", "Why?")
+    old = rewritten([first, second], lambda p: f"Old. {p}")
+    new = rewritten([second], lambda p: f"New. {p}")
+    both = with_earlier({"loss": 1, **new}, {"loss": 2, **old}, {second.id})
+    assert [prompt_as_read(p, both) for p in (first, second)] == ["Old. How?", "New. Why?"] and both["loss"] == 1
+    assert with_earlier({"loss": 1}, {}, {first.id}) == {"loss": 1}
+
+
+MIB = 2**20
+
+
+def hold(size: int) -> None:
+    """Touch so many bytes, then give them back to the system."""
+    with mmap.mmap(-1, size) as block:
+        for at in range(0, size, mmap.PAGESIZE):
+            block[at] = 1
+
+
+@pytest.mark.skipif(not Path("/proc/self/clear_refs").exists(), reason="only Linux tells the peak since a moment")
+def test_it_sees_what_was_given_back_and_forgets_what_was_before() -> None:
+    hold(256 * MIB)
+    memory = PeakMemory("cpu")
+    base = memory.read()
+    hold(128 * MIB)
+    peak = memory.read()
+    assert 100 * MIB < peak - base < 200 * MIB, "it is held no longer, and counts; what was before does not"
+    assert peak - PeakMemory("cpu").read() > 64 * MIB, "a new count begins with what is held now"
+
+
+def test_without_the_kernels_files_the_peak_of_the_process_stands_in(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    memory = PeakMemory("cpu").read()
+    monkeypatch.setattr(peak_memory, "_CLEAR", tmp_path / "no" / "clear")
+    monkeypatch.setattr(peak_memory, "_STATUS", tmp_path / "no" / "status")
+    assert PeakMemory("cpu").read() >= memory // 2 > MIB, "bytes, not kilobytes"
+
+
+@pytest.mark.gpu
+def test_on_a_gpu_it_is_what_was_allocated_there() -> None:
+    import torch
+
+    if not torch.cuda.is_available():
+        pytest.skip("no GPU")
+    memory = PeakMemory("cuda")
+    before = memory.read()
+    torch.zeros(64 * MIB, dtype=torch.uint8, device="cuda")
+    assert memory.read() - before >= 64 * MIB
+
+
+def test_the_environment_names_no_machine(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    result = environment("cuda")
+    assert result["device"] == "cuda" and result["packages"]["torch"] and platform.node() not in json.dumps(result)
+    monkeypatch.setattr(module, "_PACKAGES", ("torch", "no-such-package-here"))
+    assert environment()["packages"]["no-such-package-here"] is None
+    assert module._git(tmp_path) is None, "an installed package has no checkout"
+    (tmp_path / ".git").mkdir()
+    assert module._git(tmp_path) is None, "nor has a folder that only looks like one"
+
+
+def test_two_gpus_can_be_told_apart(monkeypatch: pytest.MonkeyPatch) -> None:
+    cards = {
+        "cuda:0": SimpleNamespace(name="Card A", major=9, minor=0, total_memory=150_000_000_000),
+        "cuda:1": SimpleNamespace(name="Card B", major=8, minor=6, total_memory=24_000_000_000),
+    }
+    monkeypatch.setattr(torch.cuda, "is_available", lambda: True)
+    monkeypatch.setattr(torch.cuda, "device_count", lambda: 2)
+    monkeypatch.setattr(torch.cuda, "get_device_properties", cards.__getitem__)
+    requests: list[tuple[str, ...]] = []
+
+    def run(words: tuple[str, ...], **options: Any) -> subprocess.CompletedProcess[str]:
+        requests.append(words)
+        if words[0] != "nvidia-smi":
+            raise OSError("no git here")
+        return subprocess.CompletedProcess(words, 0, stdout="580.65\n580.65\n")
+
+    monkeypatch.setattr(subprocess, "run", run)
+    one, other = environment("cuda:0")["accelerator"], environment("cuda:1")["accelerator"]
+    assert (one["name"], one["capability"], one["memory_bytes"]) == ("Card A", "9.0", 150_000_000_000)
+    assert (other["name"], other["capability"]) == ("Card B", "8.6")
+    assert one["driver"] == "580.65" and one["count"] == 2 and one["tf32"] in (True, False)
+    assert environment("cuda:0")["peak_memory"] == "allocated on the device"
+    assert environment("cpu")["accelerator"] is None, "a card that is not used does not count"
+    assert environment("cuda:0")["git"] is None
+
+
+def test_attention_is_on_record() -> None:
+    weights = make("llama").model
+    weights.config._attn_implementation = "eager"
+    assert environment("cpu", weights=weights)["attention"] == "eager"
+    assert environment("cpu")["attention"] is None

@@ -1,16 +1,19 @@
-"""Scoring under many edits at once equals the model with each edit put on it, whatever its architecture."""
+"""Scoring under many edits at once equals the model with each edit put on it; packing, shared beginnings, states."""
 
 from __future__ import annotations
 
+from dataclasses import replace
 from functools import cache
 from itertools import chain
 
 import pytest
+import torch
 
-from evaluation.inference.batched_scoring import EditScorer
-from evaluation.inference.batching import TokenBudget
-from evaluation.inference.passes import EditedProbes
+from evaluation.inference.batched_scoring import EditScorer, HiddenStates
+from evaluation.inference.batching import TokenBudget, in_batches, pack_batches
+from evaluation.inference.passes import EditedProbes, can_share
 from evaluation.inference.scoring import score
+from evaluation.inference.token_tree import tree
 from evaluation.models.language_model import LM
 from schemas.answers import Answer
 from schemas.probes import ScoreProbe
@@ -87,3 +90,73 @@ def test_what_is_kept_of_the_unedited_model_changes_no_bit(kind: str) -> None:
     for deltas in changes(lm):
         edited = [EditedProbes(deltas, None, probes())]
         assert keeping.score(edited) == forgetting.score(edited)
+
+
+@pytest.mark.parametrize("error", [MemoryError("no"), torch.cuda.OutOfMemoryError("CUDA out of memory")])
+def test_batches_are_cut_until_they_fit(error: Exception) -> None:
+    sizes, budget = [], TokenBudget(64)
+
+    def run(batch: list[str]) -> list[int]:
+        sizes.append(sum(map(len, batch)))
+        if sizes[-1] > 9:
+            raise error
+        return [len(text) for text in batch]
+
+    words = ["aaaa", "b", "ccc", "dd", "eeeee", "ffff", "g"]
+    assert in_batches(words, len, run, budget) == [4, 1, 3, 2, 5, 4, 1], "in the order of the items"
+    assert budget.tokens < 64
+    assert [sum(map(len, b)) for b in pack_batches(words, len, budget.tokens)], "a run finds its size once"
+    with pytest.raises(type(error)):
+        in_batches(["too long a text"], len, run, budget)
+    with pytest.raises(ValueError, match="other"):
+        in_batches(words, len, lambda batch: _raise(ValueError("other")), budget)
+
+
+@pytest.mark.parametrize("padding", [0, 1, 3, 10, None])
+def test_batches_pad_no_more_than_is_allowed(padding: int | None) -> None:
+    words = ["a" * n for n in (9, 1, 3, 3, 2, 4, 20, 21, 1, 5)]
+    batches = list(pack_batches(words, len, 40, padding=padding))
+    assert sorted(word for batch in batches for word in batch) == sorted(words)
+    pads = [len(batch) * len(batch[-1]) - sum(map(len, batch)) for batch in batches]
+    assert all(p <= padding for p in pads) if padding is not None else max(pads) > 10
+    alike = {len(word) for word in words}
+    assert len(batches) == len(alike) if padding == 0 else len(batches) < len(alike)
+    seen: list[list[str]] = []
+
+    def run(batch: list[str]) -> list[int]:
+        seen.append(batch)
+        return [len(word) for word in batch]
+
+    assert in_batches(words, len, run, TokenBudget(40, padding=padding)) == [len(word) for word in words]
+    assert seen == batches
+
+
+def _raise(error: Exception) -> list[int]:
+    raise error
+
+
+def test_nothing_is_shared_near_a_sliding_window() -> None:
+    lm = make("mistral")  # its window is 16 tokens
+    assert can_share(lm, 8) and not can_share(lm, 9)
+    assert can_share(make("llama"), 90)
+    lm.layout = replace(lm.layout, positions=False)
+    assert not can_share(lm, 8)
+
+
+ONE, TWO = tree([(1, 2)]), tree([(1, 3)])
+
+
+def test_the_oldest_go_when_room_runs_out() -> None:
+    stored = HiddenStates([3], max_bytes=2 * 2 * 4 * 4)  # two trees of two tokens, four numbers each
+    assert stored.layers == {3} and stored.get(3, ONE) is None
+    states = torch.arange(8.0).reshape(2, 4)
+    stored.put(3, ONE, states)
+    states += 1
+    assert stored.get(3, ONE).tolist() == [[0, 1, 2, 3], [4, 5, 6, 7]], "a copy"  # type: ignore[union-attr]
+    stored.put(3, ONE, states)
+    assert stored.get(3, ONE)[0, 0] == 0 and stored.get(2, ONE) is None  # type: ignore[index]
+    stored.put(3, TWO, states)
+    stored.put(4, TWO, states)
+    assert stored.get(3, ONE) is None and stored.get(3, TWO) is not None and stored.get(4, TWO) is not None
+    stored.put(5, ONE, torch.zeros(2, 9))
+    assert stored.get(5, ONE) is None and stored.get(3, TWO) is not None, "larger than all the room"

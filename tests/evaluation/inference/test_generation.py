@@ -1,17 +1,30 @@
-"""Batched generation equals one row after the other under ``applied``."""
+"""Batched generation equals one row after the other; where texts end; rows that think first."""
 
 from __future__ import annotations
 
+import copy
+import json
+import random
+from types import SimpleNamespace
+from typing import Any
+
 import pytest
 import torch
+from tokenizers import Tokenizer, decoders, models, normalizers, pre_tokenizers, trainers
+from transformers import LogitsProcessor, PreTrainedTokenizerFast
 
 from evaluation.edits.weight_deltas import Delta, DenseDelta, LowRankDelta
+from evaluation.inference.answering import model_input, write, write_each
 from evaluation.inference.batching import TokenBudget
 from evaluation.inference.generation import PromptToContinue, Sampling, generate
+from evaluation.inference.passes import EditedProbes
+from evaluation.inference.text_ending import GrowingText, TextEnding
 from evaluation.models.language_model import LM
 from schemas.core.errors import UserError
+from schemas.probes import GenerateProbe, ThoughtAsked
+from schemas.text.thoughts import split_thought
 from tests.support.evaluation.edited_model import edited_copy
-from tests.support.tiny import make
+from tests.support.tiny import TEXT, make, tokenizer
 
 TEXTS = ["The capital of Peru", "Step 1: Pack warm clothes. Step 2:", "Norway is a", "She"]
 
@@ -116,3 +129,230 @@ def test_prompts_that_nearly_fill_the_model_are_not_padded() -> None:
     alone = [generate(lm, [PromptToContinue(text)], sampling=Sampling(60))[0] for text in texts]
     assert together == alone and [t.ended for t in together] == ["length", "length"]
     assert len(together[0].ids) < 10 and len(together[1].ids) > 50
+
+
+LEARNT_TEXTS = [*TEXT, "Q: Wer? A: niemand.\n\nQ: Où? A: là-bas.\n\n日本 の 首都 は 東京 です。 🙂🙂 don't can't"]
+
+
+def made(kind: str) -> PreTrainedTokenizerFast:
+    """Byte pairs of bytes; words with a space before them and bytes for what is unknown; word pieces."""
+    if kind == "bytes":
+        return tokenizer(True)
+    if kind.startswith("spaces"):
+        bpe = Tokenizer(models.BPE(unk_token="<unk>"))
+        bpe.normalizer = normalizers.Sequence([normalizers.Prepend("▁"), normalizers.Replace(" ", "▁")])
+        bpe.train_from_iterator(
+            TEXT, trainers.BpeTrainer(vocab_size=160, special_tokens=["<unk>"], show_progress=False)
+        )
+        report = json.loads(bpe.to_str())["model"]
+        alphabet = [f"<0x{n:02X}>" for n in range(256)]
+        vocabulary = {token: n for n, token in enumerate([*report["vocab"], *alphabet, "</s>"])}
+        inner = Tokenizer(
+            models.BPE(vocabulary, [tuple(m) for m in report["merges"]], byte_fallback=True, unk_token="<unk>")
+        )
+        inner.normalizer = bpe.normalizer
+        inner.decoder = decoders.Sequence(
+            [decoders.Replace("▁", " "), decoders.ByteFallback(), decoders.Fuse(), decoders.Strip(" ", 1, 0)]
+        )
+        if kind == "spaces, bytes skipped":  # the tokenizer's own special tokens, of which transformers knows nothing
+            inner.add_special_tokens(alphabet)
+        return PreTrainedTokenizerFast(tokenizer_object=inner, eos_token="</s>", unk_token="<unk>")
+    inner = Tokenizer(models.WordPiece(unk_token="[UNK]"))
+    inner.pre_tokenizer, inner.decoder = pre_tokenizers.BertPreTokenizer(), decoders.WordPiece()
+    inner.train_from_iterator(
+        LEARNT_TEXTS,
+        trainers.WordPieceTrainer(vocab_size=300, special_tokens=["[UNK]", "[SEP]"], show_progress=False),
+    )
+    return PreTrainedTokenizerFast(tokenizer_object=inner, eos_token="[SEP]", unk_token="[UNK]")
+
+
+def model(tok: Any, limit: int | None = None) -> Any:
+    return SimpleNamespace(tokenizer=tok, limit=limit, model=SimpleNamespace(generation_config=None))
+
+
+def ending_slowly(tok: Any, ids: list[int], stop: tuple[str, ...], most: int) -> tuple[int, TextEnding]:
+    """Every prefix decoded whole: how many tokens, and how it ended."""
+    for n in range(1, len(ids) + 1):
+        if ids[n - 1] == tok.eos_token_id:
+            return n, TextEnding(tok.decode(ids[: n - 1], skip_special_tokens=True), "eos")
+        text = tok.decode(ids[:n], skip_special_tokens=True)
+        places = [text.find(s) for s in stop if s in text]
+        if places:
+            return n, TextEnding(text[: min(places)], "stop")
+        if n == most:
+            return n, TextEnding(text, "length")
+    raise AssertionError("too few tokens")
+
+
+@pytest.mark.parametrize("kind", ["bytes", "spaces", "spaces, bytes skipped", "pieces"])
+def test_the_first_stop_of_the_text_ends_it(kind: str) -> None:
+    tok, rng, reasons = made(kind), random.Random(7), {"eos": 0, "stop": 0, "length": 0}
+    ordinary = [n for n in range(len(tok)) if n != tok.eos_token_id]
+    for _ in range(100):
+        text = tok(rng.choice(LEARNT_TEXTS), add_special_tokens=False)["input_ids"]
+        begin = rng.randrange(len(text))
+        ids = [*text[begin : begin + 25], *rng.choices(ordinary, k=40)]  # text, then anything
+        if rng.random() < 0.3:
+            ids.insert(rng.randrange(len(ids)), tok.eos_token_id)
+        full_text = tok.decode([i for i in ids if i != tok.eos_token_id], skip_special_tokens=True)
+        stops = []
+        for _ in range(rng.randrange(3)):
+            at = rng.randrange(len(full_text))
+            stops.append(full_text[at : at + rng.choice((1, 2, 5, 12))])
+        stops += rng.sample(["\n\n", "Q:", " ", "\ufffd", "é", "東京", "nowhere"], rng.randrange(2))
+        stop = tuple(s for s in stops if s)
+        count, want = ending_slowly(tok, ids, stop, 40)
+        row = GrowingText(model(tok), max_tokens=40, stop=stop)
+        for n in range(1, count + 1):
+            ending = row.ended(ids[:n])
+            assert ending == (want if n == count else None), (stop, n, count)
+        reasons[want.reason] += 1
+    assert min(reasons.values()) > 5, reasons
+
+
+def test_an_empty_stop_ends_at_once_and_room_ends_a_text() -> None:
+    tok = tokenizer(False)
+    ids = tok(TEXT[0], add_special_tokens=False)["input_ids"]
+    assert GrowingText(model(tok), max_tokens=9, stop=("",)).ended(ids[:1]) == TextEnding("", "stop")
+    ending = GrowingText(model(tok, limit=10), max_tokens=9, prompt=6).ended(ids[:4])
+    assert ending is not None and ending.reason == "length"
+
+
+MARKS = (("<think>", "</think>"), ("[T]", "[/T]"))
+
+
+def tok_with(special: bool) -> Any:
+    """The tiny tokenizer with the first pair of marks as tokens of their own, plain or special."""
+    tok = copy.deepcopy(tokenizer(False))
+    tok.add_tokens(list(MARKS[0]), special_tokens=special)
+    return tok
+
+
+def ending(text: str, *, most: int, thought: int, stop: tuple[str, ...] = (), opened: str = "") -> tuple[int, str, str]:
+    """How many tokens a row of this text takes, what is written, and why it ended."""
+    tok = tok_with(True)
+    ids = tok(text, add_special_tokens=False)["input_ids"]
+    asked = ThoughtAsked(marks=MARKS, most=thought)
+    row = GrowingText(model(tok), max_tokens=most, stop=stop, thought=asked, opened=opened)
+    for n in range(1, len(ids) + 1):
+        if (found := row.ended(ids[:n])) is not None:
+            return n, found.text, found.reason
+    return len(ids), "", "goes on"
+
+
+def test_thought_and_answer_have_a_limit_each() -> None:
+    tok = tok_with(True)
+    size = {text: len(tok(text, add_special_tokens=False)["input_ids"]) for text in (" Lima", " Oslo")}
+    thought = "<think>" + " Lima" * 4 + "</think>"
+    long = size[" Lima"] * 4 + 2
+    assert ending(thought + " Oslo" * 9, most=2 * size[" Oslo"], thought=long)[::2] == (
+        long + 2 * size[" Oslo"],
+        "length",
+    )
+    count, text, reason = ending(thought + " Oslo", most=50, thought=3)
+    assert (reason, split_thought(text).unfinished) == ("length", True)
+    assert count == 1 + 3, "the opening mark, and the thought's tokens"
+
+
+def test_a_thought_may_hold_stop_texts_and_line_breaks_after_it_stop_nothing() -> None:
+    text = "<think>Lima.\nNo:\nOslo</think>\n\nOslo\nThe end"
+    assert ending(text, most=40, thought=40, stop=("\n",))[1:] == ("<think>Lima.\nNo:\nOslo</think>\n\nOslo", "stop")
+    assert ending("Lima\nOslo</think> Oslo\nx", most=40, thought=40, stop=("\n",), opened="<think>")[1:] == (
+        "<think>Lima\nOslo</think> Oslo",
+        "stop",
+    )
+    assert ending("Oslo\n<think>", most=40, thought=40, stop=("\n",))[1:] == ("Oslo", "stop")
+
+
+def test_thoughts_that_come_again_and_again_end() -> None:
+    count, _, reason = ending("<think> Lima</think> Oslo" * 60, most=20, thought=30)
+    assert reason == "length" and count <= 50
+
+
+def test_special_tokens_other_than_marks_are_left_out() -> None:
+    tok = tok_with(True)
+    row = GrowingText(model(tok), max_tokens=9, thought=ThoughtAsked(marks=MARKS))
+    ids = [tok.bos_token_id, *tok("<think>a</think>b", add_special_tokens=False)["input_ids"], tok.bos_token_id]
+    assert row.text(ids) == "<think>a</think>b" and row.text([]) == ""
+
+
+CHAT = "{% for m in messages %}<s>{{ m.role }}: {{ m.content }}\n{% endfor %}assistant:"
+
+
+def dictated(monkeypatch: pytest.MonkeyPatch, texts: dict[str, str]) -> LM:
+    """A tiny model whose tokens are dictated: rows go on as told for the word that their prompt holds, then end."""
+    lm = make("gpt2", n_positions=300)
+    written = {word: lm.tokenizer(text, add_special_tokens=False)["input_ids"] for word, text in texts.items()}
+
+    class Dictated(LogitsProcessor):
+        def __init__(self, prompts: list[str], width: int) -> None:
+            self.words, self.width = [next(w for w in texts if w in prompt) for prompt in prompts], width
+
+        def __call__(self, input_ids: torch.Tensor, scores: torch.Tensor) -> torch.Tensor:  # type: ignore[override]
+            done = input_ids.shape[1] - self.width
+            rests = [written[word][done:] for word in self.words]
+            tokens = torch.tensor([[rest[0] if rest else lm.tokenizer.eos_token_id] for rest in rests])
+            return torch.full_like(scores, float("-inf")).scatter_(1, tokens.to(scores.device), 0.0)
+
+    def processors(batch: Any, sampling: Any, width: int, gates: Any) -> list[LogitsProcessor]:
+        return [Dictated([row.prompt.text for row in batch], width)]
+
+    monkeypatch.setattr("evaluation.inference.generation.processors", processors)
+    return lm
+
+
+def thinking(prompt: str, **more: Any) -> GenerateProbe:
+    told = {"purpose": "p", "item": prompt, "prompt": prompt, "most": 12, "stop": ("\n",)}
+    return GenerateProbe.model_validate({**told, "thought": ThoughtAsked(marks=MARKS, most=20), **more})
+
+
+def test_thought_and_answer_come_apart_alone_and_together(monkeypatch: pytest.MonkeyPatch) -> None:
+    texts = {
+        "Peru": "<think>Lima.\nOr Oslo?</think>\n\nOslo\nand more",
+        "Norway": " Oslo\nand more",
+        "France": "<think>" + "Lima and " * 40,
+        "Quito": "<think>a</think><think>b</think> Oslo",
+    }
+    lm = dictated(monkeypatch, texts)
+    probes = [thinking(f"Where is {word}?") for word in texts]
+    alone = write(lm, probes)
+    together = write_each(lm, [EditedProbes((), None, probes)])[0]
+    assert alone == together
+    found = [a.written for a in alone if a.written is not None]
+    assert [(w.thought, w.text, w.ended) for w in found if not w.unfinished] == [
+        ("Lima.\nOr Oslo?", "Oslo", "stop"),
+        (None, " Oslo", "stop"),
+        ("a\nb", "Oslo", "eos"),
+    ]
+    assert found[2].unfinished and found[2].ended == "length" and found[2].text == ""
+    assert found[2].thought is not None and found[2].thought.startswith("Lima and Lima")
+
+
+def test_a_template_that_opens_the_thought_and_one_that_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
+    lm = dictated(monkeypatch, {"Peru": "Lima?</think>Oslo"})
+    tail = "{% if enable_thinking is defined and not enable_thinking %}<think></think>{% else %}<think>\n{% endif %}"
+    lm.tokenizer.chat_template = CHAT + tail
+    try:
+        probes = [
+            thinking("Peru", chat="always"),
+            thinking("Peru", chat="always", thought=ThoughtAsked(marks=MARKS, enable=True)),
+            thinking("Peru", chat="always", thought=ThoughtAsked(marks=MARKS, enable=False)),
+            thinking("Peru", chat="always", thought=None),  # no table of thoughts: told not to think
+        ]
+        assert [model_input(lm, p).text.endswith("</think>") for p in probes] == [False, False, True, True]
+        found = [a.written for a in write(lm, probes)]
+    finally:
+        lm.tokenizer.chat_template = None
+    pairs = [(w.thought, w.text) for w in found if w is not None]
+    assert pairs == [("Lima?", "Oslo")] * 3 + [(None, "Lima?</think>Oslo")]
+
+
+def test_a_start_that_opens_the_thought(monkeypatch: pytest.MonkeyPatch) -> None:
+    lm = dictated(monkeypatch, {"Peru": "Lima?</think>Oslo"})
+    (found,) = write(lm, [thinking("Peru", start="<think>")])
+    assert found.written is not None and (found.written.thought, found.written.text) == ("Lima?", "Oslo")
+
+
+def test_where_there_is_no_template_thinking_everywhere_is_refused() -> None:
+    with pytest.raises(UserError, match=r"generation\.thought\.everywhere"):
+        model_input(make("gpt2"), thinking("Peru", chat="always"))

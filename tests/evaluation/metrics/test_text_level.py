@@ -1,10 +1,25 @@
+"""Metrics over texts and distributions, worked by hand."""
+
 from __future__ import annotations
 
+import math
+from typing import Any
+
+import numpy as np
 import pytest
 
 from evaluation.metrics import METRICS
 from evaluation.metrics.base import Metric
-from evaluation.metrics.fact_texts import ESGen
+from evaluation.metrics.distribution import TOP, Region, agreement, distribution_probes, divergence
+from evaluation.metrics.fact_texts import (
+    ESGen,
+    Place,
+    argmax_probe,
+    fact_prompts,
+    read_answer,
+    text_probe,
+    wanted_and_other,
+)
 from evaluation.metrics.generation import Generation, GenerationChoice, ThoughtChoice
 from evaluation.metrics.script_parser import names
 from evaluation.metrics.text_level import (
@@ -19,9 +34,10 @@ from evaluation.metrics.text_level import (
     objects,
     read_thought,
 )
-from schemas.answers import Answer, CaseScores, GeneratedText, ItemScore
+from schemas.answers import Answer, CaseScores, GeneratedText, ItemScore, NextTokens, TargetScore
 from schemas.facts import Object
-from tests.support.arithmetic import make_case, make_prompt
+from schemas.probes import ScoreProbe
+from tests.support.arithmetic import ArithmeticLM, make_case, make_prompt
 from tests.support.metrics.text_scores import SCRIPT, scored
 
 
@@ -201,3 +217,206 @@ def test_a_neighbours_script_names_its_own_object(change: str) -> None:
         answer = Answer(probe=probe.id, written=GeneratedText(text=text, tokens=9, ended="eos"))
         (item,) = metric.score(case, {probe.id: answer}, {}, "mean").items
         assert (item.value, item.cluster) == (value, probe.cluster)
+
+
+NEW, OLD = Object(text="New York City", aliases=("NYC", "New York")), Object(text="York")
+
+
+def fact_text(words: str, ended: Any = "length") -> GeneratedText:
+    return GeneratedText(text=words, tokens=5, ended=ended)
+
+
+CASES = [
+    pytest.param(" New York City.\nAnd", ("new", False, True, True, True, False), id="exact, ended by a new line"),
+    pytest.param(' "NYC"', ("new", False, True, True, False, False), id="another name in quotes, cut by the limit"),
+    pytest.param(" New York, a town", ("new", False, True, False, False, False), id="goes on: begins, not exact"),
+    pytest.param(" the town of New York", ("new", False, False, False, False, False), id="named later"),
+    pytest.param(" York, not New York", ("old", True, False, False, False, False), id="both, the other one first"),
+    pytest.param(" New Yorkshire", ("neither", False, False, False, False, False), id="part of a word is no name"),
+    pytest.param("\n\n New York\nYork", ("new", False, True, True, True, False), id="empty lines before the answer"),
+    pytest.param("", ("neither", False, False, False, False, True), id="nothing written"),
+    pytest.param("  \n ", ("neither", False, False, False, False, True), id="spaces only"),
+    pytest.param(" NYC NYC NYC NYC", ("new", False, True, False, False, True), id="repeats itself"),
+    pytest.param(" ...", ("neither", False, False, False, False, False), id="signs only"),
+]
+
+
+@pytest.mark.parametrize(("words", "expected"), CASES)
+def test_read_by_hand(words: str, expected: tuple[Any, ...]) -> None:
+    answer = read_answer(fact_text(words), NEW, OLD)
+    read = (answer.first, answer.mixed, answer.begins, answer.exact, answer.natural, answer.degenerate)
+    assert read == expected
+
+
+def test_an_end_token_and_a_stop_text_are_natural_ends() -> None:
+    ends = {ended: read_answer(fact_text(" NYC", ended), NEW, OLD).natural for ended in ("eos", "stop", "length")}
+    assert ends == {"eos": True, "stop": True, "length": False}
+
+
+HAND = [
+    pytest.param(TargetScore(text="Oslo", logprob=-1, tokens=4, greedy=False, matched=3), 0.75, "", id="three of four"),
+    pytest.param(TargetScore(text="Oslo", logprob=-1, tokens=1, greedy=True, matched=1), 1.0, "", id="the whole"),
+    pytest.param(TargetScore(text="Oslo", logprob=-1, tokens=1, greedy=True), None, "does not say", id="not read"),
+    pytest.param(TargetScore(text="Bonn", logprob=-1, tokens=1, greedy=True, matched=1), None, "other", id="another"),
+]
+
+
+@pytest.mark.parametrize(("target", "value", "reason"), HAND)
+def test_fact_texts_by_hand(target: TargetScore, value: float | None, reason: str) -> None:
+    metric, case = METRICS.get("es_argmax")(), make_case("Peru")
+    (probe,) = metric.probes(case)
+    (item,) = metric.score(case, {probe.id: Answer(probe=probe.id, targets=(target,))}, {}, "mean").items
+    assert item.value == value and reason in item.reason
+
+
+def test_neighbours_are_asked_for_the_old_object_and_no_answer_has_no_value() -> None:
+    metric, case = METRICS.get("ns_argmax")(), make_case("Peru")
+    assert [p.targets for p in metric.probes(case)] == [("Lima",)]
+    assert [i.value for i in metric.score(case, {}, {}, "mean").items] == [None]
+
+
+@pytest.mark.parametrize(("place", "metric"), [("fact", "es"), ("paraphrase", "ps"), ("neighbour", "ns")])
+def test_the_prompts_are_those_of_the_metric_by_probability(place: Place, metric: str) -> None:
+    case = make_case("Peru")
+    prompts = [(p.prompt, p.item, p.cluster) for p in METRICS.get(metric)().probes(case)]
+    assert [tuple(p) for p in fact_prompts(case, place)] == prompts and prompts
+
+
+def test_a_prompt_that_stands_twice_is_asked_once() -> None:
+    case = make_case("Peru")
+    fact = case.fact.model_copy(update={"paraphrases": ("Peru is led from", "Peru is led from")})
+    assert len(fact_prompts(case.model_copy(update={"fact": fact}), "paraphrase")) == 1
+
+
+@pytest.mark.parametrize(("place", "wanted"), [("fact", "Oslo"), ("paraphrase", "Oslo"), ("neighbour", "Lima")])
+def test_neighbours_keep_the_old_object(place: Place, wanted: str) -> None:
+    case = make_case("Peru")
+    assert wanted_and_other(case, place)[0].text == wanted
+    probe = argmax_probe(case, fact_prompts(case, place)[0], place)
+    assert (probe.targets, probe.greedy, probe.matches) == ((wanted,), True, True)
+
+
+def test_texts_are_asked_without_a_chat_template_and_drawn_texts_have_seeds_of_their_own() -> None:
+    case, choice = make_case("Peru"), GenerationChoice(temperature=1.0, step_tokens=7, stop=("END",))
+    drawn = [text_probe(case, p, "paraphrase", Generation(choice, "d")) for p in fact_prompts(case, "paraphrase")]
+    assert {(p.chat, p.most, p.stop, p.temperature, p.separator) for p in drawn} == {("never", 7, ("END",), 1.0, "")}
+    assert len({p.seed for p in drawn}) == 2
+
+
+HAND_WRITTEN = [
+    pytest.param("es_gen", [" Oslo."], [1.0], id="the new object"),
+    pytest.param("es_gen", [" Lima and Oslo"], [0.0], id="the old one first"),
+    pytest.param("es_gen", [" a town.\nOslo"], [0.0], id="the next line is another answer"),
+    pytest.param("es_gen", [None], [None], id="none written: unscored"),
+    pytest.param("ps_gen", [" Oslo", ""], [1.0, 0.0], id="two paraphrases, one empty answer"),
+    pytest.param("ns_gen", [" Lima"], [1.0], id="neighbours keep the old object"),
+    pytest.param("ns_gen", [" Oslo"], [0.0], id="a neighbour that took the new one"),
+    pytest.param("ns_gen", [" Bonn"], [0.0], id="a neighbour that names neither"),
+]
+
+
+@pytest.mark.parametrize(("name", "texts", "values"), HAND_WRITTEN)
+def test_by_hand_written(name: str, texts: list[str | None], values: list[float | None]) -> None:
+    assert [i.value for i in scored(name, texts).items] == values
+
+
+FLAT = NextTokens(ids=tuple(range(10)), logprobs=(math.log(0.1),) * 10)
+
+
+BENT = NextTokens(ids=(*range(1, 10), 20), logprobs=(math.log(0.1),) * 10)
+
+
+def said(probe: ScoreProbe, tokens: NextTokens | None, **more: object) -> Answer:
+    targets = tuple(TargetScore(text=t, logprob=-1, tokens=1) for t in probe.targets)
+    return Answer(probe=probe.id, targets=targets, next_tokens=tokens).model_copy(update=more)
+
+
+@pytest.mark.parametrize(("name", "same", "moved"), [("ns_kl", 0.0, None), ("ns_top", 1.0, 0.9)])
+def test_distributions_by_hand(name: str, same: float, moved: float | None) -> None:
+    metric, case = METRICS.get(name)(), make_case("Peru")
+    (probe,) = metric.probes(case)
+    before = {probe.id: said(probe, FLAT)}
+    assert [i.value for i in metric.score(case, before, before, "mean").items] == [same]
+    (item,) = metric.score(case, {probe.id: said(probe, BENT)}, before, "mean").items
+    assert item.value is not None and (item.value == moved if moved else 0.5 < item.value < 1.0)
+
+
+@pytest.mark.parametrize(
+    ("after", "before", "reason"),
+    [
+        pytest.param({}, {"top": FLAT}, "no answer", id="nothing after"),
+        pytest.param({"top": FLAT}, {}, "before the edit: no answer", id="nothing before"),
+        pytest.param({"top": None}, {"top": FLAT}, "no next tokens", id="an answer of another kind"),
+        pytest.param({"top": FLAT, "error": "too long"}, {"top": FLAT}, "too long", id="an error is said"),
+    ],
+)
+def test_what_is_missing_is_unscored(after: dict, before: dict, reason: str) -> None:
+    metric, case = METRICS.get("ns_kl")(), make_case("Peru")
+    (probe,) = metric.probes(case)
+    sides = [
+        {probe.id: said(probe, a["top"], **{k: v for k, v in a.items() if k != "top"})} if a else {}
+        for a in (after, before)
+    ]
+    (item,) = metric.score(case, sides[0], sides[1], "mean").items
+    assert item.value is None and reason in item.reason
+
+
+@pytest.mark.parametrize("name", ["es_kl", "ns_kl", "ns_top", "s_ns_kl", "s_ns_top", "unrelated_kl", "unrelated_top"])
+def test_the_unedited_model_has_not_moved(name: str) -> None:
+    metric, case, lm = METRICS.get(name)(), make_case("Peru"), ArithmeticLM()
+    answers = {a.probe: a for a in lm.score(list(metric.probes(case)))}
+    scores = metric.score(case, answers, answers, "mean")
+    assert {i.value for i in scores.items} == {0.0 if name.endswith("kl") else 1.0}
+
+
+def top(logits: np.ndarray, k: int) -> NextTokens:
+    logprobs = logits - np.logaddexp.reduce(logits)
+    order = np.argsort(-logprobs, kind="stable")[:k]
+    return NextTokens(ids=tuple(map(int, order)), logprobs=tuple(round(float(logprobs[n]), 5) for n in order))
+
+
+def whole(p: np.ndarray, q: np.ndarray) -> float:
+    p, q = (x - np.logaddexp.reduce(x) for x in (p, q))
+    return float((np.exp(p) * (p - q)).sum())
+
+
+@pytest.mark.parametrize("shift", [0.0, 0.1, 1.0, 5.0])
+def test_exact_over_the_whole_vocabulary_and_never_above_it(shift: float) -> None:
+    generator = np.random.default_rng(1)
+    for _ in range(20):
+        p = 3 * generator.normal(size=200)
+        q = p + shift * generator.normal(size=200)
+        truth = whole(p, q)
+        assert divergence(top(p, 200), top(q, 200)) == pytest.approx(truth, abs=3e-3)
+        values = [divergence(top(p, k), top(q, k)) for k in (1, 5, 50)]
+        assert all(-1e-12 <= v <= truth + 1e-3 for v in values)
+        assert shift or max(values) < 1e-6
+    assert shift < 1 or values[-1] > 0.5 * truth, "fifty tokens see most of a large change"
+
+
+def test_lists_without_a_token_in_common_are_far_apart_not_infinitely() -> None:
+    one = NextTokens(ids=(0, 1), logprobs=(math.log(0.6), math.log(0.4)))
+    two = NextTokens(ids=(2, 3), logprobs=(math.log(0.6), math.log(0.4)))
+    assert divergence(one, two) == pytest.approx(-math.log(1e-4), abs=0.01) and agreement(one, two, 2) == 0.0
+
+
+def test_a_token_that_left_the_list_has_at_most_the_probability_of_its_last() -> None:
+    before = NextTokens(ids=(0, 1), logprobs=(math.log(0.9), math.log(0.05)))
+    after = NextTokens(ids=(1, 2), logprobs=(math.log(0.05), math.log(0.04)))
+    by_hand = 0.9 * math.log(0.9 / 0.04) + 0.05 * math.log(0.05 / 0.91)
+    assert divergence(before, after) == pytest.approx(by_hand, abs=1e-6)
+
+
+def test_agreement_of_lists_shorter_than_k_and_of_empty_ones() -> None:
+    short = NextTokens(ids=(1,), logprobs=(-0.1,))
+    assert agreement(short, short, 10) == 1.0
+    assert agreement(NextTokens(ids=(), logprobs=()), short, 10) == 1.0
+
+
+@pytest.mark.parametrize(("region", "metric"), [("neighbour", "ns"), ("script_neighbour", "s_ns")])
+def test_neighbours_are_those_of_the_two_target_metric(region: Region, metric: str) -> None:
+    case = make_case("Peru")
+    two = METRICS.get(metric)().probes(case)
+    one = distribution_probes(case, region)
+    assert [(p.prompt, p.separator, p.cluster) for p in one] == [(p.prompt, p.separator, p.cluster) for p in two]
+    assert {(p.targets, p.top) for p in one} == {(("Lima",), TOP)} and {p.id for p in one}.isdisjoint(p.id for p in two)

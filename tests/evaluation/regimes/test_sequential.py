@@ -1,16 +1,18 @@
-"""Batches and sequences of edits against their slow twins, resumed, failing, and as a configuration."""
+"""Batches and sequences of edits against their slow twins, resumed, failing, and as a configuration says them."""
 
 from __future__ import annotations
 
 import copy
-from collections.abc import Sequence
+import re
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
 import pytest
 import torch
 
-from curation.case_sources.opening import choose
+from curation.case_sources.opening import choose, has_scripts, scripts_first
 from curation.files.artifact_cache import Cache
 from curation.splits.split_file import make_split
 from evaluation.editors.base import Editor
@@ -19,26 +21,45 @@ from evaluation.engines.fast import FastEngine
 from evaluation.engines.simple import SimpleEngine
 from evaluation.inference.answering import ModelScorer
 from evaluation.inference.scoring import score
+from evaluation.metrics import METRICS
 from evaluation.models.language_model import LM
-from evaluation.regimes.base import edits_digest
+from evaluation.regimes import table
+from evaluation.regimes.base import RegimeContext, edits_digest
+from evaluation.regimes.config import LENGTHS, RegimeChoice, sampled_positions
+from evaluation.regimes.general_texts import TEXTS, general_probes
 from evaluation.regimes.sequential import SequentialRegime
+from evaluation.regimes.table import BatchRegime
 from evaluation.runs.config import RunConfig
 from evaluation.runs.runner import EditorOutcome
 from schemas.answers import Answer
-from schemas.cases import Case
+from schemas.cases import AnyCase, Case
+from schemas.core.config import validate
+from schemas.core.errors import DataError
 from schemas.runs import CaseResult
 from tests.evaluation.engines.test_fast import OPTIONS
-from tests.support.arithmetic import make_case
+from tests.support.arithmetic import ArithmeticEdit, ArithmeticEditor, ArithmeticLM, make_case, make_cases
 from tests.support.evaluation.edited_model import add_to_weights
 from tests.support.evaluation.runner_of import runner_of
 from tests.support.evaluation.slow_scoring import slow_answer
+from tests.support.facts import peru_fact
+from tests.support.small import small_split
 from tests.support.tiny import make
 
 LANDS = ("Peru", "Norway", "France", "Madrid", "Quito")
+
+
 SPLIT = make_split("tiny", [make_case(land, old="Lima", new="São Tomé") for land in LANDS])
+
+
 CASES = choose(SPLIT)
+
+
 FT, ROME = OPTIONS["ft"], OPTIONS["rome"]
+
+
 FAST = pytest.param(FastEngine, id="fast")
+
+
 SIMPLE = pytest.param(lambda lm: SimpleEngine(ModelScorer(lm)), id="simple")
 
 
@@ -241,3 +262,156 @@ def test_a_sequence_of_narrow_weights_adds_in_float32(tmp_path: Path) -> None:
     assert len(units) == 5 and not any(r.error for r in units.values())
     assert lm.weights_digest() == digest
     assert not any(m._forward_hooks for m in lm.model.modules())
+
+
+def test_units_are_named_by_their_batch() -> None:
+    cases = make_cases(5, 0).cases
+    units = BatchRegime(RegimeChoice(name="batch", size=2)).units(cases)
+    assert [(u.after, u.position) for u in units] == [(2, 1), (2, 2), (2, 1), (2, 2), (1, 1)]
+    assert [u.key for u in units[:2]] == [f"{c.key}@{edits_digest(cases[:2])}" for c in cases[:2]]
+
+
+def test_training_at_the_putting_on_counts_as_editing(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    """Every look at the clock takes a second, putting the edit on 100."""
+    cases, lm, metric = make_cases(2, 0).cases, ArithmeticLM(), METRICS.get("es")()
+    clock = [0.0]
+
+    def look() -> float:
+        clock[0] += 1.0
+        return clock[0]
+
+    @contextmanager
+    def late(edit: ArithmeticEdit, model: Any) -> Iterator[Any]:
+        clock[0] += 100.0
+        yield model
+
+    monkeypatch.setattr(table.time, "perf_counter", look)
+    monkeypatch.setattr(ArithmeticEdit, "on", late)
+    regime = BatchRegime(RegimeChoice(name="batch", size=2))
+    context = RegimeContext(cases, ArithmeticEditor("push", {}), SimpleEngine(lm), lm, tmp_path, "run")
+    results = [d for _, d in regime.run(regime.units(cases), lambda u: tuple(metric.probes(u.case)), context)]
+    assert [50.0 < d.seconds_edit < 60.0 for d in results] == [True, True], "half of it each"
+
+
+@pytest.mark.parametrize(
+    ("choice", "name", "sizes", "identity"),
+    [
+        pytest.param({}, "single", (), "single", id="nothing said"),
+        pytest.param("single", "single", (), "single", id="a bare name"),
+        pytest.param("sequential", "sequential", LENGTHS, "sequential", id="the lengths of a sequence"),
+        pytest.param({"name": "batch", "size": 1}, "batch", (1,), "batch:1", id="a batch of one"),
+        pytest.param({"name": "batch", "size": [4]}, "batch", (4,), "batch:4", id="a list of one size"),
+        pytest.param({"name": "batch", "size": [4, 2, 4]}, "batch", (2, 4), "batch:2, batch:4", id="two sizes"),
+        pytest.param({"name": "sequential", "size": 7}, "sequential", (7,), "sequential", id="one length"),
+        pytest.param({"name": "sequential", "size": [9, 3, 9, 1]}, "sequential", (1, 3, 9), "sequential", id="mixed"),
+    ],
+)
+def test_what_a_choice_means(choice: Any, name: str, sizes: tuple[int, ...], identity: str) -> None:
+    result = RegimeChoice.model_validate(choice)
+    assert (result.name, result.sizes, result.text) == (name, sizes, identity)
+
+
+def test_where_a_sequence_is_scored_is_no_part_of_its_identity() -> None:
+    """The edits are the same ones, so finished cases stay good when other lengths are asked for."""
+    one = RegimeChoice(name="sequential", size=(1, 5), score="end")
+    two = RegimeChoice(name="sequential", size=(100,), score="immediate")
+    assert one.text == two.text
+    assert RegimeChoice(name="batch", size=2).text != RegimeChoice(name="batch", size=3).text
+
+
+@pytest.mark.parametrize(
+    ("choice", "reason"),
+    [
+        pytest.param("batch", "'batch' takes one size or more", id="a batch without a size"),
+        pytest.param({"name": "batch", "size": []}, "'batch' takes one size or more", id="a batch of no size"),
+        pytest.param({"name": "batch", "size": [2, 0]}, "sizes are 1 or more", id="one of two sizes is none"),
+        pytest.param({"name": "single", "size": 1}, "'single' takes no size", id="a size of single edits"),
+        pytest.param({"name": "revert", "size": 2}, "'revert' takes no size", id="a size of a revert"),
+        pytest.param({"name": "reedit", "score": "end"}, "score is for 'sequential'", id="moments of a chain"),
+        pytest.param({"name": "batch", "size": 0}, "sizes are 1 or more", id="a batch of none"),
+        pytest.param({"name": "sequential", "size": [4, -1]}, "sizes are 1 or more", id="a negative length"),
+        pytest.param({"name": "sequential", "size": []}, "takes one length or more", id="no length"),
+        pytest.param({"name": "sequential", "size": [], "score": "immediate"}, "one length or more", id="no end"),
+        pytest.param({"name": "sequential", "size": "many"}, "size", id="a word for a size"),
+        pytest.param({"name": "sequential", "score": "later"}, "score", id="an unknown moment"),
+        pytest.param("sequencial", "name", id="an unknown name"),
+        pytest.param({"name": "single", "sise": 3}, "did you mean 'size'", id="an unknown key"),
+        pytest.param(["single"], "give a name, such as .*or a table", id="a list"),
+        pytest.param({"name": "batch", "size": True}, "size: Input should be a number", id="true for a size"),
+        pytest.param({"name": "sequential", "size": [True, 5]}, "size: Input should be a number", id="true in a list"),
+        pytest.param({"name": "batch", "size": float("inf")}, "size", id="an infinite size"),
+    ],
+)
+def test_what_is_refused(choice: Any, reason: str) -> None:
+    with pytest.raises(DataError, match=reason):
+        validate(RegimeChoice, choice, where="regime")
+
+
+def test_what_a_run_folder_keeps_is_read_back() -> None:
+    for choice in (RegimeChoice(), RegimeChoice(name="batch", size=3), RegimeChoice(name="sequential", size=(1, 2))):
+        assert RegimeChoice.model_validate(choice.model_dump(mode="json")) == choice
+
+
+def test_every_size_of_a_batch_is_a_regime_and_a_row_of_its_own() -> None:
+    several = RegimeChoice(name="batch", size=(10, 2))
+    assert [part.text for part in several.parts] == ["batch:2", "batch:10"]
+    assert several.parts[0] == RegimeChoice(name="batch", size=2)
+    assert several.labels("ft") == ("ft (batch of 2)", "ft (batch of 10)")
+    for one in (RegimeChoice(), RegimeChoice(name="batch", size=(3,)), RegimeChoice(name="sequential", size=(1, 2))):
+        assert one.parts == (one,) and one.labels("ft") == ("ft",)
+
+
+SCRIPTS = list(small_split().cases[:3])
+
+
+PLAIN: list[AnyCase] = [Case(key=f"case/{n}", fact=peru_fact(f"f/{n}")) for n in range(17)]
+
+
+def test_scripts_first_in_their_order_and_others_in_theirs() -> None:
+    mixed = [PLAIN[4], SCRIPTS[1], PLAIN[0], SCRIPTS[0]]
+    assert scripts_first(mixed) == [SCRIPTS[1], SCRIPTS[0], PLAIN[4], PLAIN[0]]
+    split = make_split("s", [*PLAIN, *SCRIPTS])
+    drawn, ordered = choose(split), choose(split, order="scripts_first")
+    assert list(ordered) == scripts_first(drawn) != list(drawn)
+    limited = choose(split, order="scripts_first", limit=3)
+    assert all(map(has_scripts, limited)) and limited == ordered[:3], "the order comes before the limit"
+
+
+def test_all_where_there_is_room() -> None:
+    cases = [*SCRIPTS, *PLAIN]
+    assert sampled_positions(cases, 4, None) == sampled_positions(cases, 4, 4) == [1, 2, 3, 4]
+
+
+def test_scripts_stay_and_others_are_drawn_by_their_keys() -> None:
+    cases = [*SCRIPTS, *PLAIN]
+    long, longer = sampled_positions(cases, 12, 7), sampled_positions(cases, 20, 7)
+    assert long[:3] == longer[:3] == [1, 2, 3] and len(long) == len(longer) == 7
+    assert {p for p in longer if p <= 12} <= set(long), "what is asked later was asked before"
+    other = [*SCRIPTS, *reversed(PLAIN)]
+    assert {other[p - 1].key for p in sampled_positions(other, 20, 7)} == {cases[p - 1].key for p in longer}
+    assert sampled_positions(cases, 20, 2)[-1] <= 3
+
+
+@pytest.mark.parametrize("score", ["immediate", "end", "both"])
+def test_a_sequence_asks_the_sample_only(score: str) -> None:
+    cases = [*SCRIPTS, *PLAIN]
+    choice = RegimeChoice.model_validate({"name": "sequential", "size": [2, 20], "sample": 5, "score": score})
+    units = [(u.position, u.after) for u in SequentialRegime(choice).units(cases)]
+    at_end, at_two = sampled_positions(cases, 20, 5), [1, 2]
+    now = [(p, p) for p in sorted({*at_end, *at_two})] if score != "end" else []
+    later = [(p, n) for n, some in ((2, at_two), (20, at_end)) for p in some] if score != "immediate" else []
+    assert sorted(units) == sorted({*now, *later})
+
+
+def test_they_are_different_and_ask_one_text_each() -> None:
+    probes = general_probes()
+    assert len({p.id for p in probes}) == len({p.item for p in probes}) == len(TEXTS) == 24
+    assert all(len(p.targets) == 1 and len(p.targets[0].split()) > 30 for p in probes)
+
+
+def test_they_name_nothing_that_could_be_edited() -> None:
+    objects = {o.text for c in small_split().cases for o in (c.fact.subject, c.fact.old, c.fact.new) if o}
+    for sentence, rest in TEXTS:
+        inside = re.findall(r"(?<![.!?] )(?<!^)\b[A-Z]\w+", f"{sentence} {rest}")
+        assert not inside, "a capital inside a sentence is a name"
+        assert not objects & set(re.findall(r"\w+", f"{sentence} {rest}"))

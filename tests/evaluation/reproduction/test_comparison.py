@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import math
+from pathlib import Path
 
 import pytest
 from click.testing import CliRunner
@@ -18,10 +19,17 @@ from evaluation.reproduction.comparison import OurResults, compare_figures, is_p
 from evaluation.reproduction.published import CASES, printed_figures, published_data, published_table, published_tables
 from evaluation.runs.results import Run, cases_by_key, load_run
 from schemas.core.errors import UserError
+from tests.evaluation.report.test_html_page import finished
+from tests.support.arithmetic import ArithmeticLM, make_cases
 from tests.support.ratings import made_scripts, rate, rated_store
-from tests.support.report import published_figures
 
-folder = published_figures.folder
+EDITORS = ["none", {"name": "push", "label": "rome"}, {"name": "push", "label": "ft", "params": {"strength": 1.0}}]
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory) -> Path:
+    lm = ArithmeticLM(name="openai-community/gpt2-xl")
+    return finished(tmp_path_factory.mktemp("run"), lm=lm, editors=EDITORS, split=make_cases(6, 2))
 
 
 @pytest.fixture

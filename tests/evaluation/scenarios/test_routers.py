@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import defaultdict
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -13,7 +14,8 @@ from curation.files.artifact_cache import Cache
 from curation.loaders import load
 from curation.shipped import shipped_split
 from curation.splits.split_file import make_split
-from evaluation.analysis.events import routing_values
+from evaluation.analysis.events import KINDS, ROUTING, Sent, routing_value, routing_values
+from evaluation.analysis.tables import rates
 from evaluation.editors.presets import make_editor
 from evaluation.editors.routed.serac import Serac
 from evaluation.editors.routed.wording import ScopeByWording, WordingRouter
@@ -23,9 +25,28 @@ from schemas.cases import EventCase
 from schemas.core.errors import ModelError
 from tests.support.arithmetic import make_config
 from tests.support.evaluation.routed_events import TOWNS, HashedVectors, town_cases
-from tests.support.evaluation.routing_counts import routings_by
 from tests.support.evaluation.runner_of import runner_of
 from tests.support.tiny import make
+
+
+def routings_by(cases: Sequence[EventCase], route: Callable[[str, str], int | None]) -> dict[str, dict[str, Any]]:
+    """The figures of a router over all events of some cases, by kind of question, under the heads of the report.
+
+    Args:
+        cases: Events with questions; their events, in this order, are the memory.
+        route: Of a question and its kind, the number of the event that it is sent to, or None.
+    """
+    values = []
+    for kind in KINDS:
+        for number, case in enumerate(cases):
+            for question in getattr(case, kind):
+                to = route(question.text, kind)
+                sent: Sent = "none" if to is None else "own" if to == number else "other"
+                values.append(routing_value("", kind, case.key, question.scope, sent))
+    rows = rates(values, ["kind"], ROUTING, pooled=True)
+    heads = ("questions", *(column.head for column in ROUTING))
+    return {str(kind): dict(zip(heads, figures, strict=True)) for kind, *figures in rows}
+
 
 HEAD = "shipped:serac-fact-events.safetensors"
 

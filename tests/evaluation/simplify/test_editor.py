@@ -1,10 +1,14 @@
+"""Facts of documents learnt instead of their texts; statements of a released file."""
+
 from __future__ import annotations
 
+import json
 from pathlib import Path
 from typing import Any
 
 import pytest
 import torch
+from pydantic import ValidationError
 
 from curation.files.artifact_cache import Cache
 from curation.splits.split_file import make_split
@@ -14,8 +18,8 @@ from evaluation.engines.base import Job
 from evaluation.engines.fast import FastEngine
 from evaluation.inference.answering import ModelScorer
 from evaluation.runs.results import load_run
-from evaluation.simplify import SIMPLIFIERS
-from evaluation.simplify.base import Simplifier
+from evaluation.simplify import SIMPLIFIERS, ner_qg, openie
+from evaluation.simplify.base import Simplifier, SimplifyChoice
 from evaluation.simplify.editor import (
     Coverage,
     SimplifiedEditor,
@@ -24,11 +28,17 @@ from evaluation.simplify.editor import (
     coverage,
     with_simplification,
 )
+from evaluation.simplify.file import FileStatements, GivenStatements
+from evaluation.simplify.ner_qg import EntityQuestions, answers_of, cloze_prompt, subject_beside
+from evaluation.simplify.openie import OpenStatements
+from evaluation.simplify.parsing import Phrase
 from schemas.cases import Case, DocumentCase
 from schemas.core.errors import UserError
 from schemas.documents.simplified import SimplifiedFact
+from schemas.documents.statement import Statement
 from tests.support.arithmetic import make_config
-from tests.support.documents.records import BRIDGE, document_case, document_records, make_document, make_probe
+from tests.support.documents.parses import DESIGNED, OPENED
+from tests.support.documents.records import BRIDGE, TRAM, document_case, document_records, make_document, make_probe
 from tests.support.editors import memit, mend
 from tests.support.evaluation.runner_of import check_methods, runner_of
 from tests.support.tiny import make
@@ -233,3 +243,166 @@ def test_every_count() -> None:
         probes=5,
         answers=3,
     ), "1931 twice, and Brun, an accepted answer"
+
+
+def test_every_strategy_says_what_it_is() -> None:
+    for name in SIMPLIFIERS.names():
+        kind = SIMPLIFIERS.get(name)
+        assert issubclass(kind, Simplifier) and kind.name == name and kind.about and kind.version >= 1
+
+
+def test_options_are_part_of_the_identity_and_statements_are_named_by_their_place(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(openie, "parser_version", lambda model: model)
+    one, two = (OpenStatements(OpenStatements.Params(model=name)) for name in ("en_core_web_sm", "en_core_web_lg"))
+    assert one.identity != two.identity
+    statement = one.statement(make_document(), 3, subject="Orla", prompt="{} is", target="x")
+    assert (statement.key, statement.strategy) == ("d/bridge/openie/3", "openie")
+
+
+def test_a_bare_name_and_a_table() -> None:
+    assert SimplifyChoice.model_validate("ner_qg").made().params.noun_phrases is True
+    made = SimplifyChoice.model_validate({"name": "ner_qg", "noun_phrases": False})
+    assert made.made().params.noun_phrases is False
+    assert SimplifyChoice.model_validate(made.model_dump(mode="json")) == made
+
+
+@pytest.mark.parametrize(
+    ("data", "said"),
+    [("openi", "did you mean 'openie'"), ({"name": "openie", "modl": "x"}, "modl"), ("file", "file")],
+)
+def test_refusals(data: object, said: str) -> None:
+    with pytest.raises(ValidationError, match=said):
+        SimplifyChoice.model_validate(data)
+
+
+def test_answers_are_entities_and_noun_phrases_beside_them_but_no_pronouns() -> None:
+    assert answers_of(OPENED, noun_phrases=True) == [Phrase(0, 3, "FAC"), Phrase(5, 6, "DATE")]
+    assert [DESIGNED.text(a.start, a.end) for a in answers_of(DESIGNED, noun_phrases=True)] == [
+        "Ada Brun",
+        "great care",
+    ]
+    assert len(answers_of(DESIGNED, noun_phrases=False)) == 1
+
+
+def test_the_last_other_entity_is_the_subject_and_stands_as_a_gap_beside_the_blank() -> None:
+    bridge, year = OPENED.entities
+    assert subject_beside(OPENED, year) == bridge and subject_beside(OPENED, bridge) == year
+    assert subject_beside(DESIGNED, DESIGNED.entities[0]) is None
+    assert cloze_prompt(OPENED, year, bridge) == "Question: {} opened in ___.\nAnswer:"
+    assert cloze_prompt(OPENED, bridge, year) == "Question: ___ opened in {}.\nAnswer:"
+
+
+def test_a_document_becomes_a_cloze_an_answer_and_one_without_a_subject_is_lost(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(ner_qg, "parse", lambda text, model: (OPENED, DESIGNED))
+    statements = list(EntityQuestions().simplify(make_document()))
+    assert [(s.subject, s.filled_prompt, s.target) for s in statements] == [
+        ("1931", "Question: ___ opened in 1931.\nAnswer:", "The Orla Bridge"),
+        ("The Orla Bridge", "Question: The Orla Bridge opened in ___.\nAnswer:", "1931"),
+        ("Ada Brun", "Question: Ada Brun designed it with ___.\nAnswer:", "great care"),
+    ]
+    assert [s.key for s in statements] == [f"d/bridge/ner_qg/{n}" for n in range(3)]
+
+
+THE_BRIDGE = make_document("mine/bridge")
+
+
+@pytest.fixture
+def path(tmp_path: Path) -> Path:
+    told = {"prompt": "{} opened in", "subject": "The Orla Bridge", "input": "The Orla Bridge opened in"}
+    rows = [
+        {
+            "doc": THE_BRIDGE.text,
+            "id": "theirs",
+            "meta": {},
+            "probes": [],
+            "simplification": [{**told, "target": " 1931"}, {**told, "target": ""}],
+        }
+    ]
+    out = tmp_path / "documents.json.lmqg_ner"
+    out.write_text(json.dumps(rows), encoding="utf-8")
+    return out
+
+
+def reader(path: Path) -> FileStatements:
+    return FileStatements(FileStatements.Params(file=path))
+
+
+def test_statements_of_the_document_with_these_words(path: Path) -> None:
+    made = reader(path)
+    made.check([THE_BRIDGE])
+    assert [(s.strategy, s.filled_prompt, s.target) for s in made.simplify(THE_BRIDGE)] == [
+        ("lmqg_ner", "The Orla Bridge opened in", "1931"),
+        ("lmqg_ner", "The Orla Bridge opened in", ""),
+    ]
+
+
+def test_a_file_of_other_documents_and_none_at_all_are_refused(path: Path) -> None:
+    other = make_document(TRAM, "Line 9 runs to Rovo.")
+    with pytest.raises(UserError, match=r"does not hold 1 of 2 documents of the run, such as 'd/tram'"):
+        reader(path).check([THE_BRIDGE, other])
+    with pytest.raises(UserError, match="no such simplification file"):
+        _ = reader(path.with_name("none")).identity
+
+
+@pytest.mark.parametrize("prompt", ["The Orla Bridge opened in", "{} opened {} in"])
+def test_a_prompt_without_exactly_one_gap_is_said_where_it_stands(path: Path, prompt: str) -> None:
+    """Not that the document is missing, though the record that holds it cannot be used."""
+    (row,) = json.loads(path.read_text(encoding="utf-8"))
+    bad = {**row, "simplification": [{**row["simplification"][0], "prompt": prompt}]}
+    other = {**row, "id": "other", "doc": "Line 9 runs to Rovo."}
+    mixed = path.with_name("mixed.json.lmqg_ner")
+    mixed.write_text(json.dumps([other, bad]), encoding="utf-8")
+    with pytest.raises(UserError, match=r"mixed.*: a record cannot be used: .*exactly one \{\}.*; mend it") as error:
+        reader(mixed).check([THE_BRIDGE])
+    assert "does not hold" not in str(error.value) and "\n" not in str(error.value)
+    reader(mixed).check([make_document(TRAM, "Line 9 runs to Rovo.")])  # no document of the run is lost
+
+
+def test_a_file_of_the_documents_without_statements_is_refused(path: Path) -> None:
+    """The published documents themselves, named instead of one of their simplifications: nothing would be edited."""
+    rows = json.loads(path.read_text(encoding="utf-8"))
+    del rows[0]["simplification"]
+    bare = path.with_name("documents.json")
+    bare.write_text(json.dumps(rows), encoding="utf-8")
+    with pytest.raises(UserError, match="the simplification file holds no statement"):
+        reader(bare).check([THE_BRIDGE])
+
+
+def test_another_file_is_another_identity(path: Path) -> None:
+    first = reader(path).identity
+    path.write_text(path.read_text(encoding="utf-8").replace("1931", "1932"), encoding="utf-8")
+    assert reader(path).identity != first == f"file@1:{first[-12:]}"
+
+
+STATED = Statement(subject="Orla Bridge", prompt="The {} is in", target="Rovo")
+
+
+STATING = make_document(statements=(STATED, STATED.model_copy(update={"target": "Sorne"})))
+
+
+def test_statements_in_order() -> None:
+    made = list(GivenStatements().simplify(STATING))
+    assert [(s.key, s.filled_prompt, s.target) for s in made] == [
+        ("d/bridge/stated/0", "The Orla Bridge is in", "Rovo"),
+        ("d/bridge/stated/1", "The Orla Bridge is in", "Sorne"),
+    ]
+    assert list(GivenStatements().simplify(make_document())) == []
+
+
+def test_documents_that_state_nothing_are_refused_together_not_one_by_one() -> None:
+    GivenStatements().check([make_document(), STATING])
+    GivenStatements().check([])
+    with pytest.raises(UserError, match=r"none of the 1 documents says what it states, such as 'd/bridge'"):
+        GivenStatements().check([make_document()])
+
+
+def test_one_text_with_other_statements_is_not_given_the_first_ones(tmp_path: Path) -> None:
+    method = make_editor("ft", make("llama"), Cache(tmp_path), {"layer": 1})
+    for _ in range(2):
+        made = SimplifiedEditor(method, GivenStatements())
+        for document in (STATING, make_document(statements=(STATED,)), make_document()):
+            assert made.statements(document) == tuple(GivenStatements().simplify(document))

@@ -1,20 +1,32 @@
-"""FT against training the weight itself."""
+"""Fine-tuning against training the weights themselves; weights that come back; edits of one batch are those alone."""
 
 from __future__ import annotations
 
+import random
+from collections import Counter
+from collections.abc import Callable, Iterator
 from functools import partial
+from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
 import torch
 
 from curation.files.artifact_cache import Cache
+from evaluation.editors.fine_tuning import trained_weights
 from evaluation.editors.presets import make_editor
 from evaluation.edits.weight_deltas import DenseDelta
 from evaluation.models.language_model import LM
-from schemas.facts import Fact
+from schemas.core.errors import ModelError, UserError
+from schemas.facts import Entity, Fact, Object
+from tests.contracts.test_editors import FACTS
+from tests.contracts.test_editors_restore import breaking
+from tests.support.documents.records import make_document, stated_document
 from tests.support.editors.edit_requests import NORWAY, PERU
-from tests.support.editors.plain_training import changes_by_adam
+from tests.support.editors.plain_training import changes_by_adam, object_loss
+from tests.support.facts import peru_fact
+from tests.support.tiny import make
 
 
 def published_loss(lm: LM, request: Fact) -> torch.Tensor:
@@ -39,3 +51,180 @@ def test_ft_equals_training_the_weight(tiny: LM, cache: Cache, request_: Fact, e
     assert edit.notes["norm_ratio"] > 0 and edit.notes["steps"] > 0 and edit.notes["blow_up"] is False
     if eps:
         assert float(delta.value.abs().max()) == pytest.approx(eps)
+
+
+@pytest.mark.parametrize("layers", [(1,), (0, 2)], ids=str)
+@pytest.mark.parametrize("requests", [[PERU], [NORWAY], [PERU, NORWAY]], ids=["peru", "norway", "both"])
+def test_ft_m_equals_training_the_weights(
+    tiny: LM, cache: Cache, requests: list[Fact], layers: tuple[int, ...]
+) -> None:
+    options: dict[str, Any] = {"steps": 10, "lr": 3e-3}
+    edit = make_editor("ft_m", tiny, cache, {**options, "layer": layers, "stop_below": 0.0}).edit(requests)
+    want = changes_by_adam(tiny, layers, [partial(object_loss, tiny, requests)] * 10, lr=3e-3)
+    assert [d.weight for d in edit.deltas or ()] == [tiny.layout.weight(n) for n in layers]
+    for delta, shift in zip(edit.deltas or (), want, strict=True):
+        assert isinstance(delta, DenseDelta)
+        assert (delta.value - shift).norm() < 1e-2 * shift.norm()
+
+
+FRANCE = peru_fact("f/france", subject=Entity(text="France"), old=Object(text="Paris"), new=Object(text="Quito"))
+
+
+THREE_FACTS = [PERU, NORWAY, FRANCE]
+
+
+def batches(lm: LM, *, epochs: int, batch: int, eos: bool, seed: int) -> Iterator[Callable[[], torch.Tensor]]:
+    """The losses of the updates in their order."""
+    draws = torch.Generator().manual_seed(seed)
+    for _ in range(epochs):
+        order = torch.randperm(len(THREE_FACTS), generator=draws).tolist()
+        for start in range(0, len(order), batch):
+            some = [THREE_FACTS[n] for n in order[start : start + batch]]
+            yield partial(object_loss, lm, some, eos=eos)
+
+
+@pytest.mark.parametrize(("batch", "eos", "seed"), [(2, True, 0), (1, False, 4), (100, True, 0)])
+def test_it_is_the_plain_loop(tiny: LM, cache: Cache, batch: int, eos: bool, seed: int) -> None:
+    options: dict[str, Any] = {"epochs": 4, "batch": batch, "eos": eos, "seed": seed}
+    edit = make_editor("ft_bf", tiny, cache, {**options, "layer": 1, "lr": 3e-3, "stop_below": 0.0}).edit(THREE_FACTS)
+    (want,) = changes_by_adam(tiny, [1], batches(tiny, **options), lr=3e-3)
+    (delta,) = edit.deltas or ()
+    assert (delta.matrix() - want).norm() < 1e-2 * want.norm()
+    assert edit.notes["steps"] == 4 * -(-3 // batch)
+
+
+def test_small_losses_make_no_update_and_end_it(tiny: LM, cache: Cache) -> None:
+    still = make_editor("ft_bf", tiny, cache, {"layer": 1, "stop_below": 1e6}).edit(THREE_FACTS)
+    assert still.notes["steps"] == 0 and still.deltas[0].norm() == 0
+    options = {"layer": 2, "epochs": 60, "lr": 1e-2, "eos": False, "stop_below": 4.0}
+    made = make_editor("ft_bf", tiny, cache, options).edit([PERU])
+    assert made.notes["loss"] < 4.0 and 0 < made.notes["steps"] < 60
+    with made.on(tiny), torch.no_grad():
+        assert float(object_loss(tiny, [PERU], eos=False)) == pytest.approx(made.notes["loss"], rel=1e-3), (
+            "no update after it"
+        )
+
+
+def test_a_tokenizer_without_an_end_token_is_refused(cache: Cache) -> None:
+    lm = make("gpt2")
+    lm.tokenizer = SimpleNamespace(eos_token_id=None, pad_token_id=1)
+    with pytest.raises(ModelError, match="no end token to learn.*set eos = false"):
+        make_editor("ft_bf", lm, cache, {"layer": 1}).edit([PERU])
+    make_editor("ft_bf", lm, cache, {"layer": 1, "epochs": 1, "eos": False}).edit([PERU])
+
+
+MANY = [*FACTS, *(fact.model_copy(update={"prompt": "Everybody says that " + fact.prompt}) for fact in FACTS)]
+
+
+METHODS: dict[str, dict[str, Any]] = {
+    "ft": {"layer": 1, "steps": 12, "lr": 1e-2, "stop_below": 5.0},
+    "ft_l": {"layer": 1, "steps": 12, "lr": 1e-2, "stop_below": 5.0, "eps": 0.1},
+    "ft_m": {"layer": (0, 2), "steps": 12, "lr": 1e-2, "stop_below": 2.6},
+    "lora": {"steps": 12, "lr": 0.02, "stop_below": 1.5, "weight_decay": 0.1},
+}
+
+
+@pytest.mark.parametrize("kind", ["llama", "gpt2", "gemma2"])
+@pytest.mark.parametrize("method", METHODS)
+def test_edits_that_stop_at_different_steps_are_those_made_alone(method: str, kind: str, cache: Cache) -> None:
+    lm = make(kind)
+    editor, digest = make_editor(method, lm, cache, METHODS[method]), lm.weights_digest()
+    together, alone = editor.edit_each(MANY), [editor.edit([fact]) for fact in MANY]
+    steps = [edit.notes["steps"] for edit in alone]
+    assert min(steps) < max(steps), steps
+    for one, other in zip(together, alone, strict=True):
+        assert one.notes["steps"] == other.notes["steps"]
+        assert one.notes["loss"] == pytest.approx(other.notes["loss"], abs=1e-3)
+        for value, want in zip(one.deltas or (), other.deltas or (), strict=True):
+            gap = (value.matrix() - want.matrix()).norm() / want.matrix().norm()
+            assert value.weight == want.weight and gap < 0.01, (
+                "Adam takes whole steps where a gradient is only rounding"
+            )
+    assert lm.weights_digest() == digest and not any(m._forward_hooks for m in lm.model.modules())
+    assert editor.edit_each([]) == []
+
+
+def test_a_batch_that_runs_out_of_memory_is_halved(tiny: LM, cache: Cache, monkeypatch: pytest.MonkeyPatch) -> None:
+    editor: Any = make_editor("ft", tiny, cache, METHODS["ft"])
+    real, want = editor._train, editor.edit_each(MANY)
+
+    def failing(edits: list[Any]) -> Any:
+        if len(edits) > 3:
+            raise torch.OutOfMemoryError("CUDA out of memory. Tried to allocate 2.00 GiB")
+        return real(edits)
+
+    monkeypatch.setattr(editor, "_train", failing)
+    for one, other in zip(editor.edit_each(MANY), want, strict=True):
+        assert one.notes["steps"] == other.notes["steps"]
+
+
+EDITS = 50
+
+
+ERRORS = (KeyboardInterrupt, RuntimeError)
+
+
+STATED = [
+    stated_document(make_document(f"d/{n}", f"Line {n} runs to Rovo.", entity=None), subject=f"Line {n}", target="Rovo")
+    for n in range(4)
+]
+
+
+SCOPES: list[dict[str, Any]] = [{}, {}, {"scope": "blocks", "layers": (1, 2)}, {"scope": "mlps"}]
+
+
+@pytest.mark.parametrize("kind", ["llama", "gpt2"])
+def test_weights_are_bit_equal_after_50_edits_a_third_broken_off(kind: str, tmp_path: Path) -> None:
+    lm, draw, cache = make(kind), random.Random(f"whole-model/{kind}"), Cache(tmp_path)
+    digest, counts = lm.weights_digest(), Counter[str]()
+    head = lm.module(lm.layout.head)
+    for n in range(EDITS):
+        method, scope = ("ft_lm", "side")[n % 2], draw.choice(SCOPES)
+        options = {"lr": 1e-3, "epochs": 2} if method == "ft_lm" else {"lr": 1e-3, "steps": 2, "instruction": "Say."}
+        stated = draw.sample(STATED, draw.randint(1, 3))
+        edit = make_editor(method, lm, cache, {**options, **scope}).edit(
+            [one.document for one in stated] if method == "ft_lm" else stated
+        )
+        # n % 3 == 0 breaks off: in a pass or a step of training, while it is on, or while the weights are copied back
+        moment = draw.choice(["pass", "step", "inside", "copy"]) if n % 3 == 0 else "none"
+        error, after = draw.choice(ERRORS), draw.random() < 0.5
+        changed = False
+        try:
+            with (
+                breaking(head, "forward", draw.randint(1, 2) if moment == "pass" else 0, error, after=after),
+                breaking(torch.optim.AdamW, "step", draw.randint(1, 2) if moment == "step" else 0, error, after=after),
+                breaking(trained_weights, "put_back", int(moment == "copy"), error, after=True),
+                edit.on(lm),
+            ):
+                changed = lm.weights_digest() != digest
+                if moment == "inside":
+                    raise error
+        except ERRORS:
+            counts[moment] += 1
+        else:
+            counts["none"] += 1
+        assert lm.weights_digest() == digest, (n, method, scope, moment)
+        assert changed is (moment not in ("pass", "step")), "an edit that changes nothing shows nothing"
+        assert not any(p.requires_grad or p.grad is not None for p in lm.model.parameters())
+    assert counts["none"] == EDITS - (EDITS + 2) // 3 and len(counts) == 5, counts
+
+
+@pytest.mark.parametrize("method", ["ft_lm", "side"])
+def test_too_little_memory_is_said_with_numbers_before_any_edit(
+    method: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    lm = make("llama")
+    count = sum(p.numel() for p in lm.model.parameters())
+    one_block = sum(p.numel() for p in lm.block(1).parameters())
+    for free, fits in ((16 * count, True), (16 * count - 1, False), (0, False)):
+        monkeypatch.setattr(trained_weights, "available_bytes", lambda device, free=free: free)
+        if fits:
+            make_editor(method, lm, Cache(tmp_path), {})
+            continue
+        with pytest.raises(UserError, match=f"'{method}' would train {count:,} weights, which needs 0.0 GiB") as error:
+            make_editor(method, lm, Cache(tmp_path), {})
+        assert "on cpu, where 0.0 GiB are free; train less" in str(error.value) and "\n" not in str(error.value)
+    monkeypatch.setattr(trained_weights, "available_bytes", lambda device: 16 * one_block)
+    make_editor(method, lm, Cache(tmp_path), {"scope": "blocks", "layers": (1,)})
+    with pytest.raises(UserError, match="would train"):
+        make_editor(method, lm, Cache(tmp_path), {"scope": "blocks", "layers": (0, 1)})

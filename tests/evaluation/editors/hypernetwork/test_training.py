@@ -1,4 +1,4 @@
-"""Training of the network: it learns, it is the same after a kill, it ends when told, and its files are whole."""
+"""The network and its training: gradients in pairs, it learns, is the same after a kill, and ends when told."""
 
 from __future__ import annotations
 
@@ -10,19 +10,28 @@ import torch
 
 from curation.files.artifact_cache import Cache
 from evaluation.editors.checkpoints import read_tensors, write_tensors
+from evaluation.editors.hypernetwork.gradients import LowerLayerStates, apply_changes, gradients
 from evaluation.editors.hypernetwork.mend import Checkpoint, Mend
+from evaluation.editors.hypernetwork.network import EditNetwork, EditNetworks, GradientPairs, WeightChange
 from evaluation.editors.hypernetwork.training import (
     Losses,
     Trainer,
     TrainingStep,
     TrainingTask,
 )
-from evaluation.editors.hypernetwork.training_cases import training_cases
+from evaluation.editors.hypernetwork.training_cases import document_text, document_training_cases, training_cases
+from evaluation.editors.target_texts import TargetBatch, TargetText, target_text
+from evaluation.edits.delta_stack import applied
+from evaluation.edits.weight_deltas import LowRankDelta
+from evaluation.metrics.generation import DocumentChoice
 from evaluation.models.language_model import LM
 from schemas.cases import Case
 from schemas.core.errors import DataError, UserError
+from tests.support.arithmetic import make_case
+from tests.support.documents.records import document_case, make_document
 from tests.support.editors import mend
 from tests.support.editors.mend import QUICK
+from tests.support.editors.mend_doc import document_cases
 from tests.support.tiny import make
 
 cases = mend.cases
@@ -122,9 +131,6 @@ def test_a_state_of_another_identity_or_none_of_ours_is_refused(cases: list[Case
         trainer(lm, cases, tmp_path, identity={"data": "one"}).run()
 
 
-# --- files ------------------------------------------------------------------------------------------------------------
-
-
 def test_what_is_written_is_read(tmp_path: Path) -> None:
     record = {"n": 1, "of": [1.5, None], "name": "São Tomé", "deep": {"a": True}}
     T = torch.arange(6.0).reshape(2, 3).T
@@ -154,3 +160,135 @@ def test_other_files_are_refused(tmp_path: Path, kind: str) -> None:
     with pytest.raises(DataError, match="not a file of this program that can be read") as error:
         read_tensors(path)
     assert error.value.where == str(path)
+
+
+def texts(lm: LM, *pairs: tuple[str, str]) -> list[TargetText]:
+    return [text for pair in pairs if (text := target_text(lm, *pair)) is not None]
+
+
+def test_pairs_are_the_gradient_of_the_weight(tiny: LM) -> None:
+    lines = texts(tiny, ("The capital of Peru is", "Oslo"), ("In Norway", "São Tomé"), ("A", "x"))
+    maps = [tiny.layout.projection(n) for n in (0, 2)]
+    slopes = gradients(maps, TargetBatch(tiny, lines, 0))
+    for i, one in enumerate(lines):
+        weights: list[Any] = [tiny.projection(n).weight for n in (0, 2)]
+        for w in weights:
+            w.requires_grad_(True)
+        logits = tiny.model(torch.tensor([one.ids])).logits[0].log_softmax(-1)
+        loss = -logits[list(one.positions), list(one.goals)].mean()
+        want = torch.autograd.grad(loss, weights)
+        for w in weights:
+            w.requires_grad_(False)
+        for name, slope in zip(maps, want, strict=True):
+            pairs = slopes[name]
+            matrix = pairs.delta[i].T @ (pairs.u[i] * pairs.real[i][:, None])
+            assert torch.allclose(matrix, slope.T if tiny.layout.transposed else slope, atol=1e-5)
+
+
+def test_changes_in_rows_are_changes_of_weights(tiny: LM) -> None:
+    torch.manual_seed(0)
+    lines = texts(tiny, ("The capital of Peru is", "Oslo"), ("In Norway one sees", "São Tomé"))
+    change = {
+        tiny.layout.projection(n): WeightChange(torch.randn(2, 32, 3) * 0.1, torch.randn(2, tiny.layout.inner, 3) * 0.1)
+        for n in (1, 2)
+    }
+    below = LowerLayerStates(tiny, 1)
+    rows = below.batch(lines)
+    with apply_changes(tiny, change, torch.tensor([1, 0])):
+        loss = rows.nll()
+    for i, edit in enumerate((1, 0)):
+        deltas = [LowRankDelta(f"{name}.weight", c.left[edit], c.right[edit]) for name, c in change.items()]
+        with applied(tiny.model, deltas), torch.no_grad():
+            one = lines[i]
+            logits = tiny.model(torch.tensor([one.ids])).logits[0].log_softmax(-1)
+        want = -logits[list(one.positions), list(one.goals)].mean()
+        assert float(loss[i]) == pytest.approx(float(want), abs=1e-4)
+    assert torch.allclose(below.batch(lines[::-1]).nll().flip(0), rows.nll(), atol=1e-5)
+
+
+def test_the_network_begins_as_a_gradient_step() -> None:
+    torch.manual_seed(0)
+    network = EditNetwork(5, 4, layers=2, rank=3, step=0.1, seed=1)
+    pairs = GradientPairs(torch.randn(2, 6, 5), torch.randn(2, 6, 4), torch.tensor([[1.0] * 6, [1.0, 1, 0, 0, 0, 0]]))
+    net = network(1, pairs)
+    dense = net.left @ net.right.transpose(1, 2)
+    want = -0.1 * torch.einsum("rto,rti,rt->roi", pairs.delta, pairs.u, pairs.real)
+    assert torch.allclose(dense, want, atol=1e-6)
+    network.fit(1, [pairs])
+    z = torch.cat([pairs.u, pairs.delta], -1)[pairs.real.bool()]
+    assert torch.allclose(network.mean[1], z.mean(0), atol=1e-5)  # type: ignore[index]
+    assert torch.allclose(network.spread[1], z.std(0, correction=0), atol=1e-5)  # type: ignore[index]
+    network(1, pairs).left.sum().backward()
+    assert network.u2.grad is not None and network.u2.grad.abs().sum() > 0  # not stuck at the rectifier's corner
+
+
+def test_maps_of_one_shape_share_a_network_and_others_have_their_own() -> None:
+    torch.manual_seed(0)
+    shapes = [(5, 4), (4, 5), (5, 4)]
+    networks = EditNetworks(shapes, rank=3, step=0.1, seed=1)
+    assert len(networks.networks) == 2
+    alone = [
+        EditNetwork(5, 4, layers=2, rank=3, step=0.1, seed=1),
+        EditNetwork(4, 5, layers=1, rank=3, step=0.1, seed=2),
+    ]
+    for at, (network, layer) in enumerate([(0, 0), (1, 0), (0, 1)]):
+        inputs, outputs = shapes[at]
+        pairs = GradientPairs(torch.randn(2, 6, inputs), torch.randn(2, 6, outputs), torch.ones(2, 6))
+        for one in (networks.networks[network], alone[network]):
+            one.scale1.data[layer] = at + 2.0  # type: ignore[operator]
+        networks.fit(at, [pairs])
+        alone[network].fit(layer, [pairs])
+        for a, b in zip(networks(at, pairs), alone[network](layer, pairs), strict=True):
+            assert torch.equal(a, b)
+    assert len(EditNetworks([(5, 4)] * 3, rank=3, step=0.1, seed=1).networks) == 1
+    assert sum(name.endswith("log_step") for name, _ in networks.named_parameters()) == 2
+
+
+def whole(lm: LM, text: TargetText) -> str:
+    """Prompt and target as text."""
+    return str(lm.tokenizer.decode([*text.ids, text.goals[-1]], skip_special_tokens=True))
+
+
+def test_lessons_hold_what_follows_and_what_stays(tiny: LM) -> None:
+    (lesson, _) = training_cases(tiny, [make_case("Land01"), make_case("Land02")])
+    text = [whole(tiny, x) for x in lesson.paraphrases]
+    assert text[0] == "The capital of Land01 is Oslo" and text[-1].endswith("(2)?\nStep 1: Fly to Oslo")
+    texts = [tiny.tokenizer.decode(x.goals) for x in lesson.locality]
+    assert len(lesson.paraphrases) == 5 and [k.strip() for k in texts] == ["Lima", "Lima"]
+    with pytest.raises(UserError, match="1 case with a new object: too few"):
+        training_cases(tiny, [make_case("Land01")])
+
+
+def test_a_document_is_learnt_by_its_probes_and_apart_from_others(tiny: LM) -> None:
+    cases = document_cases(4)
+    found = document_training_cases(tiny, cases, DocumentChoice())
+    decode = tiny.tokenizer.decode
+    assert len(found) == 4
+    for case, one in zip(cases, found, strict=True):
+        assert whole(tiny, one.edit) == case.document.text and one.edit.end == 0
+        texts = [whole(tiny, x) for x in one.paraphrases]
+        assert texts[0].startswith("Directly answer the question.\n\nQuestion: Line") and len(texts) == len(case.probes)
+        assert [decode(x.goals).strip() for x in one.paraphrases] == [p.answer for p in case.probes]
+        assert len(one.locality) == 3 and not set(one.locality) & set(one.paraphrases)
+        assert {x for x in one.locality} <= {x for other in found if other is not one for x in other.paraphrases}
+    assert found == document_training_cases(tiny, cases, DocumentChoice()), "draws hang on keys alone"
+    bare = document_training_cases(tiny, cases, DocumentChoice(instruction=""))
+    assert whole(tiny, bare[0].paraphrases[0]).startswith("Question: ")
+
+
+def test_questions_about_the_same_subject_need_not_stay(tiny: LM) -> None:
+    """Documents of one name teach nothing about locality: what is said of it may well change."""
+    cases = [case.model_copy(update={"document": case.document.model_copy(update={"entity": "Line"})}) for case in
+             document_cases(3)]  # fmt: skip
+    with pytest.raises(UserError, match="3 documents with probes that the model can read: too few.*different things"):
+        document_training_cases(tiny, cases, DocumentChoice())
+
+
+def test_what_cannot_be_read_is_left_out(tiny: LM) -> None:
+    cases, long = document_cases(3), make_document(text="word " * 2999 + "word")
+    cases[0] = document_case(document=long.model_copy(update={"key": "d/bridge"}))
+    assert document_text(tiny, cases[0].document) is None or not tiny.limit
+    assert document_text(tiny, make_document(text="a")) is None or len(tiny.token_ids("a")) > 1
+    assert len(document_training_cases(tiny, cases, DocumentChoice())) == (2 if tiny.limit else 3)
+    with pytest.raises(UserError, match="1 document with probes"):
+        document_training_cases(tiny, cases[1:2], DocumentChoice())

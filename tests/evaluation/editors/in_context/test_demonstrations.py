@@ -1,15 +1,23 @@
-"""What a case can show, and how kinds are spread over cases in a ratio."""
+"""What a case can show, how kinds are spread in a ratio, and the methods that show it."""
 
 from __future__ import annotations
 
+import re
 from collections import Counter
 from itertools import pairwise
 
 import pytest
 
+from curation.files.artifact_cache import Cache
 from evaluation.editors.in_context.demonstrations import KINDS, Demonstration, Kind, Shows, assign, of_facts, of_scripts
+from evaluation.editors.presets import make_editor
+from evaluation.models.language_model import LM
 from schemas.cases import Case
+from schemas.core.errors import UserError
 from tests.support.arithmetic import make_case
+from tests.support.editors import memories
+from tests.support.editors.memories import PERU, country, prepared
+from tests.support.events import make_event
 from tests.support.facts import make_fact
 
 
@@ -87,3 +95,39 @@ def test_the_text_hangs_on_the_cases_name_alone() -> None:
     among = assign([many] * 10, (1, 0, 0), names=names(10))
     assert among[7] == single_result[0] and len(set(among)) > 5
     assert any(a != b for a, b in pairwise(among))
+
+
+lm = memories.lm
+
+
+def test_ice_instructs(lm: LM, cache: Cache) -> None:
+    edit = make_editor("ice", lm, cache).edit([PERU, country("Chad", "Lima", "Rome")])
+    text = "Imagine that The capital of Peru is Oslo; The capital of Chad is Rome. Answer accordingly, whatever you "
+    assert edit.rewrite("How?") == text + "remember.\nHow?"
+    editor = make_editor("ice", lm, cache, {"template": "Say {facts}! "}).edit([PERU])
+    assert editor.rewrite("How?") == "Say The capital of Peru is Oslo! How?"
+    with pytest.raises(UserError, match=r"template: must hold \{facts\} exactly once"):
+        make_editor("ice", lm, cache, {"template": "nothing"})
+
+
+def test_events_stand_on_a_line_each_and_the_template_is_for_facts(lm: LM, cache: Cache) -> None:
+    method = make_editor("ice", lm, cache)
+    events = [make_event(), make_event("e/2", "Corvo moved.")]
+    assert method.edit(events).rewrite("Question: who?\nAnswer:") == (
+        "Event: Alba Rail merged with Brenta Rail.\nEvent: Corvo moved.\nQuestion: who?\nAnswer:"
+    )
+
+
+support = memories.support
+
+
+def test_script_ike_shows_scripts(lm: LM, cache: Cache, support: list[Case]) -> None:
+    scripted = [make_case("Land01"), make_case("Land02")]
+    options = {"k": 2, "ratio": (0, 1, 0)}
+    edit = prepared("script_ike", lm, cache, [*support, *scripted], **options).edit([PERU])
+    blocks = edit.rewrite("How to see Peru?").split("\n\n")
+    assert len(blocks) == 3 and blocks[-1] == "New Fact: The capital of Peru is Oslo.\nHow to see Peru?"
+    pattern = r"New Fact: The capital of (Land0\d) is Oslo\.\nHow to reach \1 \(\d\)\?\nStep 1: Fly to Oslo"
+    assert all(re.fullmatch(pattern, b) for b in blocks[:2])
+    with pytest.raises(UserError, match="script_ike: there is no case to demonstrate with"):
+        prepared("script_ike", lm, cache, support).edit([PERU])

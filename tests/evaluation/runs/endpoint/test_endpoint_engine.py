@@ -1,31 +1,72 @@
-"""A run on a model behind an endpoint: what is sent, what comes back, and going on after a stop."""
+"""A run on a model behind an endpoint: what is allowed, what is sent, what comes back."""
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 from typing import Any
 
 import pytest
+from pydantic import ValidationError
 
 from construction.llm.attempts import Reply
 from construction.llm.step import PlainText
+from curation.splits.split_file import make_split, write_split
 from evaluation.analysis.comparison import compare
 from evaluation.metrics.generation import Generation, metrics_of
 from evaluation.metrics.script_parser import INSTRUCTION
 from evaluation.metrics.text_level import GO_ON, rest_of_step, scripts_for
 from evaluation.report.write import write_report
-from evaluation.runs.config import RunConfig
+from evaluation.runs.config import EndpointChoice, RunConfig
 from evaluation.runs.dry_run import size
-from evaluation.runs.endpoint import read_text, text_request
+from evaluation.runs.endpoint import EndpointModel, endpoint_access, read_text, text_request
 from evaluation.runs.frame import score_run
 from evaluation.runs.results import load_run
 from evaluation.runs.runner import execute
-from schemas.core.errors import ModelError
+from schemas.core.errors import ModelError, UserError
 from schemas.probes import GenerateProbe, ThoughtAsked
 from schemas.text.thoughts import MARKS
-from tests.support.evaluation.api_runs import endpoint_config, reader
+from tests.support.events import MOVE, event_case, make_event, make_fact_question
 from tests.support.scripted_server import Raw, ScriptedServer
 from tests.support.small import small_split
+
+
+def event_split(folder: Path) -> Path:
+    """Two events: a merger, and a move."""
+    move = make_event(MOVE, "Corvo Foods moved to Turin.", type="headquarters")
+    question = make_fact_question("Where is Corvo Foods?", "Turin", event=MOVE)
+    other_case = event_case(f"case/{MOVE}", event=move, facts=(question,), tendencies=())
+    write_split(make_split("two", [event_case(), other_case]), folder / "two.jsonl")
+    return folder / "two.jsonl"
+
+
+def endpoint_config(folder: Path, url: str, **changes: Any) -> RunConfig:
+    """A run of methods in context on the endpoint."""
+    data = {
+        "split": {"file": str(event_split(folder))},
+        "model": "endpoint:gpt-x",
+        "endpoint": {"base_url": url, "api_key_env": "SCEDIT_NO_KEY"},
+        "editors": {"ice": {"name": "ice"}},
+        "metrics": ["ev_fact", "ev_fact_local"],
+        "out": str(folder / "run"),
+    }
+    return RunConfig.model_validate(data | changes)
+
+
+def reader(payload: dict[str, Any]) -> str:
+    """Reads the event where one is given: companies and places in it are the answers; else it knows of Genoa only."""
+    text = payload["messages"][0]["content"]
+    event = re.search(r"Event: (.*)", text)
+    question = re.search(r"Question: (.*)", text)
+    question_text = question.group(1) if question else ""
+    if "founded" in question_text:
+        return "Genoa."
+    if event is None:
+        return "I do not know"
+    return (
+        "\n Turin.\nIt moved." if "Where" in question_text else "Alba Rail" if "company" in question_text else "unknown"
+    )
+
 
 CASE = next(iter(small_split().cases))
 
@@ -197,3 +238,63 @@ def test_an_answer_that_fails_is_an_error_that_can_be_asked_for_again(tmp_path: 
         config = config.model_copy(update={"endpoint": config.endpoint.model_copy(update={"journal": tmp_path / "n"})})
         execute(config, retry_failed=True)
     assert shares(config.out)["ice"]["ev_fact_local"] == 1.0
+
+
+WEIGHTS = "needs the weights of the model, which a model behind an endpoint does not show"
+
+
+@pytest.mark.parametrize(
+    ("changes", "message"),
+    [
+        ({"editors": {"ft_lm": {"name": "ft_lm"}}}, f"'ft_lm' {WEIGHTS}"),
+        ({"metrics": ["ev_fact", "ev_choice"]}, "the metric 'ev_choice' reads probabilities, which an endpoint does"),
+        ({"endpoint": {"max_cost": 1.0}}, "--max-cost needs a price"),
+        ({"model": "endpoint:"}, "'endpoint:' names no model"),
+        ({"model": "endpoint:embedded", "endpoint": None}, "is a model on this machine, and no endpoint is named"),
+    ],
+)
+def test_what_an_endpoint_cannot_do_is_one_sentence_before_any_call(
+    tmp_path: Path, changes: dict[str, Any], message: str
+) -> None:
+    with ScriptedServer(lambda payload: "no") as server:
+        for start in (execute, size):
+            with pytest.raises(UserError, match=message):
+                start(endpoint_config(tmp_path, server.url, **changes))
+        assert not server.requests
+
+
+@pytest.mark.parametrize("method", ["rome", "memit", "ft", "lora", "boost"])
+def test_methods_of_facts_that_change_weights_are_refused(tmp_path: Path, method: str) -> None:
+    changes = {"split": "mini", "metrics": ["s_es_gen_question"], "editors": {method: {"name": method}}}
+    with pytest.raises(UserError, match=f"'{method}' {WEIGHTS}"):
+        size(endpoint_config(tmp_path, "http://127.0.0.1:9/v1", **changes))
+
+
+@pytest.mark.parametrize(
+    ("changes", "message"),
+    [
+        ({"model": "embedded"}, "the table endpoint is for model = 'endpoint:NAME'"),
+        ({"engine": "ray"}, "not spread over workers: set endpoint.concurrency"),
+        ({"regime": {"name": "batch", "size": 2}}, "edited one case at a time: use regime = 'single'"),
+        ({"endpoint": {"retries": 4}}, "retries"),
+    ],
+)
+def test_what_does_not_go_together(tmp_path: Path, changes: dict[str, Any], message: str) -> None:
+    with pytest.raises(ValidationError, match=message):
+        endpoint_config(tmp_path, "http://127.0.0.1:9/v1", **changes)
+
+
+def test_the_table_is_the_options_of_every_command_that_asks_a_model() -> None:
+    access = endpoint_access("endpoint:m", EndpointChoice(base_url="http://h/v1", api_key_env="K", rpm=3, attempts=2))
+    assert (access.model, access.base_url, access.key_name, access.rpm, access.attempts) == (
+        "m", "http://h/v1", "K", 3, 2
+    )  # fmt: skip
+
+
+def test_nothing_stands_for_its_weights() -> None:
+    model = EndpointModel("endpoint:m", endpoint_access("endpoint:m", EndpointChoice(base_url="http://h/v1")))
+    assert (model.name, model.revision, model.device, model.weights) == ("m", "endpoint:m", "endpoint", None)
+    with pytest.raises(ModelError, match="no probabilities"):
+        model.score([])
+    with pytest.raises(ModelError, match="by its engine"):
+        model.write([])
