@@ -60,7 +60,7 @@ class Editor(ABC):
     """
 
     name: ClassVar[str]
-    version: ClassVar[int]
+    version: ClassVar[int] = 1
     takes: ClassVar[tuple[str, ...]] = ("fact",)
     about: ClassVar[str]
     needs: ClassVar[str] = "nothing"

@@ -36,7 +36,7 @@ class Variant:
     """
 
     name: ClassVar[str]
-    version: ClassVar[int]
+    version: ClassVar[int] = 1
     about: ClassVar[str]
 
     def asks(self, case: Any) -> Case:
@@ -61,7 +61,6 @@ class MaskedSubject(Variant):
     """
 
     name: ClassVar[str] = "masked"
-    version: ClassVar[int] = 1
     about: ClassVar[str] = "the subject is hidden in script prompts and questions"
 
     def asks(self, case: Case) -> Case:
@@ -79,7 +78,6 @@ class ShuffledSteps(Variant):
     """
 
     name: ClassVar[str] = "shuffled"
-    version: ClassVar[int] = 1
     about: ClassVar[str] = "the finished steps of script prompts stand in another order"
 
     def asks(self, case: Case) -> Case:
@@ -108,7 +106,6 @@ class ChatFormat(Variant):
     """
 
     name: ClassVar[str] = CHAT
-    version: ClassVar[int] = 1
     about: ClassVar[str] = "every probe is asked in the model's chat template"
 
     def probe(self, probe: Probe) -> Probe:

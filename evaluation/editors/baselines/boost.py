@@ -41,7 +41,6 @@ class Boost(Editor):
 
     name: ClassVar[str] = "boost"
     edits_mlp: ClassVar[bool] = True
-    version: ClassVar[int] = 1
     about: ClassVar[str] = "null method: raises the new object everywhere, whatever is asked"
     costs: ClassVar[str] = "a pass over some texts once; then one short backward pass an edit"
 

@@ -14,7 +14,6 @@ class UneditedBaseline(Editor):
     """Leaves model and prompts as they are."""
 
     name: ClassVar[str] = "none"
-    version: ClassVar[int] = 1
     takes: ClassVar[tuple[str, ...]] = ("fact", "event", "document")
     about: ClassVar[str] = "the unedited model"
 

@@ -19,7 +19,6 @@ class SayUnknown(Editor):
     """
 
     name: ClassVar[str] = "say_unknown"
-    version: ClassVar[int] = 1
     takes: ClassVar[tuple[str, ...]] = ("fact", "event")
     about: ClassVar[str] = 'the answer to everything is "unknown" (null method)'
 

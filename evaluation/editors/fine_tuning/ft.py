@@ -30,7 +30,6 @@ class FineTuning(BatchTraining):
 
     name: ClassVar[str] = "ft"
     edits_mlp: ClassVar[bool] = True
-    version: ClassVar[int] = 1
     about: ClassVar[str] = "fine-tuning of one MLP weight, as published: all target tokens at the last prompt position"
     costs: ClassVar[str] = (
         "up to 25 forward and backward passes from the trained layer on; a change of the weight's size"
@@ -75,7 +74,6 @@ class ConstrainedFineTuning(FineTuning):
     """FT with every entry of the weight kept within ``eps`` of where it was (an L∞ ball)."""
 
     name: ClassVar[str] = "ft_l"
-    version: ClassVar[int] = 1
     about: ClassVar[str] = "fine-tuning with every weight entry kept within eps of its old value (FT+L)"
 
     class Params(FineTuning.Params):

@@ -24,7 +24,6 @@ class BreadthFirstFineTuning(FineTuning):
     """
 
     name: ClassVar[str] = "ft_bf"
-    version: ClassVar[int] = 1
     about: ClassVar[str] = "fine-tuning of MLP weights in epochs of shuffled batches, end token included (LocFT-BF)"
     costs: ClassVar[str] = "up to 25 epochs, a forward and backward pass a batch; a change of the weight's size"
 

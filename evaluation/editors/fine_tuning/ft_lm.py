@@ -26,7 +26,6 @@ class LanguageModelFineTuning(WeightTraining):
     """
 
     name: ClassVar[str] = "ft_lm"
-    version: ClassVar[int] = 1
     takes: ClassVar[tuple[str, ...]] = ("fact", "event", "document")
     about: ClassVar[str] = "fine-tuning of all weights, blocks or MLPs on the edit in words, as a language model"
     costs: ClassVar[str] = "forward and backward passes over texts; about five times the memory of the trained weights"

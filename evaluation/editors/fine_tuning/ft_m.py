@@ -16,7 +16,6 @@ class MaskedFineTuning(FineTuning):
     """
 
     name: ClassVar[str] = "ft_m"
-    version: ClassVar[int] = 1
     about: ClassVar[str] = "fine-tuning of MLP weights, the prompt masked, the loss on all target tokens (FT-M)"
 
     def text(self, fact: Fact) -> TargetText:

@@ -31,7 +31,6 @@ class Lora(BatchTraining):
     """
 
     name: ClassVar[str] = "lora"
-    version: ClassVar[int] = 1
     takes: ClassVar[tuple[str, ...]] = ("fact", "document")
     about: ClassVar[str] = "low-rank adapters trained on the new fact (LoRA, by peft)"
     needs: ClassVar[str] = "the package peft"

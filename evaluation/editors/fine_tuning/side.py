@@ -31,7 +31,6 @@ class InContextDistillation(WeightTraining):
     """
 
     name: ClassVar[str] = "side"
-    version: ClassVar[int] = 1
     takes: ClassVar[tuple[str, ...]] = ("document",)
     about: ClassVar[str] = "fine-tuning on a document and on answers about it, taught by the model that reads it (SIDE)"
     needs: ClassVar[str] = 'statements of the documents: simplify = "ner_qg" or another strategy'

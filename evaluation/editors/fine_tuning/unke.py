@@ -44,7 +44,6 @@ class UnstructuredEditing(WeightTraining):
     """
 
     name: ClassVar[str] = "unke"
-    version: ClassVar[int] = 1
     takes: ClassVar[tuple[str, ...]] = ("fact", "document")
     about: ClassVar[str] = "all weights of one block trained to say a searched state, unrelated texts kept (UnKE)"
     costs: ClassVar[str] = "25 passes forth and back a window, then 50 through one block; five times the block's memory"

@@ -91,7 +91,6 @@ class UltraEdit(Editor):
     """
 
     name: ClassVar[str] = "ultraedit"
-    version: ClassVar[int] = 1
     edits_mlp: ClassVar[bool] = True
     about: ClassVar[str] = "one normalised gradient, solved for a low-rank change; no training (UltraEdit)"
     needs: ClassVar[str] = "support: a few cases whose features it starts its statistics from"

@@ -24,7 +24,6 @@ class Malmen(Mend):
     """
 
     name: ClassVar[str] = "malmen"
-    version: ClassVar[int] = 1
     about: ClassVar[str] = "a trained hypernetwork; the changes of many facts are joined by least squares (MALMEN)"
     needs: ClassVar[str] = "a checkpoint for the model (scedit model train --editors malmen), or support to train on"
     costs: ClassVar[str] = "training once a model; then one forward and backward pass an edit, and one linear system"
@@ -115,7 +114,6 @@ class RLEdit(Malmen):
     """
 
     name: ClassVar[str] = "rledit"
-    version: ClassVar[int] = 1
     about: ClassVar[str] = "MALMEN's edits by a network that was trained on sequences of edits (RLEdit)"
     needs: ClassVar[str] = "a checkpoint for the model (scedit model train --editors rledit), or support to train on"
     trainer: ClassVar[type[Trainer]] = SequenceTrainer

@@ -33,7 +33,6 @@ class Mend(GroupEditor, CheckpointEditor):
 
     name: ClassVar[str] = "mend"
     edits_mlp: ClassVar[bool] = True
-    version: ClassVar[int] = 1
     about: ClassVar[str] = "a trained hypernetwork turns one gradient into low-rank changes (MEND)"
     shipped_in: ClassVar[str] = "evaluation.editors.hypernetwork"
     needs: ClassVar[str] = "a checkpoint for the model (scedit model train --editors mend), or support to train on"

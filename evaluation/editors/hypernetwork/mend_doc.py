@@ -28,7 +28,6 @@ class DocumentMend(Mend):
     """
 
     name: ClassVar[str] = "mend_doc"
-    version: ClassVar[int] = 1
     takes: ClassVar[tuple[str, ...]] = ("document",)
     learns_from: ClassVar[tuple[str, ...]] = ("document",)
     about: ClassVar[str] = "a trained hypernetwork turns the gradient of a whole document into low-rank changes (MEND)"

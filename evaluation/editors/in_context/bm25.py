@@ -127,7 +127,6 @@ class Bm25Retrieval(Retrieval):
     """Retrieval by words."""
 
     name: ClassVar[str] = "bm25"
-    version: ClassVar[int] = 1
     about: ClassVar[str] = "a memory of edits; each prompt is preceded by the nearest by words (BM25)"
     needs: ClassVar[str] = "support that fills the memory; the package bm25s"
 

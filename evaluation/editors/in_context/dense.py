@@ -16,7 +16,6 @@ class DenseRetrieval(Retrieval):
     """Retrieval by the cosine of sentence embeddings."""
 
     name: ClassVar[str] = "dense"
-    version: ClassVar[int] = 1
     about: ClassVar[str] = "a memory of edits; each prompt is preceded by the nearest by meaning (sentence embeddings)"
     needs: ClassVar[str] = "support that fills the memory; the embedding model all-MiniLM-L6-v2, or another encoder"
     costs: ClassVar[str] = "an embedding a prompt (some milliseconds); longer prompts"

@@ -25,7 +25,6 @@ class InContextEditor(Editor):
     """
 
     name: ClassVar[str] = "ice"
-    version: ClassVar[int] = 1
     takes: ClassVar[tuple[str, ...]] = ("fact", "event", "document")
     about: ClassVar[str] = "an instruction to take the new fact as true stands before every prompt (in context)"
     costs: ClassVar[str] = "no search; longer prompts"

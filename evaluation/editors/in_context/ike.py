@@ -28,7 +28,6 @@ class Ike(Editor):
     """
 
     name: ClassVar[str] = "ike"
-    version: ClassVar[int] = 1
     about: ClassVar[str] = "the new fact after k demonstrations of copying, updating and retaining (in context)"
     needs: ClassVar[str] = "support to demonstrate with; the embedding model"
     costs: ClassVar[str] = "no search; much longer prompts"

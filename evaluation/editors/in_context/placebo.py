@@ -23,7 +23,6 @@ class Placebo(Editor):
     """
 
     name: ClassVar[str] = "placebo"
-    version: ClassVar[int] = 1
     takes: ClassVar[tuple[str, ...]] = ("fact", "event")
     about: ClassVar[str] = "another edit of the split stands before every prompt (null method, in context)"
     costs: ClassVar[str] = "no search; longer prompts"

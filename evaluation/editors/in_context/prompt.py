@@ -18,7 +18,6 @@ class PromptEditor(Editor):
     """
 
     name: ClassVar[str] = "prompt"
-    version: ClassVar[int] = 1
     about: ClassVar[str] = "the new fact is said before every prompt (in context)"
     costs: ClassVar[str] = "no search; longer prompts"
 

@@ -29,7 +29,6 @@ class SelectiveReasoning(DenseRetrieval):
     """
 
     name: ClassVar[str] = "scr"
-    version: ClassVar[int] = 1
     about: ClassVar[str] = "the nearest edits by meaning, of which the model itself says whether they matter (SCR)"
     costs: ClassVar[str] = "an embedding and up to ``top`` questions a prompt; longer prompts"
 

@@ -18,7 +18,6 @@ class ScriptIke(Ike):
     """As IKE, with scripts up to the new object (update) and neighbours' scripts up to their own (retain)."""
 
     name: ClassVar[str] = "script_ike"
-    version: ClassVar[int] = 1
     about: ClassVar[str] = "the new fact after demonstrations that are whole script questions with scripts (in context)"
     needs: ClassVar[str] = "support with script prompts; the embedding model"
 

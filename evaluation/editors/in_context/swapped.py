@@ -15,6 +15,5 @@ class Swapped(Placebo):
     """
 
     name: ClassVar[str] = "swapped"
-    version: ClassVar[int] = 1
     takes: ClassVar[tuple[str, ...]] = ("document",)
     about: ClassVar[str] = "another document of the split stands before every question (null method, in context)"

@@ -28,7 +28,6 @@ class Grace(LayerMemoryEditor):
     """
 
     name: ClassVar[str] = "grace"
-    version: ClassVar[int] = 1
     about: ClassVar[str] = "a codebook beside one layer: near a stored prompt a learnt value stands in (GRACE)"
     costs: ClassVar[str] = "100 passes forth and back from the layer on; a key and a value of memory an edit"
 

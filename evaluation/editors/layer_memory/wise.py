@@ -51,7 +51,6 @@ class Wise(LayerMemoryEditor):
     """
 
     name: ClassVar[str] = "wise"
-    version: ClassVar[int] = 1
     about: ClassVar[str] = "a side memory of one FFN map, chosen by how far it moves a prompt's activation (WISE)"
     needs: ClassVar[str] = "support: cases whose fact prompts are what an edit must leave alone"
     costs: ClassVar[str] = (

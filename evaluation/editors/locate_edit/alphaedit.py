@@ -22,7 +22,6 @@ class AlphaEdit(ResidualEditor):
     """
 
     name: ClassVar[str] = "alphaedit"
-    version: ClassVar[int] = 1
     about: ClassVar[str] = "a searched hidden state written into the null space of plain text's keys (AlphaEdit)"
     alternatives: ClassVar[tuple[tuple[str, ...], ...]] = (("lam", "rho"), ("null_threshold", "null_share"))
 

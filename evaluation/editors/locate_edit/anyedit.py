@@ -71,7 +71,6 @@ class AnyEdit(Memit):
     """
 
     name: ClassVar[str] = "anyedit"
-    version: ClassVar[int] = 1
     takes: ClassVar[tuple[str, ...]] = ("fact", "document")
     about: ClassVar[str] = "a searched state before every window of a long target, written as by memit (AnyEdit)"
     costs: ClassVar[str] = "up to 25 passes forth and back a window of 40 tokens, then two passes a token and layer"

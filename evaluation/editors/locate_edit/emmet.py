@@ -15,7 +15,6 @@ class Emmet(Memit):
     """
 
     name: ClassVar[str] = "emmet"
-    version: ClassVar[int] = 1
     about: ClassVar[str] = "a batch of facts written exactly, disturbing plain text least (EMMET)"
 
     class Params(Memit.Params):

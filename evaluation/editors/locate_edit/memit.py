@@ -19,7 +19,6 @@ class Memit(ResidualEditor):
     """
 
     name: ClassVar[str] = "memit"
-    version: ClassVar[int] = 1
     about: ClassVar[str] = "a searched hidden state written over several layers by least squares (MEMIT)"
 
     class Params(ResidualEditor.Params):

@@ -19,7 +19,6 @@ class RRome(Rome):
     """
 
     name: ClassVar[str] = "r_rome"
-    version: ClassVar[int] = 1
     about: ClassVar[str] = "ROME with the averaged key in numerator and denominator (R-ROME)"
 
     class Params(Rome.Params):

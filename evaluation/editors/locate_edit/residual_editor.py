@@ -83,7 +83,6 @@ class ResidualEditor(GroupEditor, StabilisedEditor):
 
     keeps_earlier: ClassVar[bool] = False
 
-    version: ClassVar[int] = 1
     edits_mlp: ClassVar[bool] = True
     needs: ClassVar[str] = (
         "second moments of keys of every edited layer: a text corpus, measured once a model, or a pack"

@@ -49,7 +49,6 @@ class Rome(StabilisedEditor):
 
     name: ClassVar[str] = "rome"
     edits_mlp: ClassVar[bool] = True
-    version: ClassVar[int] = 1
     about: ClassVar[str] = "rank-one model editing: one MLP weight, value found by gradient descent (ROME)"
     needs: ClassVar[str] = "second moments of keys of the edited layer: a text corpus, measured once a model, or a pack"
     costs: ClassVar[str] = "up to 25 forward and backward passes from the edited layer on, over 22 short prompts"

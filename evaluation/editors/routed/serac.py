@@ -52,7 +52,6 @@ class Serac(CheckpointEditor, RoutingEditor):
     """
 
     name: ClassVar[str] = "serac"
-    version: ClassVar[int] = 1
     about: ClassVar[str] = "a trained scope scorer puts the fitting event before a question, or none (SERAC)"
     needs: ClassVar[str] = "a trained head (scedit model train --editors serac), or support with events; the encoder"
     costs: ClassVar[str] = "an embedding and a look-up a prompt (some milliseconds); longer prompts in scope"

@@ -30,7 +30,6 @@ class Wording(RoutingEditor):
     """
 
     name: ClassVar[str] = "wording"
-    version: ClassVar[int] = 1
     about: ClassVar[str] = "in or out of scope by the question's wording alone, then the nearest event (null method)"
     needs: ClassVar[str] = "support with events"
 
