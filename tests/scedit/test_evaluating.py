@@ -196,7 +196,7 @@ CASES = make_cases(2, 0)
         ({"editors": None}, "editors: a NoneType is given"),
         ({"editors": [object()]}, "editors: a object is given"),
         ({"editors": [int]}, "the class int lacks Params"),
-        ({"editors": [type("Bare", (Editor,), {"name": "bare"})]}, "Bare lacks about, version, edit"),
+        ({"editors": [type("Bare", (Editor,), {"name": "bare"})]}, "Bare lacks about, edit"),
         ({"metrics": 1}, "metrics: a int is given"),
         ({"metrics": [Shove]}, "the class Shove lacks asks_for_texts"),
         ({"split": None}, "a NoneType is no split"),
