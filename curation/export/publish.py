@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator, Sequence
-from pathlib import Path, PurePosixPath
+from pathlib import Path
 from typing import NamedTuple
 
 from curation.export.formats import EXPORTERS, Exporter, chosen_exporter
@@ -105,8 +105,7 @@ def release_files(folder: Path, *, fix: str = "") -> dict[str, str | None]:
         )
     sums = [line.partition("  ") for line in read_text(folder / _CHECKSUMS).splitlines()]
     own_files: dict[str, str | None] = {_CHECKSUMS: None, **{name: digest for digest, _, name in sums}}
-    own_folders = {f"{parent}/" for name in own_files for parent in PurePosixPath(name).parents}
-    if others := sorted(set(_paths_below(folder)) - own_files.keys() - own_folders):
+    if others := sorted(set(_paths_below(folder)) - own_files.keys()):
         more = f" and {len(others) - 3} more" if len(others) > 3 else ""
         raise UserError(
             f"the folder also holds what is no part of the release: {', '.join(others[:3])}{more}",
@@ -117,13 +116,10 @@ def release_files(folder: Path, *, fix: str = "") -> dict[str, str | None]:
 
 
 def _paths_below(folder: Path) -> Iterator[str]:
-    """Files and links below a folder, and folders that are empty (with a stroke at the end)."""
+    """Files and links below a folder."""
     for path in folder.rglob("*"):
-        name = path.relative_to(folder).as_posix()
         if not path.is_dir() or path.is_symlink():
-            yield name
-        elif not any(path.iterdir()):
-            yield f"{name}/"
+            yield path.relative_to(folder).as_posix()
 
 
 def write_dataset(split: Split, path: Path, store: Store | None = None) -> int:

@@ -234,11 +234,7 @@ def _key(line: bytes) -> str | None:
     """The key of a line whose digest matches; None of any other line."""
     if line != _with_digest(line[:-_TAIL] + b"}"):
         return None
-    try:
-        key = json.loads(line.decode("utf-8", "surrogatepass"))["key"]
-    except (ValueError, LookupError, TypeError):
-        return None
-    return key if isinstance(key, str) else None
+    return str(json.loads(line.decode("utf-8", "surrogatepass"))["key"])
 
 
 def _lacks_digest(line: bytes) -> bool:

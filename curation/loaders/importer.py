@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 from curation.files.artifact_cache import sha256
 from curation.loaders import LoadResult, LocatedRecord, Problem, load, stream
 from curation.loaders.base import nothing_usable
+from curation.loaders.reading import opened_text
 from curation.splits.split_file import CaseStream, Extras, RunningDigest, Split, header_of
 from curation.splits.visible_texts import case_records
 from curation.store.import_sources import EARLIER, MADE_HERE, ImportSource, SourceUpdate
@@ -242,12 +243,8 @@ def _content(source: str, format: str, mapping: TableMapping | None) -> str:
         from curation.shipped import SHIPPED
 
         return sha256(SHIPPED / "facts.jsonl")
-    try:
+    with opened_text(Path(source)):
         content = sha256(Path(source))
-    except FileNotFoundError:
-        raise UserError("there is no such file", where=source) from None
-    except OSError as error:
-        raise UserError(f"cannot be read: {error.strerror}", where=source) from None
     return digest([content, format, canonical_json(mapping.model_dump(mode="json") if mapping else {})])
 
 

@@ -71,7 +71,7 @@ def rows(
         UserError: absent or unreadable.
         DataError: empty, packed, or in UTF-16 or UTF-32: not a text file of ours at all.
     """
-    with _opened(path) as file:
+    with opened_text(path) as file:
         if is_table(path):
             yield from _table(_text_of(file), path, check_header)
             return
@@ -104,7 +104,7 @@ def check_divider(header: Sequence[str], path: Path) -> None:
 
 
 @contextlib.contextmanager
-def _opened(path: Path) -> Iterator[BinaryIO]:
+def opened_text(path: Path) -> Iterator[BinaryIO]:
     """A file behind its byte-order mark; what is no UTF-8 text file is refused."""
     try:
         with open(path, "rb") as file:

@@ -35,10 +35,8 @@ def snapshot(store: Store, path: Path) -> None:
         path: The copy. Live views read it instead of the locked store.
 
     Raises:
-        UserError: the copy cannot be written, or is the store itself.
+        UserError: the copy cannot be written.
     """
-    if path.resolve() == store.path.resolve():
-        raise UserError("a store cannot be copied onto itself", where=str(path))
     with atomic_path(path, "the copy", fsync=False) as partial:
         try:
             store.copy_to(partial)
