@@ -128,3 +128,10 @@ def pilot(
     if "lea" not in rater_names:
         people.invite(db, "lea", role="lead")
     begin(db, store, name, task, overlap=len(names), known=known_facts, **more)
+
+
+@pytest.fixture
+def page(db: RatingsDB, store: Store, open_page: Open) -> Any:
+    """The page of ann, who rates the campaign ``pilot`` alone."""
+    pilot(db, store, "ann")
+    return open_page("rate.show", "ann")

@@ -32,10 +32,8 @@ def latest(db: RatingsDB) -> dict[str, Any]:
     return dict(db.history("pilot")[-1].answers or {})
 
 
-def test_an_answer_is_saved_before_the_next_item_is_shown(db: RatingsDB, store: Store, open_page: Open) -> None:
-    pilot(db, store, "ann")
+def test_an_answer_is_saved_before_the_next_item_is_shown(db: RatingsDB, page: Any) -> None:
     first = next_item(db, "pilot", "ann")
-    page = open_page("rate.show", "ann")
     assert first is not None and db.item("pilot", first.item).item.shown["question"] in texts(page)
     fill_in(page, 2, 7, 5)
     page.text_area[0].set_value(" vague ")
@@ -49,11 +47,7 @@ def test_an_answer_is_saved_before_the_next_item_is_shown(db: RatingsDB, store: 
     assert [r.value for r in page.radio] == [None, None, None], "the next form is empty"
 
 
-def test_an_incomplete_form_saves_nothing_and_keeps_what_was_filled_in(
-    db: RatingsDB, store: Store, open_page: Open
-) -> None:
-    pilot(db, store, "ann")
-    page = open_page("rate.show", "ann")
+def test_an_incomplete_form_saves_nothing_and_keeps_what_was_filled_in(db: RatingsDB, page: Any) -> None:
     page.radio[0].set_value(3)
     page.text_area[0].set_value("half way")
     button(page, SAVE).click().run()
@@ -63,9 +57,7 @@ def test_an_incomplete_form_saves_nothing_and_keeps_what_was_filled_in(
     assert page.radio[0].value == 3 and page.text_area[0].value == "half way"
 
 
-def test_going_back_shows_the_answer_and_saving_again_keeps_both(db: RatingsDB, store: Store, open_page: Open) -> None:
-    pilot(db, store, "ann")
-    page = open_page("rate.show", "ann")
+def test_going_back_shows_the_answer_and_saving_again_keeps_both(db: RatingsDB, page: Any) -> None:
     assert "Previous item" not in [b.label for b in page.button], "there is nothing to go back to"
     button(fill_in(page, 1, 2, 3), SAVE).click().run()
     item = db.history("pilot")[0].item
@@ -186,10 +178,9 @@ def _no_more_pages(connection: sqlite3.Connection, path: Path) -> None:
 
 @pytest.mark.parametrize("fault", ["full", "locked"])
 def test_what_cannot_be_saved_stays_in_the_form(
-    db: RatingsDB, store: Store, open_page: Open, monkeypatch: pytest.MonkeyPatch, fault: str
+    db: RatingsDB, page: Any, monkeypatch: pytest.MonkeyPatch, fault: str
 ) -> None:
-    pilot(db, store, "ann")
-    page = fill_in(open_page("rate.show", "ann"), 2, 7, 5)
+    fill_in(page, 2, 7, 5)
     page.text_area[0].set_value("ä" * 3000)
     monkeypatch.setattr(database, "BUSY", 0.05)
     with monkeypatch.context() as patch:
@@ -247,11 +238,7 @@ def test_only_keys_that_answer_something_are_named(
     assert ("y and n" in line) != ("1 to 7" in line)
 
 
-def test_a_long_pause_does_not_count_as_work(
-    db: RatingsDB, store: Store, open_page: Open, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    pilot(db, store, "ann")
-    page = open_page("rate.show", "ann")
+def test_a_long_pause_does_not_count_as_work(db: RatingsDB, page: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     session_state = page.session_state["begun"]
     page.session_state["begun"] = {i: (start - 90_000, token) for i, (start, token) in session_state.items()}
     button(fill_in(page, 1, 7, 1), SAVE).click().run()
@@ -259,9 +246,8 @@ def test_a_long_pause_does_not_count_as_work(
 
 
 def test_a_task_whose_form_was_changed_takes_no_answers(
-    db: RatingsDB, store: Store, open_page: Open, monkeypatch: pytest.MonkeyPatch
+    page: Any, open_page: Open, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    pilot(db, store, "ann")
     cls = type(make_task("rate_script"))
     monkeypatch.setattr(cls, "form", cls.form.model_copy(update={"title": "Other words"}))
     page = open_page("rate.show", "ann")

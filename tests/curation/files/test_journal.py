@@ -12,6 +12,11 @@ from curation.files.json_files import json_lines, read_json, read_text, write_ar
 from schemas.core.errors import DataError, UserError
 
 
+@pytest.fixture
+def path(tmp_path: Path) -> Path:
+    return tmp_path / "j.jsonl"
+
+
 def test_values_survive_and_the_last_line_of_a_key_holds(tmp_path: Path) -> None:
     path = tmp_path / "a" / "j.jsonl"
     with Journal(path, write=True) as journal:
@@ -25,8 +30,7 @@ def test_values_survive_and_the_last_line_of_a_key_holds(tmp_path: Path) -> None
 
 
 @pytest.mark.parametrize("tail", [b'{"key": "c", "val', b'{"key":"c","value":3}', b"\xff\xfe", b'{"a"'])
-def test_a_torn_last_line_is_dropped(tmp_path: Path, tail: bytes) -> None:
-    path = tmp_path / "j.jsonl"
+def test_a_torn_last_line_is_dropped(path: Path, tail: bytes) -> None:
     with Journal(path, write=True) as journal:
         journal.append("a", 1)
     full_content = path.read_bytes()
@@ -38,8 +42,7 @@ def test_a_torn_last_line_is_dropped(tmp_path: Path, tail: bytes) -> None:
     assert path.read_bytes() == full_content + b'{"key":"b","value":2,"digest":"64a977abcb734674"}\n'
 
 
-def test_a_damaged_line_is_named_when_reading_and_moved_away_when_writing(tmp_path: Path) -> None:
-    path = tmp_path / "j.jsonl"
+def test_a_damaged_line_is_named_when_reading_and_moved_away_when_writing(path: Path, tmp_path: Path) -> None:
     with Journal(path, write=True) as journal:
         for key in "abc":
             journal.append(key, f"value of {key}")
@@ -55,8 +58,7 @@ def test_a_damaged_line_is_named_when_reading_and_moved_away_when_writing(tmp_pa
     assert dict(Journal(path).items()) == {"a": "value of a", "c": "value of c", "b": "again"}
 
 
-def test_a_journal_without_digests_is_refused_and_left_as_it_is(tmp_path: Path) -> None:
-    path = tmp_path / "j.jsonl"
+def test_a_journal_without_digests_is_refused_and_left_as_it_is(path: Path) -> None:
     path.write_text('{"key":"a","value":1}\n')
     for write in (False, True):
         with pytest.raises(DataError, match="no digest: an earlier version wrote this journal"):
@@ -64,8 +66,7 @@ def test_a_journal_without_digests_is_refused_and_left_as_it_is(tmp_path: Path) 
     assert path.read_text() == '{"key":"a","value":1}\n'
 
 
-def test_one_writer_at_a_time(tmp_path: Path) -> None:
-    path = tmp_path / "j.jsonl"
+def test_one_writer_at_a_time(path: Path) -> None:
     with Journal(path, write=True):
         with pytest.raises(UserError, match="another process is writing"):
             Journal(path, write=True)
@@ -85,8 +86,7 @@ def test_threads_may_share_a_journal(tmp_path: Path) -> None:
     assert len(Journal(tmp_path / "j.jsonl")) == 200
 
 
-def test_a_full_disk_is_one_sentence_and_keeps_whole_lines(tmp_path: Path) -> None:
-    path = tmp_path / "j.jsonl"
+def test_a_full_disk_is_one_sentence_and_keeps_whole_lines(path: Path) -> None:
     before = resource.getrlimit(resource.RLIMIT_FSIZE)
     old = signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
     journal = Journal(path, write=True)
@@ -116,23 +116,20 @@ def test_absent_and_unwritable(tmp_path: Path) -> None:
 UNICODE_LINE_ENDS = "one\u2028two\u2029three\u0085four"
 
 
-def test_only_newlines_end_a_line(tmp_path: Path) -> None:
-    path = tmp_path / "x.jsonl"
+def test_only_newlines_end_a_line(path: Path) -> None:
     rows = [{"text": UNICODE_LINE_ENDS}, {"text": "plain"}]
     assert write_lines(rows, path) == 2
     assert UNICODE_LINE_ENDS in path.read_text(encoding="utf-8"), "the characters stand there as they are"
     assert [(n, value) for n, _, value in json_lines(path)] == [(1, rows[0]), (2, rows[1])]
 
 
-def test_a_line_that_is_not_json_is_named(tmp_path: Path) -> None:
-    path = tmp_path / "x.jsonl"
+def test_a_line_that_is_not_json_is_named(path: Path) -> None:
     path.write_text("1\n{\n")
-    with pytest.raises(DataError, match=r"x\.jsonl, line 2: not JSON: "):
+    with pytest.raises(DataError, match=r"j.jsonl, line 2: not JSON: "):
         list(json_lines(path))
 
 
-def test_files_that_cannot_be_read(tmp_path: Path) -> None:
-    path = tmp_path / "x.json"
+def test_files_that_cannot_be_read(path: Path, tmp_path: Path) -> None:
     with pytest.raises(UserError, match="there is no such sheet; make one"):
         read_text(path, "sheet", fix="make one")
     with pytest.raises(UserError, match="there is no such file"):
@@ -154,8 +151,7 @@ def test_files_that_cannot_be_read(tmp_path: Path) -> None:
     [("[" * 100_000 + "]" * 100_000, "its values lie too deep in one another"), ("9" * 5000, "a number is too long")],
     ids=["deep", "long"],
 )
-def test_what_python_does_not_read_is_one_sentence(tmp_path: Path, text: str, why: str) -> None:
-    path = tmp_path / "x.json"
+def test_what_python_does_not_read_is_one_sentence(path: Path, text: str, why: str) -> None:
     path.write_text(text)
     with pytest.raises(DataError, match=f"not readable as JSON: {why}$"):
         read_json(path)
@@ -163,8 +159,7 @@ def test_what_python_does_not_read_is_one_sentence(tmp_path: Path, text: str, wh
         list(json_lines(path))
 
 
-def test_rows_as_an_array(tmp_path: Path) -> None:
-    path = tmp_path / "x.json"
+def test_rows_as_an_array(path: Path) -> None:
     assert write_array([], path) == 0 and read_json(path) == []
     assert write_array([{"a": "é"}, {"b": 2}], path) == 2
     assert path.read_text(encoding="utf-8") == '[\n{"a": "é"},\n{"b": 2}\n]\n'

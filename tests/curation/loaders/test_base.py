@@ -246,13 +246,17 @@ def test_the_first_occurrence_becomes_the_gap(prompt: str, subject: str, expecte
     assert template(prompt, subject) == expected
 
 
-def test_an_absent_subject_is_told() -> None:
-    with pytest.raises(ValueError, match="'Chile' is not in the prompt 'Peru is'"):
-        template("Peru is", "Chile")
-    with pytest.raises(ValueError, match="'Al' stands only inside a word of the prompt 'The Alban hills'"):
-        template("The Alban hills", "Al")
-    with pytest.raises(ValueError, match="holds {}, which stands for the subject"):
-        template("f{} by Ann is", "Ann")
+@pytest.mark.parametrize(
+    ("prompt", "subject", "message"),
+    [
+        ("Peru is", "Chile", "'Chile' is not in the prompt 'Peru is'"),
+        ("The Alban hills", "Al", "'Al' stands only inside a word of the prompt 'The Alban hills'"),
+        ("f{} by Ann is", "Ann", "holds {}, which stands for the subject"),
+    ],
+)
+def test_an_absent_subject_is_told(prompt: str, subject: str, message: str) -> None:
+    with pytest.raises(ValueError, match=message):
+        template(prompt, subject)
 
 
 class Probe(Shape):

@@ -71,20 +71,6 @@ def test_problems_are_named_by_line(tmp_path: Path, row: object, kind: str, labe
         assert len(import_result.require()) == 2
 
 
-@pytest.mark.parametrize(
-    ("content", "message"),
-    [
-        (b'{"a": 1}', "not a known shape"),
-        (b"[]", "holds no record"),
-        (b"nonsense", "not valid JSON"),
-    ],
-)
-def test_unusable_files(tmp_path: Path, content: bytes, message: str) -> None:
-    (tmp_path / "f.json").write_bytes(content)
-    with pytest.raises(DataError, match=message):
-        load(tmp_path / "f.json")
-
-
 def numbered(path: Path, name: str, count: int, *, prompts: int = 2) -> Path:
     """A ScEdit-CF file of cases numbered from 0."""
     rows = [
@@ -245,30 +231,30 @@ def test_a_second_placeholder_is_refused(tmp_path: Path, name: str) -> None:
     assert not (tmp_path / "s.duckdb").exists()
 
 
-@pytest.mark.parametrize(
-    ("encoding", "message"),
-    [(name, f"not UTF-8 text but {name[:6].upper()};") for name in ("utf-16", "utf-16-be", "utf-32", "utf-32-le")]
-    + [("latin-1", "line 2: .*not UTF-8 text")],
-)
-def test_a_table_in_another_encoding(tmp_path: Path, encoding: str, message: str) -> None:
-    (tmp_path / "f.csv").write_bytes(CAPITALS.replace("Peru", "Côte d'Ivoire").encode(encoding))
-    with pytest.raises(DataError, match=message):
-        import_file(str(tmp_path / "f.csv"), tmp_path / "s.duckdb")
+COTE = CAPITALS.replace("Peru", "Côte d'Ivoire")
+UNREADABLE = [
+    ("f.json", b'{"a": 1}', "not a known shape"),
+    ("f.json", b"[]", "holds no record"),
+    ("f.json", b"nonsense", "not valid JSON"),
+    *(
+        ("f.csv", COTE.encode(name), f"not UTF-8 text but {name[:6].upper()};")
+        for name in ("utf-16", "utf-16-be", "utf-32", "utf-32-le")
+    ),
+    ("f.csv", COTE.encode("latin-1"), "line 2: .*not UTF-8 text"),
+    ("f.json", json.dumps({**SHORT, "old": 1969}).encode(), 'it is a number: write "1969"'),
+    ("f.json", b'[{"id": 1, "annotation_id": 3, "lead_time": 3.2, "text": "How?"}]', "in its format JSON-MIN"),
+    ("f.json", b'[{"split": "mine", "digest": "0", "cases": 1}]', "a frozen split, and no facts; scedit split add"),
+]
 
 
-@pytest.mark.parametrize(
-    ("record", "message"),
-    [
-        ({**SHORT, "old": 1969}, 'it is a number: write "1969"'),
-        ([{"id": 1, "annotation_id": 3, "lead_time": 3.2, "text": "How?"}], "Label Studio in its format JSON-MIN"),
-        ([{"split": "mine", "digest": "0", "cases": 1}], "a frozen split, and no facts; scedit split add"),
-    ],
-)
-def test_what_is_nearly_right_is_told_what_to_do(tmp_path: Path, record: object, message: str) -> None:
-    path = tmp_path / "f.json"
-    path.write_text(json.dumps(record))
+@pytest.mark.parametrize(("name", "content", "message"), UNREADABLE)
+def test_what_cannot_be_imported_is_told_and_makes_no_store(
+    tmp_path: Path, name: str, content: bytes, message: str
+) -> None:
+    (tmp_path / name).write_bytes(content)
     with pytest.raises(DataError, match=message):
-        import_file(str(path), tmp_path / "s.duckdb")
+        import_file(str(tmp_path / name), tmp_path / "s.duckdb")
+    assert not (tmp_path / "s.duckdb").exists()
 
 
 def test_what_belongs_to_one_content_cannot_be_moved() -> None:

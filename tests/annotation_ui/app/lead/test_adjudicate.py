@@ -30,6 +30,11 @@ def items(db: RatingsDB, store: Store) -> list[str]:
     return result
 
 
+@pytest.fixture
+def page(items: list[str], open_page: Open) -> Any:
+    return open_page("lead.adjudicate.show", "lea")
+
+
 def shown(page: Any) -> str:
     """The item that the page is about."""
     return re.findall(r'data-item="([^"]+)"', pane(page))[0]
@@ -40,8 +45,7 @@ def pane(page: Any) -> str:
     return " ".join(e.value for e in page.get("html"))
 
 
-def test_the_widest_comes_first_with_what_everybody_said(db: RatingsDB, items: list[str], open_page: Open) -> None:
-    page = open_page("lead.adjudicate.show", "lea")
+def test_the_widest_comes_first_with_what_everybody_said(db: RatingsDB, items: list[str], page: Any) -> None:
     assert shown(page) == items[0]
     assert "<span>ann <b>1</b></span><span>bob <b>7</b></span>" in pane(page)
     assert "2 items with a disagreement, 0 decided" in texts(page)
@@ -51,10 +55,7 @@ def test_the_widest_comes_first_with_what_everybody_said(db: RatingsDB, items: l
     assert shown(page) == items[1] and "2 of 2" in texts(page)
 
 
-def test_a_decision_is_kept_as_the_lead_s_and_the_next_is_shown(
-    db: RatingsDB, items: list[str], open_page: Open
-) -> None:
-    page = open_page("lead.adjudicate.show", "lea")
+def test_a_decision_is_kept_as_the_lead_s_and_the_next_is_shown(db: RatingsDB, items: list[str], page: Any) -> None:
     page.radio[0].set_value(6)
     button(page, DECIDE).click().run()
     decision = db.adjudications("pilot")[items[0]]
@@ -77,8 +78,7 @@ def test_a_decision_can_be_looked_at_and_changed(db: RatingsDB, items: list[str]
     assert db.adjudications("pilot")[items[0]].answers == {"executability": 3, "comment": "weak"}
 
 
-def test_an_incomplete_decision_is_refused_in_words(db: RatingsDB, items: list[str], open_page: Open) -> None:
-    page = open_page("lead.adjudicate.show", "lea")
+def test_an_incomplete_decision_is_refused_in_words(db: RatingsDB, items: list[str], page: Any) -> None:
     button(page, DECIDE).click().run()
     assert db.adjudications("pilot") == {}
     assert page.error[0].value.startswith("Please answer: Executability")

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from annotation_ui.campaigns.campaign import make_task
 from annotation_ui.ratings.database import RatingsDB
 from annotation_ui.ratings.open_items import keep_draft, next_item, skipped_items
@@ -10,11 +12,9 @@ from tests.annotation_ui.app.conftest import Open, button, pilot, texts
 from tests.annotation_ui.conftest import work
 
 
-def test_a_skip_is_kept_with_its_words_and_can_be_corrected(db: RatingsDB, store: Store, open_page: Open) -> None:
-    pilot(db, store, "ann")
+def test_a_skip_is_kept_with_its_words_and_can_be_corrected(db: RatingsDB, page: Any) -> None:
     first = next_item(db, "pilot", "ann")
     assert first is not None
-    page = open_page("rate.show", "ann")
     page.text_input[0].set_value("<b>what</b>")
     button(page, "I do not know enough about the subject").click().run()
     assert skipped_items(db, "pilot", "ann") == {first.item: "knowledge: <b>what</b>"}
@@ -66,11 +66,7 @@ def test_a_second_window_replaces_nothing_unsaid_and_keeps_what_is_filled_in(
     assert not second.error and [r.value for r in second.radio] == [None, None, None]
 
 
-def test_a_form_that_is_not_whole_stays_when_its_item_was_answered_elsewhere(
-    db: RatingsDB, store: Store, open_page: Open
-) -> None:
-    pilot(db, store, "ann")
-    page = open_page("rate.show", "ann")
+def test_a_form_that_is_not_whole_stays_when_its_item_was_answered_elsewhere(db: RatingsDB, page: Any) -> None:
     work(db, "pilot", "ann", 1)
     page.radio[0].set_value(3)
     page.text_area[0].set_value("half a thought")
@@ -94,10 +90,8 @@ def test_an_answer_that_was_closed_meanwhile_is_not_replaced(db: RatingsDB, stor
     assert [(r.answers or {})["executability"] for r in db.history("exec", item=last)] == [3]
 
 
-def test_a_draft_waits_while_the_form_is_another(db: RatingsDB, store: Store, open_page: Open) -> None:
-    pilot(db, store, "ann")
+def test_a_draft_waits_while_the_form_is_another(db: RatingsDB, open_page: Open, page: Any) -> None:
     campaign, form = db.campaign("pilot"), make_task("rate_script").form
-    page = open_page("rate.show", "ann")
     keep_draft(db, "pilot", "ann", db.assignments("pilot", "ann")[0].item, {"comment": "half a thought"}, form)
     db.add_campaign(campaign._replace(settings=campaign.settings | {"form_digest": "another"}))
     for radio in page.radio:
