@@ -107,17 +107,7 @@ def other_names(entity: Entity, relation: Relation | None = None) -> OtherNames:
         >>> other_names(Object(text="Leo Tolstoy"), Relation(id="P50", label="author")).names
         ('Tolstoy',)
     """
-    return _other_names(entity.names, is_of_person(relation))
-
-
-def is_of_person(relation: Relation | None) -> bool:
-    """Whether the objects of a relation are persons, as its label says.
-
-    Example:
-        >>> is_of_person(Relation(id="P50", label="author")), is_of_person(Relation(id="P36", label="capital"))
-        (True, False)
-    """
-    return relation is not None and _PERSON.search(relation.label) is not None
+    return _other_names(entity.names, relation is not None and _PERSON.search(relation.label) is not None)
 
 
 @lru_cache(maxsize=16384)

@@ -25,7 +25,7 @@ from schemas.facts import Fact
 from schemas.lineage import Lineage
 from schemas.scripts import ScriptQuestion
 from schemas.text.escaping import escape_line
-from schemas.verdicts import Span, Verdict
+from schemas.verdicts import Verdict
 
 FAILED = "failed"  # stage of a call that brought nothing; it is cached for its tokens and for its reason
 
@@ -383,10 +383,6 @@ def _reason(question: ScriptQuestion, verdict: Verdict) -> str:
         return _SAID[verdict.check]
     in_steps = [span for span in verdict.spans if span.start >= len(question.text)]
     if in_steps:
-        return f"up to the object it must not hold {' or '.join(_quote_spans(in_steps))}"
+        words = dict.fromkeys(f"'{escape_line(' '.join(span.text.split()))[:_LONGEST]}'" for span in in_steps)
+        return f"up to the object it must not hold {' or '.join(list(words)[:3])}"
     return "" if verdict.spans or verdict.label != "drop" else "it does not keep all the rules"
-
-
-def _quote_spans(spans: Iterable[Span]) -> list[str]:
-    words = dict.fromkeys(escape_line(" ".join(span.text.split()))[:_LONGEST] for span in spans)
-    return [f"'{word}'" for word in list(words)[:3]]

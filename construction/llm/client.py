@@ -9,17 +9,18 @@ import asyncio
 import logging
 import random
 from collections import deque
-from collections.abc import AsyncGenerator, Callable, Coroutine, Iterable, Iterator, Mapping, Sequence
-from contextlib import ExitStack, contextmanager
+from collections.abc import AsyncGenerator, Callable, Coroutine, Iterable, Mapping, Sequence
+from contextlib import ExitStack
 from itertools import count
 from types import TracebackType
 from typing import Any, TypeVar
+from weakref import WeakValueDictionary
 
 import openai
 
 from construction.llm.answering_models import AnsweringModels
 from construction.llm.attempts import ASKED_AGAIN, Reply, another_attempt, known_sum, merge_attempts
-from construction.llm.calls.call_errors import CallError, fatal_error, pause, unreachable
+from construction.llm.call_errors import CallError, fatal_error, pause, unreachable
 from construction.llm.cost.budget import Amount, Budget, cost_of, plausible_usage, upper_bound, used_by
 from construction.llm.cost.prices import Price
 from construction.llm.endpoint import Access, bare_address, key_of
@@ -123,7 +124,7 @@ class Client:
         self._mask = Mask(secrets_of(key, str(self._openai.base_url)))
         self._forms = KnownFormats(cache, address=self.address, model=endpoint.model)
         self._wire: Transport = self._batches() if endpoint.batch else self._open_transport()
-        self._busy: dict[str, asyncio.Lock] = {}
+        self._busy = WeakValueDictionary[str, asyncio.Lock]()
         self._jitter = random.Random()
         self._silent = 0
         self._answered = False
@@ -249,21 +250,13 @@ class Client:
 
     async def _recorded(self, key: str, request: Request) -> tuple[StoredOutcome | CallError, int]:
         """What is cached for a call, asking when nothing is; two equal calls at once become one."""
-        with self._lock_key(key) as lock:
-            async with lock:
-                stored = self._cache.get(key)
-                if stored is not None:
-                    return stored, 0
-                self.budget.activity.asks()
-                outcome = await self._call(key, request)
-                return outcome, 1
-
-    @contextmanager
-    def _lock_key(self, key: str) -> Iterator[asyncio.Lock]:
         lock = self._busy.setdefault(key, asyncio.Lock())
-        yield lock
-        if not lock.locked():
-            self._busy.pop(key, None)
+        async with lock:
+            stored = self._cache.get(key)
+            if stored is not None:
+                return stored, 0
+            self.budget.activity.asks()
+            return await self._call(key, request), 1
 
     async def _call(self, key: str, request: Request) -> StoredOutcome | CallError:
         """Ask, and ask again after transient faults."""

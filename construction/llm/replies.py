@@ -9,7 +9,7 @@ from typing import Any, Literal
 
 from pydantic import BaseModel, ValidationError
 
-from construction.llm.calls.call_errors import CallError, error_in_reply
+from construction.llm.call_errors import CallError, error_in_reply
 from construction.llm.reply_cache import StoredOutcome
 from construction.llm.step import Message, PlainText, Request
 from schemas.core.clock import now

@@ -17,7 +17,7 @@ from typing import Any, Literal
 import openai
 from pydantic import BaseModel
 
-from construction.llm.calls.call_errors import CallError
+from construction.llm.call_errors import CallError
 from construction.llm.reply_cache import ReplyCache
 from construction.llm.step import PlainText, Request, schema_of, without_words
 from schemas.core.config import validate

@@ -56,19 +56,7 @@ def script_authors(named: Sequence[str], base: Access, profile: str, *, option: 
     Raises:
         UserError: a name twice, no name, or a limit in dollars without the author's price.
     """
-    authors = [ScriptAuthor(access, profile_of(access, profile)) for access in _accesses(named, base, option)]
-    labels = [a.access.label for a in authors]
-    twice = next((x for x in labels if labels.count(x) > 1), None)
-    if twice is not None:
-        raise UserError(f"--author names '{twice}' twice", fix="each author once; several scripts of one: --scripts 2")
-    for author in authors:
-        if base.max_cost is not None and author.access.price() is None:
-            raise UserError("--max-cost needs the price of every author", fix=how_to_add(author.access.label))
-    return authors
-
-
-def _accesses(named: Sequence[str], base: Access, option: str) -> list[Access]:
-    accesses = []
+    authors = []
     for text in named:
         if _NO_SCHEME.search(text) and not names_a_file(text):
             fix = "write http:// or https:// before the address"
@@ -84,8 +72,16 @@ def _accesses(named: Sequence[str], base: Access, option: str) -> list[Access]:
             update |= {"base_url": None, "batch": False, "concurrency": None}
         if not names_a_file(update["model"]) or at_sign:
             update |= {"context": None, "threads": None}
-        accesses.append(base.model_copy(update=update))
-    return accesses
+        access = base.model_copy(update=update)
+        authors.append(ScriptAuthor(access, profile_of(access, profile)))
+    labels = [a.access.label for a in authors]
+    twice = next((x for x in labels if labels.count(x) > 1), None)
+    if twice is not None:
+        raise UserError(f"--author names '{twice}' twice", fix="each author once; several scripts of one: --scripts 2")
+    for author in authors:
+        if base.max_cost is not None and author.access.price() is None:
+            raise UserError("--max-cost needs the price of every author", fix=how_to_add(author.access.label))
+    return authors
 
 
 def verifier(named: str, base: Access, profile: str, *, option: str = "--verify") -> ScriptAuthor:

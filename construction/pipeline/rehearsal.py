@@ -9,7 +9,7 @@ from collections.abc import Callable, Coroutine, Iterable, Sequence
 from typing import Any
 
 from construction.llm import connection
-from construction.llm.calls.call_errors import CallError
+from construction.llm.call_errors import CallError
 from construction.llm.client import Client, Reply
 from construction.llm.cost.budget import Budget
 from construction.llm.cost.estimates import CHARACTERS_PER_TOKEN, CallCounter, CallEstimate

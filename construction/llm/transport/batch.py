@@ -19,7 +19,7 @@ from typing import Any, NamedTuple, TypeVar
 
 import openai
 
-from construction.llm.calls.call_errors import (
+from construction.llm.call_errors import (
     CallError,
     classify_error,
     error_of_status,

@@ -11,7 +11,7 @@ from typing import Any
 
 import openai
 
-from construction.llm.calls.call_errors import CallError, classify_error
+from construction.llm.call_errors import CallError, classify_error
 from construction.llm.cost.estimates import CHARACTERS_PER_TOKEN
 from construction.llm.replies import outcome_of
 from construction.llm.reply_cache import StoredOutcome

@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from pydantic import BaseModel
 
-from construction.llm.calls.call_errors import CallError
+from construction.llm.call_errors import CallError
 from construction.llm.replies import outcome_of, read
 from construction.llm.reply_cache import StoredOutcome, request_key
 from construction.llm.step import Message, PlainText, Request

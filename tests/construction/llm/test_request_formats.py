@@ -7,7 +7,7 @@ import json
 import pytest
 from pydantic import BaseModel, Field
 
-from construction.llm.calls.call_errors import CallError
+from construction.llm.call_errors import CallError
 from construction.llm.request_formats import RequestFormat, body_of, fallback
 from construction.llm.step import Message, Request, schema_of
 from schemas.core.errors import ModelError

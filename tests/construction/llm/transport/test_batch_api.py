@@ -8,7 +8,7 @@ import json
 import openai
 import pytest
 
-from construction.llm.calls.call_errors import CallError
+from construction.llm.call_errors import CallError
 from construction.llm.reply_cache import StoredOutcome
 from construction.llm.transport import batch as batch_api
 from construction.llm.transport.batch import BatchApi, chunks, results

@@ -8,7 +8,7 @@ import time
 import openai
 import pytest
 
-from construction.llm.calls.call_errors import CallError
+from construction.llm.call_errors import CallError
 from construction.llm.reply_cache import StoredOutcome
 from construction.llm.transport.live import LiveTransport, Throttle, mask_outcome
 from construction.llm.transport.secrets import Mask

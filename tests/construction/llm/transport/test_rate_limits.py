@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from construction.llm.calls.call_errors import asked_wait, error_of_status
+from construction.llm.call_errors import asked_wait, error_of_status
 from construction.llm.transport.live import Bucket, Throttle
 from schemas.core.errors import ModelError
 from tests.support.construction.asked_numbers import request

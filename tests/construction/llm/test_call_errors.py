@@ -7,7 +7,7 @@ import time
 
 import pytest
 
-from construction.llm.calls.call_errors import pause
+from construction.llm.call_errors import pause
 from curation.files.journal import Journal
 from schemas.core.errors import ModelError
 from tests.support.construction.asked_numbers import KEY, Number, request, turns

@@ -48,7 +48,8 @@ def classify_error(error: openai.OpenAIError) -> CallError:
         return CallError("transient", "no reply within the time limit", lost=True)
     if isinstance(error, openai.APIConnectionError):
         never = type(error.__cause__).__name__ in ("ConnectError", "ConnectTimeout")
-        return CallError("transient", f"no connection ({_cause(error)})", lost=not never)
+        cause = _shorten(str(error.__cause__ or error)) or type(error).__name__
+        return CallError("transient", f"no connection ({cause})", lost=not never)
     if isinstance(error, openai.APIStatusError):
         wait = asked_wait(error.response.headers)
         return error_of_status(error.status_code, error.body, wait=wait)
@@ -107,10 +108,6 @@ def error_in_reply(error: Any) -> CallError:
 
 def _shorten(text: str) -> str:
     return " ".join(text[:2000].split())[:200]
-
-
-def _cause(error: BaseException) -> str:
-    return _shorten(str(error.__cause__ or error)) or type(error).__name__
 
 
 def asked_wait(headers: Mapping[str, str]) -> float | None:

@@ -1,1 +1,0 @@
-"""Calls: what can go wrong with one, what is going on, and many at once."""
