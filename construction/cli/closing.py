@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import shutil
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -16,7 +16,9 @@ from construction.llm.cli_options import calls_in_words, refuse_unanswered
 
 if TYPE_CHECKING:
     from construction.documents.funnel import ProbeCounts
+    from construction.documents.job import PreparedProbes
     from construction.events.funnel import EventCounts
+    from construction.events.job import PreparedEvents
     from construction.llm.cost.estimates import CallEstimate
     from construction.report.records import StoreYield
 
@@ -31,6 +33,36 @@ def resumable() -> Iterator[None]:
     except StoppedEarly as stopped:
         click.echo(f"{str(stopped)[0].upper()}{str(stopped)[1:]}.", err=True)
         raise SystemExit(stopped.exit_status) from None
+
+
+def construct_or_estimate(
+    prepared: PreparedEvents | PreparedProbes,
+    run: Callable[..., EventCounts | ProbeCounts],
+    sources: dict[str, int],
+    in_words: str,
+    *,
+    dry_run: bool,
+    as_json: bool,
+) -> None:
+    """Run a construction and show its funnel; a dry run shows what it would ask.
+
+    Args:
+        prepared: The job.
+        run: Runs it.
+        sources: How much is there to work on, for JSON.
+        in_words: The same for people.
+        dry_run: Ask nobody.
+        as_json: Print JSON.
+    """
+    from construction.pipeline.runner import ProgressDisplay
+
+    expected = prepared.estimate()
+    if dry_run:
+        show_estimate(sources, in_words, expected, as_json=as_json)
+        return
+    with resumable():
+        counts = run(prepared, live=ProgressDisplay(expected.calls))
+    show_counts(counts, prepared.job.store, as_json=as_json)
 
 
 def show_estimate(sources: dict[str, int], in_words: str, expected: CallEstimate, *, as_json: bool) -> None:

@@ -7,7 +7,7 @@ from typing import Any
 
 import click
 
-from construction.cli.closing import resumable, show_counts, show_estimate
+from construction.cli.closing import construct_or_estimate
 from construction.documents.defaults import FEWEST, MOST
 from construction.llm.cli_options import writing_options
 from curation.cli.options import limit_option, store_option
@@ -50,14 +50,8 @@ def construct_documents(*, dry_run: bool, as_json: bool, **options: Any) -> None
     if options["most"] < options["fewest"]:
         raise click.UsageError(f"--max-probes {options['most']} is less than --min-probes {options['fewest']}")
     from construction.documents.job import ProbeJob, prepare_probes, run_probes
-    from construction.pipeline.runner import ProgressDisplay
 
     prepared = prepare_probes(ProbeJob(**options))
-    expected = prepared.estimate()
-    if dry_run:
-        documents = len(prepared.read.documents)
-        show_estimate({"documents": documents}, counted(documents, "document"), expected, as_json=as_json)
-        return
-    with resumable():
-        counts = run_probes(prepared, live=ProgressDisplay(expected.calls))
-    show_counts(counts, prepared.job.store, as_json=as_json)
+    n = len(prepared.read.documents)
+    said = {"documents": n}, counted(n, "document")
+    construct_or_estimate(prepared, run_probes, *said, dry_run=dry_run, as_json=as_json)

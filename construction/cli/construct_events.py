@@ -7,7 +7,7 @@ from typing import Any
 
 import click
 
-from construction.cli.closing import resumable, show_counts, show_estimate
+from construction.cli.closing import construct_or_estimate
 from construction.events.defaults import CAP, EVENTS, EVENTS_PER_TOPIC, INSIDE, OUTSIDE, THRESHOLD, UNTOUCHED
 from construction.llm.cli_options import writing_options
 from curation.cli.options import shared_option, store_option
@@ -82,14 +82,8 @@ def construct_events(*, dry_run: bool, as_json: bool, **options: Any) -> None:
       scedit data construct-events --topic Energy --topic Law --store events.duckdb --model gpt-4o-mini
     """  # noqa: D301 - click needs the real backspace
     from construction.events.job import EventJob, prepare_events, run_events
-    from construction.pipeline.runner import ProgressDisplay
 
     prepared = prepare_events(EventJob(**options))
-    expected = prepared.estimate()
-    if dry_run:
-        drawn = len(prepared.drawn)
-        show_estimate({"events": drawn}, f"{counted(drawn, 'event')} of templates", expected, as_json=as_json)
-        return
-    with resumable():
-        counts = run_events(prepared, live=ProgressDisplay(expected.calls))
-    show_counts(counts, prepared.job.store, as_json=as_json)
+    n = len(prepared.drawn)
+    said = {"events": n}, f"{counted(n, 'event')} of templates"
+    construct_or_estimate(prepared, run_events, *said, dry_run=dry_run, as_json=as_json)
