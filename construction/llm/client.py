@@ -123,7 +123,9 @@ class Client:
         )
         self._mask = Mask(secrets_of(key, str(self._openai.base_url)))
         self._forms = KnownFormats(cache, address=self.address, model=endpoint.model)
-        self._wire: Transport = self._batches() if endpoint.batch else self._open_transport()
+        throttle = Throttle(endpoint.concurrency or 8, rpm=endpoint.rpm, tpm=endpoint.tpm)
+        live = LiveTransport(self._openai, throttle=throttle, mask=self._mask, timeout=endpoint.time_limit)
+        self._wire: Transport = self._batches() if endpoint.batch else live
         self._busy = WeakValueDictionary[str, asyncio.Lock]()
         self._jitter = random.Random()
         self._silent = 0
@@ -133,11 +135,6 @@ class Client:
             self._models = AnsweringModels(endpoint.model, where=self.address, strict=endpoint.strict)
         self._unsure: dict[str, StoredOutcome] = {}  # failed for good before the endpoint was known to work at all
         self._stack = ExitStack()
-
-    def _open_transport(self) -> LiveTransport:
-        e = self.endpoint
-        throttle = Throttle(e.concurrency or 8, rpm=e.rpm, tpm=e.tpm)
-        return LiveTransport(self._openai, throttle=throttle, mask=self._mask, timeout=e.time_limit)
 
     def _batches(self) -> BatchTransport:
         e = self.endpoint
