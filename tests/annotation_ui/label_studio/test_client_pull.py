@@ -50,6 +50,14 @@ def pushed(db: RatingsDB, store: Store, site: Any) -> tuple[Any, list[dict[str, 
     return site, site.sdk.tasks[number]
 
 
+@pytest.fixture
+def rated(pushed: tuple[Any, list[dict[str, Any]]]) -> tuple[Any, list[dict[str, Any]]]:
+    """The same, with answers to the first two tasks."""
+    for number, task in enumerate(pushed[1][:2], 1):
+        annotate(task, 7, id=number)
+    return pushed
+
+
 @pytest.mark.parametrize(
     ("key", "value", "reason"),
     [
@@ -62,15 +70,13 @@ def pushed(db: RatingsDB, store: Store, site: Any) -> tuple[Any, list[dict[str, 
     ],
 )
 def test_what_was_rated_must_be_what_was_pushed(
-    db: RatingsDB, pushed: Any, key: str, value: str | None, reason: str
+    db: RatingsDB, rated: Any, key: str, value: str | None, reason: str
 ) -> None:
-    site, (first, second, *_) = pushed
+    site, (first, *_) = rated
     if value is None:
         del first["data"][key]
     else:
         first["data"][key] = value
-    annotate(first, 7, id=1)
-    annotate(second, 7, id=2)
     pull_result = site.pull(db, "c")
     assert (pull_result.answers, [r.annotation for r in pull_result.rejected]) == (1, ["1"])
     assert reason in pull_result.rejected[0].why
@@ -102,10 +108,8 @@ def test_a_form_that_was_changed_without_its_version_is_not_pushed_again(
         site.push(db, "c")
 
 
-def test_an_annotation_that_was_deleted_is_told_and_its_answer_holds(db: RatingsDB, pushed: Any) -> None:
-    site, (first, second, *_) = pushed
-    annotate(first, 7, id=1)
-    annotate(second, 7, id=2)
+def test_an_annotation_that_was_deleted_is_told_and_its_answer_holds(db: RatingsDB, rated: Any) -> None:
+    site, (first, *_) = rated
     site.pull(db, "c")
     first["annotations"].clear()
     pull_result = site.pull(db, "c")
@@ -130,10 +134,8 @@ def test_an_annotation_that_was_given_to_somebody_else_is_refused(db: RatingsDB,
 
 
 @pytest.mark.parametrize("data", ["x", [1], 5, None])
-def test_a_task_whose_data_is_no_object_stops_neither_push_nor_pull(db: RatingsDB, pushed: Any, data: Any) -> None:
-    site, (first, second, *_) = pushed
-    annotate(first, 7, id=1)
-    annotate(second, 7, id=2)
+def test_a_task_whose_data_is_no_object_stops_neither_push_nor_pull(db: RatingsDB, rated: Any, data: Any) -> None:
+    site, (first, *_) = rated
     first["data"] = data
     db.connection.execute("DELETE FROM links WHERE kind = 'task/c/*'")  # so that the push looks at what is there
     site.sdk.tasks[1].append({"id": 9999, "data": data, "annotations": []})
@@ -142,12 +144,10 @@ def test_a_task_whose_data_is_no_object_stops_neither_push_nor_pull(db: RatingsD
     assert pull_result.answers == 1 and [r.annotation for r in pull_result.rejected] == ["1"]
 
 
-def test_an_export_is_compared_with_what_was_pushed(db: RatingsDB, pushed: Any, tmp_path: Any) -> None:
+def test_an_export_is_compared_with_what_was_pushed(db: RatingsDB, rated: Any, tmp_path: Any) -> None:
     from tests.annotation_ui.cli.conftest import call
 
-    _, (first, second, *_) = pushed
-    annotate(first, 7, id=1)
-    annotate(second, 7, id=2)
+    _, (first, second, *_) = rated
     first["data"]["cut"] = "changed"
     path = tmp_path / "e.json"
     path.write_text(json.dumps([first, second, "no task", {"id": 3}]))

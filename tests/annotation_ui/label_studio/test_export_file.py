@@ -13,24 +13,27 @@ from annotation_ui.label_studio.client import read_export
 from annotation_ui.label_studio.validation import task_data
 from annotation_ui.ratings.database import RatingsDB
 from curation.store.store import Store
-from schemas.core.errors import DataError, UserError
+from schemas.core.errors import UserError
 from tests.annotation_ui.cli.conftest import call
 from tests.annotation_ui.conftest import begin
 from tests.support.app.label_studio_results import build_result
 
 
-def test_exports_that_are_none_are_refused(tmp_path: Path) -> None:
-    with pytest.raises(UserError, match="no such file"):
-        read_export(tmp_path / "none.json")
-    (tmp_path / "deep.json").write_text("[" * 100_000 + "]" * 100_000)
-    with pytest.raises(DataError, match="not readable as JSON"):
-        read_export(tmp_path / "deep.json")
-    (tmp_path / "cut.json").write_text('[{"annotations": [')
-    with pytest.raises(DataError, match="not readable as JSON"):
-        read_export(tmp_path / "cut.json")
-    (tmp_path / "min.json").write_text('[{"choice": "yes"}]')
-    with pytest.raises(DataError, match="no list of tasks with annotations"):
-        read_export(tmp_path / "min.json")
+@pytest.mark.parametrize(
+    ("content", "message"),
+    [
+        (None, "no such file"),
+        ("[" * 100_000 + "]" * 100_000, "not readable as JSON"),
+        ('[{"annotations": [', "not readable as JSON"),
+        ('[{"choice": "yes"}]', "no list of tasks with annotations"),
+    ],
+    ids=["none", "deep", "cut", "min"],
+)
+def test_exports_that_are_none_are_refused(tmp_path: Path, content: str | None, message: str) -> None:
+    if content is not None:
+        (tmp_path / "e.json").write_text(content)
+    with pytest.raises(UserError, match=message):
+        read_export(tmp_path / "e.json")
 
 
 def test_odd_comparisons_and_marks_in_an_export_are_refused_one_by_one(

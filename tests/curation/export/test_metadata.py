@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import shutil
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -14,7 +16,7 @@ from curation.export.summary import SplitSummary, survey
 from curation.files.artifact_cache import sha256
 from curation.loaders.importer import import_split
 from curation.shipped import shipped_split
-from curation.splits.split_file import Split, load_split, make_split
+from curation.splits.split_file import load_split, make_split
 from curation.store.store import Store
 from schemas.events.questions import TendencyQuestion
 from schemas.facts import Relation, Source
@@ -29,29 +31,33 @@ from tests.support.small import small_split
 PARTS = (ReleasePart("mini.jsonl", "the frozen split", (), 58), ReleasePart("x.json", "other", ("aliases", "keys"), 42))
 
 
+FOUR = make_split("four", small_split().cases[:4], details={"rule": {"unsure": "hold"}, "counts": {"lost: a": 7}})
+
+
 @pytest.fixture(scope="module")
-def four() -> Split:
-    return make_split("four", small_split().cases[:4], details={"rule": {"unsure": "hold"}, "counts": {"lost: a": 7}})
+def base(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    path = tmp_path_factory.mktemp("base") / "s.duckdb"
+    import_split(FOUR, path, origin="tests")
+    return path
 
 
 @pytest.fixture
-def store(four: Split, tmp_path: Path) -> Store:
-    path = tmp_path / "s.duckdb"
-    import_split(four, path, origin="tests")
-    return Store.open(path, write=True)
+def store(base: Path, tmp_path: Path) -> Iterator[Store]:
+    with Store.open(shutil.copy(base, tmp_path / "s.duckdb"), write=True) as store:
+        yield store
 
 
-def test_counts_are_those_of_the_cases(four: Split) -> None:
-    summary = survey(four)
+def test_counts_are_those_of_the_cases() -> None:
+    summary = survey(FOUR)
     number = summary.counts["script prompts"]
     assert sum(summary.groups.values()) == sum(n for what, n in summary.counts.items() if "cases, " in what) == 4
-    assert number == sum(len(c.prompts) for c in four.cases) == sum(summary.steps.values())
-    near = sum(len(n.prompts) for c in four.cases for n in c.neighbours)
+    assert number == sum(len(c.prompts) for c in FOUR.cases) == sum(summary.steps.values())
+    near = sum(len(n.prompts) for c in FOUR.cases for n in c.neighbours)
     assert summary.counts["neighbour script prompts"] == near
-    assert sum(summary.sources.values()) == 4 + sum(len(c.neighbours) for c in four.cases)
+    assert sum(summary.sources.values()) == 4 + sum(len(c.neighbours) for c in FOUR.cases)
     assert (summary.lonely, summary.repeated, summary.from_store) == (0, 0, False)
-    text = card(four, summary, PARTS)
-    assert f"| script prompts | {number} |" in text and f"`{four.digest}`" in text
+    text = card(FOUR, summary, PARTS)
+    assert f"| script prompts | {number} |" in text and f"`{FOUR.digest}`" in text
     assert "| lost: a | 7 |" in text and "unsure = hold" in text
     assert "| `x.json` | other | 42 | aliases; keys |" in text
     assert "the store was not given" in text and "No people have judged" not in text
@@ -67,35 +73,33 @@ def test_defects_are_told() -> None:
     assert "repeat the text of another one: 2." in text
 
 
-def test_nobody_judged(four: Split, store: Store) -> None:
-    with store:
-        text = card(four, survey(four, store), PARTS)
+def test_nobody_judged(store: Store) -> None:
+    text = card(FOUR, survey(FOUR, store), PARTS)
     assert "No people have judged it." in text and "No person has judged the items." in text
     assert "| import | - | - |" in text
 
 
-def test_checks_and_people_are_counted(four: Split, store: Store) -> None:
-    items = [q.id for c in four.cases for q in c.questions]
-    with store:
-        store.put([said(i, "leak@1", "keep") for i in items] + [said(items[0], "leak@2", "drop")])
-        store.put([said("0" * 20, "leak@1", "drop"), said("0" * 20, "person:zoe/look@1", "drop")])  # not in it
-        link = four.cases[0].neighbours[0].link.id
-        variant = said(link, "leak@1", "drop").model_copy(update={"related": ("0" * 20,), "key": "verdict/beside"})
-        store.put([variant])  # about a prompt that is not in the split
-        for name, bad in (("ann", 2), ("bob", 3)):
-            labels = ["drop"] * bad + ["keep"] * (len(items) - bad)
-            by = f"person:{name}/look@1"
-            store.put([said(i, by, label) for i, label in zip(items, labels, strict=True)])
-        for name, value in (("ann", 7), ("bob", 5)):
-            texts = [("coherence", "person:" + name, value, items[0]), ("coherence", "judge:m", 3, items[1])]
-            store.put(
-                Rating(key=f"r/{person}/{i}", item_id=i, aspect=a, value=v, rater=person, form="rate_script@1")  # type: ignore[arg-type]
-                for a, person, v, i in texts
-            )
+def test_checks_and_people_are_counted(store: Store) -> None:
+    items = [q.id for c in FOUR.cases for q in c.questions]
+    store.put([said(i, "leak@1", "keep") for i in items] + [said(items[0], "leak@2", "drop")])
+    store.put([said("0" * 20, "leak@1", "drop"), said("0" * 20, "person:zoe/look@1", "drop")])  # not in it
+    link = FOUR.cases[0].neighbours[0].link.id
+    variant = said(link, "leak@1", "drop").model_copy(update={"related": ("0" * 20,), "key": "verdict/beside"})
+    store.put([variant])  # about a prompt that is not in the split
+    for name, bad in (("ann", 2), ("bob", 3)):
+        labels = ["drop"] * bad + ["keep"] * (len(items) - bad)
+        by = f"person:{name}/look@1"
+        store.put([said(i, by, label) for i, label in zip(items, labels, strict=True)])
+    for name, value in (("ann", 7), ("bob", 5)):
+        texts = [("coherence", "person:" + name, value, items[0]), ("coherence", "judge:m", 3, items[1])]
         store.put(
-            [], [Lineage(item_id=items[0], stage="questions", made_at="2026-01-02T03:04:05", model="m", prompt="ask@1")]
+            Rating(key=f"r/{person}/{i}", item_id=i, aspect=a, value=v, rater=person, form="rate_script@1")  # type: ignore[arg-type]
+            for a, person, v, i in texts
         )
-        summary = survey(four, store)
+    store.put(
+        [], [Lineage(item_id=items[0], stage="questions", made_at="2026-01-02T03:04:05", model="m", prompt="ask@1")]
+    )
+    summary = survey(FOUR, store)
     assert summary.checks == {"leak@1": {"keep": len(items)}, "leak@2": {"drop": 1}}
     look, texts = summary.people
     assert (look.task, look.agreement.raters, look.agreement.units, look.agreement.ratings) == (
@@ -111,7 +115,7 @@ def test_checks_and_people_are_counted(four: Split, store: Store) -> None:
     )
     assert (texts.task, texts.agreement.raters, texts.agreement.level) == ("coherence (rate_script@1)", 2, "ordinal")
     assert summary.judge_models == {"m": 1}
-    text = card(four, summary, PARTS)
+    text = card(FOUR, summary, PARTS)
     assert "No people" not in text and "No person" not in text
     assert f"| `leak@1` | {len(items)} | 0 | 0 | 0 | 0 |" in text
     assert "Verdicts that say drop: 1;" in text and "Rated by judge models: m (1 rating)" in text
@@ -135,15 +139,12 @@ def test_relations_of_one_label_are_counted_apart() -> None:
     assert summary.groups == {"plays for (P54-club)": 1, "plays for (P54-team)": 1, "made by": 1}
 
 
-def test_what_people_said_stands_in_tables_and_outdates_the_judges_of_the_frozen_split(
-    four: Split, store: Store
-) -> None:
-    prompts = [p.id for c in four.cases for p in c.prompts]
-    with store:
-        for name in ("ann", "bob"):
-            store.put([said(p, f"person:{name}/quality@3", "keep") for p in prompts])
-            store.put([said(p, f"person:{name}/quality_cut@3", value=1.0, unit="yes") for p in prompts])
-        summary = survey(four, store)
+def test_what_people_said_stands_in_tables_and_outdates_the_judges_of_the_frozen_split(store: Store) -> None:
+    prompts = [p.id for c in FOUR.cases for p in c.prompts]
+    for name in ("ann", "bob"):
+        store.put([said(p, f"person:{name}/quality@3", "keep") for p in prompts])
+        store.put([said(p, f"person:{name}/quality_cut@3", value=1.0, unit="yes") for p in prompts])
+    summary = survey(FOUR, store)
     assert [task.task for task in summary.people] == ["quality@3"], "a criterion is no task of its own"
     share = {"name": "all", "value": 0.92564, "low": 0.888, "high": 0.9583}
     nothing = {"name": "alpha", "reason": "there is one rater"}
@@ -167,7 +168,7 @@ def test_what_people_said_stands_in_tables_and_outdates_the_judges_of_the_frozen
             "changelog": "## four 2.0.0 (2026-11-30)\n\n4 cases.\n\n### Dropped (1)\n\n- `case/f`: wrong capital\n",
         },
     }
-    text = card(make_split("four", four.cases, details=said_of_it), summary, PARTS)
+    text = card(make_split("four", FOUR.cases, details=said_of_it), summary, PARTS)
     assert "When it was frozen: judged by a model; no person has judged it." in text
     assert "**Quality sample**: 9 of 1,297 prompts, judged by 2 raters." in text
     interval = "0.926 [0.888, 0.958]"
@@ -186,18 +187,18 @@ def test_the_card_of_the_open_split_says_how_to_make_and_read_it_again(tmp_path:
     assert "benchmarks.open" not in (tmp_path / "other" / "README.md").read_text(encoding="utf-8")
 
 
-def test_licences_are_named_by_source(four: Split) -> None:
-    case = four.cases[0]
+def test_licences_are_named_by_source() -> None:
+    case = FOUR.cases[0]
     foreign = case.fact.model_copy(update={"source": Source(name="A | B", licence="CC BY-SA 4.0")})
-    mixed = make_split("mixed", [case.model_copy(update={"fact": foreign}), *four.cases[1:]])
+    mixed = make_split("mixed", [case.model_copy(update={"fact": foreign}), *FOUR.cases[1:]])
     text = card(mixed, survey(mixed), PARTS)
     assert "| A \\| B | CC BY-SA 4.0 | - | 1 |" in text and "Several licences meet here" in text
     assert 'license: other\nlicense_name: "CC0-1.0 and CC BY-SA 4.0"' in text
-    assert "Several licences" not in card(four, survey(four), PARTS)
+    assert "Several licences" not in card(FOUR, survey(FOUR), PARTS)
 
 
-def test_without_tables_nothing_is_said_of_them(four: Split) -> None:
-    text = card(four, survey(four), PARTS, tables=False)
+def test_without_tables_nothing_is_said_of_them() -> None:
+    text = card(FOUR, survey(FOUR), PARTS, tables=False)
     assert "configs:" not in text and "load_dataset" not in text and "## Columns" not in text
 
 
@@ -285,25 +286,14 @@ def test_mlcroissant_reads_every_record(release: Path) -> None:
     assert len(list(dataset.records("prompts"))) == prompts
 
 
-SPLIT = make_split("four", small_split().cases[:4])
-QUESTIONS = [q.id for c in SPLIT.cases for q in c.questions]
-LINK = SPLIT.cases[0].neighbours[0].link
+QUESTIONS = [q.id for c in FOUR.cases for q in c.questions]
+LINK = FOUR.cases[0].neighbours[0].link
 
 
-@pytest.fixture(scope="module")
-def base(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    path = tmp_path_factory.mktemp("base") / "s.duckdb"
-    import_split(SPLIT, path, origin="tests")
-    return path
-
-
-def told(base: Path, tmp_path: Path, *records: Verdict | Rating, split: Split = SPLIT) -> SplitSummary:
+def told(store: Store, *records: Verdict | Rating) -> SplitSummary:
     """What is said of the split once the store holds these records too."""
-    path = tmp_path / "s.duckdb"
-    path.write_bytes(base.read_bytes())
-    with Store.open(path, write=True) as store:
-        store.put(records)
-        return survey(split, store)
+    store.put(records)
+    return survey(FOUR, store)
 
 
 def rating(item: str, rater: str, value: int | None, **changes: object) -> Rating:
@@ -312,8 +302,8 @@ def rating(item: str, rater: str, value: int | None, **changes: object) -> Ratin
     return Rating.model_validate({**fields, **changes})
 
 
-def test_one_persons_word_is_acceptance_and_no_agreement(base: Path, tmp_path: Path) -> None:
-    summary = told(base, tmp_path, ann(QUESTIONS[0], "keep"), ann(QUESTIONS[1], "drop"))
+def test_one_persons_word_is_acceptance_and_no_agreement(store: Store) -> None:
+    summary = told(store, ann(QUESTIONS[0], "keep"), ann(QUESTIONS[1], "drop"))
     (people,) = summary.people
     assert (people.task, people.agreement.raters, people.agreement.units, people.agreement.ratings) == (
         "filter@1",
@@ -325,17 +315,16 @@ def test_one_persons_word_is_acceptance_and_no_agreement(base: Path, tmp_path: P
     assert "undefined" in people.agreement.exact.text() and "undefined" in people.agreement.alpha.text()
 
 
-def test_a_judgement_of_a_pair_is_a_unit_of_its_own(base: Path, tmp_path: Path) -> None:
-    prompts = [p.id for p in SPLIT.cases[0].neighbours[0].prompts]
+def test_a_judgement_of_a_pair_is_a_unit_of_its_own(store: Store) -> None:
+    prompts = [p.id for p in FOUR.cases[0].neighbours[0].prompts]
     neighbour_verdict = said(LINK.id, "person:ann/filter@1", "keep", prompts[0])
-    (people,) = told(base, tmp_path, ann(LINK.id, "drop"), neighbour_verdict).people
+    (people,) = told(store, ann(LINK.id, "drop"), neighbour_verdict).people
     assert (people.agreement.units, people.agreement.ratings) == (2, 2)
 
 
-def test_tasks_are_apart_and_judges_are_not_people(base: Path, tmp_path: Path) -> None:
+def test_tasks_are_apart_and_judges_are_not_people(store: Store) -> None:
     summary = told(
-        base,
-        tmp_path,
+        store,
         ann(QUESTIONS[0], "keep"),
         ann(QUESTIONS[0], "keep", task="other@2"),
         rating(QUESTIONS[0], "person:ann", 7),
@@ -351,9 +340,9 @@ def test_tasks_are_apart_and_judges_are_not_people(base: Path, tmp_path: Path) -
     ] * 2
 
 
-def test_the_later_rating_of_a_text_is_meant(base: Path, tmp_path: Path) -> None:
+def test_the_later_rating_of_a_text_is_meant(store: Store) -> None:
     ratings = [rating(QUESTIONS[0], f"person:{name}", value) for name, value in (("ann", 2), ("ann", 6), ("bob", 6))]
-    (people,) = told(base, tmp_path, *ratings).people
+    (people,) = told(store, *ratings).people
     assert (
         people.agreement.ratings == 2
         and people.labels == {"6": 2}
