@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import subprocess
 import sys
 from pathlib import Path
@@ -46,8 +45,15 @@ def test_the_tutorial_from_facts_to_a_report(tmp_path: Path, monkeypatch: pytest
 def test_every_call_of_a_notebook_is_one_that_there_is(tmp_path: Path) -> None:
     for name in BOOKS:
         (tmp_path / name).with_suffix(".py").write_text("\n".join(code(name)), encoding="utf-8")
-    command = [sys.executable, "-m", "mypy", "--config-file=", "--follow-imports=silent", "--ignore-missing-imports"]
-    env = os.environ | {"MYPYPATH": str(ROOT)}
-    files = sorted(path.name for path in tmp_path.glob("*.py"))
-    ended = subprocess.run([*command, *files], cwd=tmp_path, env=env, capture_output=True, text=True)
+    files = sorted(str(path) for path in tmp_path.glob("*.py"))
+    command = [
+        sys.executable,
+        "-m",
+        "mypy",
+        *files,
+    ]
+    ended = subprocess.run(command, cwd=ROOT, capture_output=True, text=True)
     assert ended.returncode == 0 and f"{len(BOOKS)} source files" in ended.stdout, ended.stdout
+    (tmp_path / "wrong.py").write_text("import scedit\nscedit.load_run(7)\n", encoding="utf-8")
+    ended = subprocess.run([*command[:3], str(tmp_path / "wrong.py")], cwd=ROOT, capture_output=True, text=True)
+    assert 'has incompatible type "int"' in ended.stdout, ended.stdout

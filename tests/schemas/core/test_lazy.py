@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import ast
 import importlib
-import os
 import re
 import subprocess
 import sys
@@ -68,11 +67,8 @@ def test_a_type_checker_outside_sees_the_types_of_public_names(tmp_path: Path) -
     (tmp_path / "user.py").write_text(
         "from schemas import Fact, find_mentions\nnumber: int = Fact\nreveal_type(find_mentions)\n"
     )
-    options = ["--strict", "--follow-imports=silent", "--cache-dir", os.devnull]
-    command = [sys.executable, "-m", "mypy", *options, "user.py"]
-    process = subprocess.run(
-        command, cwd=tmp_path, env={**os.environ, "MYPYPATH": str(ROOT)}, capture_output=True, text=True
-    )
+    command = [sys.executable, "-m", "mypy", str(tmp_path / "user.py")]
+    process = subprocess.run(command, cwd=ROOT, capture_output=True, text=True)
     assert 'type "type[Fact]", variable has type "int"' in process.stdout, process.stdout + process.stderr
     assert "schemas.facts.Entity" in process.stdout.partition("Revealed type is")[2]
 
