@@ -303,7 +303,7 @@ class Client:
         The place among the calls in flight is kept while forms are tried, so that what waits for one learns from it.
         """
         async with self._wire.slot():
-            form, first = self._forms.of(request), None
+            form, first = self._forms.of(request) or RequestFormat(), None
             names = {*request.parameters, *(("max_tokens",) if self._reply_limit(request) is not None else ())}
             while True:
                 outcome = await self._send(key, request, form)
@@ -311,7 +311,7 @@ class Client:
                     if outcome.kind == "reply":
                         self._forms.works(request, form)
                     return outcome
-                other = fallback(form, outcome, frozenset(names), proven=self._forms.proven(request))
+                other = fallback(form, outcome, frozenset(names), proven=self._forms.of(request) is not None)
                 if other is None:
                     return outcome if outcome.kind == "transient" else first or outcome
                 form, first = other, first or outcome
@@ -353,7 +353,7 @@ class Client:
         outcome = StoredOutcome(
             kind="refused" if fault.kind == "refused" else "permanent", message=fault.message, at=now()
         )
-        if self._answered or self._forms.proven(request):
+        if self._answered or self._forms.of(request) is not None:
             self._cache.put(key, outcome)
         else:
             self._unsure[key] = outcome

@@ -57,35 +57,24 @@ class KnownFormats:
 
     def __init__(self, cache: ReplyCache, *, address: str, model: str) -> None:
         self._cache, self._where = cache, (address, model)
-        self._known: dict[str, RequestFormat] = {}
 
-    def of(self, request: Request) -> RequestFormat:
-        """The form to begin with: what worked before, else the strictest."""
-        kind = self._kind(request)
-        if kind not in self._known:
-            noted = self._cache.noted(f"form/{kind}")
-            if noted is None:
-                return RequestFormat()
-            self._known[kind] = validate(RequestFormat, noted, where=f"journal, key form/{kind}")
-        return self._known[kind]
-
-    def proven(self, request: Request) -> bool:
-        """Whether a request of this kind has been answered."""
-        self.of(request)
-        return self._kind(request) in self._known
+    def of(self, request: Request) -> RequestFormat | None:
+        """The form in which a request of this kind was answered; None where none was."""
+        key = self._key(request)
+        noted = self._cache.noted(key)
+        return None if noted is None else validate(RequestFormat, noted, where=f"journal, key {key}")
 
     def works(self, request: Request, form: RequestFormat) -> None:
         """Note that a request was answered in this form."""
-        kind = self._kind(request)
-        if self._known.get(kind) != form:
-            if form != self.of(request):
+        known = self.of(request)
+        if known != form:
+            if form != (known or RequestFormat()):
                 left_out = ", ".join(form.without) or "change"
                 logger.info("the endpoint takes replies as %s, without %s", form.reply, left_out)
-            self._known[kind] = form
-            self._cache.note(f"form/{kind}", form.model_dump(mode="json"))
+            self._cache.note(self._key(request), form.model_dump(mode="json"))
 
-    def _kind(self, request: Request) -> str:
-        return _kind(*self._where, request.reply, tuple(sorted(request.parameters)))
+    def _key(self, request: Request) -> str:
+        return f"form/{_kind(*self._where, request.reply, tuple(sorted(request.parameters)))}"
 
 
 @lru_cache(maxsize=1024)

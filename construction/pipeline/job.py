@@ -85,15 +85,12 @@ class ConstructionJob(WritingJob):
 
     @property
     def plan(self) -> ConstructionPlan:
-        """What to construct, with the current version of the prompts where the profile names none."""
-        return self.plan_with(self.profile or profile_of(self.access, _CAPABLE))
-
-    def plan_with(self, profile: str) -> ConstructionPlan:
-        """What to construct with the prompts of a profile, which say how many questions to keep and to ask for.
+        """What to construct; the prompts of the profile say how many questions to keep and to ask for.
 
         Raises:
             UserError: no such profile, or a broken prompt.
         """
+        profile = self.profile or profile_of(self.access, _CAPABLE)
         wording = FILES.load_all(profile, self.prompts_path)["questions"]
         candidates, remote = self.candidates, not self.access.on_this_machine
         questions = self.questions or min(wording.questions, candidates or wording.questions)
