@@ -12,6 +12,7 @@ import unicodedata
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Sequence
 from functools import lru_cache
+from itertools import islice
 from typing import Literal, NamedTuple
 
 from schemas.core.ids import seed
@@ -83,52 +84,10 @@ class SubjectRow(NamedTuple):
         return self.fact.key != edit and subject.isdisjoint(self.subject) and unwanted.isdisjoint(self.objects)
 
 
-class Table:
-    """The facts that neighbours come from, indexed by (relation, object) and by (relation, subject).
-
-    Building it takes one pass over the sorted facts; a draw then costs what it draws, whatever the table's size.
-
-    Args:
-        facts: All facts known; the edits may be among them.
-    """
-
-    def __init__(self, facts: Iterable[Fact]) -> None:
-        groups: dict[tuple[str, str], dict[str, SubjectRow]] = defaultdict(dict)
-        objects: dict[tuple[str, str], set[str]] = defaultdict(set)
-        for fact in sorted(facts, key=lambda f: f.key):
-            relation, subject, old = fact.relation.id, norm(fact.subject.text), norm(fact.old.text)
-            known_objects = objects[relation, subject]  # one set a subject: it holds what later facts say, too
-            known_objects.add(old)
-            known_objects.update(names(*fact.old.aliases, fact.new if fact.change == "temporal" else None))
-            groups[relation, old].setdefault(
-                subject, SubjectRow(fact, {subject, *names(*fact.subject.aliases)}, known_objects)
-            )
-        self._members = {place: list(group.values()) for place, group in groups.items()}
-
-    def draw(self, edit: Fact, k: int) -> list[Fact]:
-        """Up to ``k`` facts with the relation and old object of an edit and another subject.
-
-        The draw depends on the edit's key and on which facts are eligible, not on their order or on other edits. A
-        subject of which the table also says the new object is no neighbour: it would not have to stay.
-        """
-        group = self._members.get((edit.relation.id, norm(edit.old.text)), [])
-        rng = random.Random(seed("neighbours", edit.key))
-        places = rng.sample(range(len(group)), min(len(group), k + 1))  # one more, in case the edit itself is drawn
-        subject_names, unwanted = names(edit.subject), names(edit.new)
-        chosen = [group[p].fact for p in places if group[p].fits(edit.key, subject_names, unwanted)]
-        if len(chosen) < k and len(places) < len(group):
-            rest = sorted(set(range(len(group))) - set(places))
-            rng.shuffle(rest)
-            for place in rest:
-                if len(chosen) == k:
-                    break
-                if group[place].fits(edit.key, subject_names, unwanted):
-                    chosen.append(group[place].fact)
-        return chosen[:k]
-
-
 def draw_same_object(edits: Iterable[Fact], table: Sequence[Fact], *, k: int) -> dict[str, list[Fact]]:
     """Up to ``k`` neighbour facts with the same old object for each edit, drawn from a table of facts.
+
+    The table is looked through once; a draw then costs what it draws, whatever the table's size.
 
     Args:
         edits: Facts that are edited.
@@ -138,8 +97,33 @@ def draw_same_object(edits: Iterable[Fact], table: Sequence[Fact], *, k: int) ->
     Returns:
         Neighbour facts by key of the edit, with an entry for every edit.
     """
-    indexed = Table(table)
-    return {edit.key: indexed.draw(edit, k) for edit in edits}
+    groups: dict[tuple[str, str], dict[str, SubjectRow]] = defaultdict(dict)
+    objects: dict[tuple[str, str], set[str]] = defaultdict(set)
+    for fact in sorted(table, key=lambda f: f.key):
+        relation, subject, old = fact.relation.id, norm(fact.subject.text), norm(fact.old.text)
+        known = objects[relation, subject]  # one set a subject: it holds what later facts say, too
+        known.update({old}, names(*fact.old.aliases, fact.new if fact.change == "temporal" else None))
+        groups[relation, old].setdefault(subject, SubjectRow(fact, {subject, *names(*fact.subject.aliases)}, known))
+    rows = {place: list(group.values()) for place, group in groups.items()}
+    return {edit.key: _draw(edit, rows.get((edit.relation.id, norm(edit.old.text)), []), k) for edit in edits}
+
+
+def _draw(edit: Fact, group: Sequence[SubjectRow], k: int) -> list[Fact]:
+    """Up to ``k`` facts of a group with the relation and old object of an edit and another subject.
+
+    The draw depends on the edit's key and on which facts are eligible, not on their order or on other edits. A subject
+    of which the table also says the new object is no neighbour: it would not have to stay.
+    """
+    rng = random.Random(seed("neighbours", edit.key))
+    places = rng.sample(range(len(group)), min(len(group), k + 1))  # one more, in case the edit itself is drawn
+    subject_names, unwanted = names(edit.subject), names(edit.new)
+    chosen = [group[p].fact for p in places if group[p].fits(edit.key, subject_names, unwanted)]
+    if len(chosen) < k and len(places) < len(group):
+        rest = sorted(set(range(len(group))) - set(places))
+        rng.shuffle(rest)
+        fitting = (group[p].fact for p in rest if group[p].fits(edit.key, subject_names, unwanted))
+        chosen += islice(fitting, k - len(chosen))
+    return chosen[:k]
 
 
 def source_neighbours(
