@@ -224,7 +224,7 @@ def _progress_printer(as_json: bool) -> Callable[[Any], None]:
             return
         known = ((name, value) for name, value in step.held_out._asdict().items() if value is not None)
         held = ", ".join(f"{name} {value:.3f}" for name, value in known)
-        click.echo(f"  step {step.done} of {step.of}: {step.held_out_is} {held}; {duration(step.left)} left", err=True)
+        click.echo(f"  step {step.done} of {step.of}: held out: {held}; {duration(step.left)} left", err=True)
 
     return tell
 

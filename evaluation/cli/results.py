@@ -18,7 +18,7 @@ from schemas.text.counting import counted
 if TYPE_CHECKING:
     from curation.export.hub import HubUpload
     from evaluation.analysis.method_order import ItemAnalysis
-    from evaluation.analysis.sequences import ForgettingPoint, SequenceState
+    from evaluation.analysis.sequences import SequenceState
 
 
 metrics_option = shared_option(
@@ -203,16 +203,13 @@ def forgetting(folder: Path, metrics: tuple[str, ...], normalisation: Any, state
     points = (batch_size_curve if together else curve)(run, chosen, normalisation or run.about["normalisation"])
     if as_json:
         for point in points:
-            click.echo(json.dumps(_plain_point(point), ensure_ascii=False))
+            data = {name: _plain(value) for name, value in point._asdict().items()}
+            click.echo(json.dumps(data, ensure_ascii=False))
         return
     tables = [part for part in curve_parts(points, chosen, together=together) if isinstance(part, FigureTable)]
     over = "the cases that every size has" if together else "the cases edited so far"
     note = f"Percent [95 % interval] over {over}; differences are paired by case."
     click.echo("\n".join([*(line for table in tables for line in table_lines(table)), note]))
-
-
-def _plain_point(point: ForgettingPoint) -> dict[str, Any]:
-    return {name: _plain(value) for name, value in point._asdict().items()}
 
 
 def _plain(value: Any) -> Any:
@@ -350,18 +347,11 @@ def item_analysis(
     for metric in chosen:
         figures = analyse(run, scores, metric, draws=draws, seed=seed)
         if as_json:
-            click.echo(json.dumps(plain_analysis(figures), ensure_ascii=False))
+            relations = [relation._asdict() for relation in figures.relations]
+            parts = {"halves": figures.halves._asdict(), "items": figures.items and figures.items._asdict()}
+            click.echo(json.dumps({**figures._asdict(), **parts, "relations": relations}, ensure_ascii=False))
         else:
             click.echo(analysis_text(figures, metric.title))
-
-
-def plain_analysis(figures: ItemAnalysis) -> dict[str, Any]:
-    """The figures as a JSON value."""
-    data = figures._asdict()
-    data["halves"] = figures.halves._asdict()
-    data["items"] = figures.items and figures.items._asdict()
-    data["relations"] = [relation._asdict() for relation in figures.relations]
-    return data
 
 
 def analysis_text(figures: ItemAnalysis, title: str) -> str:

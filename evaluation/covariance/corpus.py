@@ -14,7 +14,7 @@ from functools import lru_cache
 from hashlib import sha256
 from itertools import islice
 from pathlib import Path
-from typing import Any, NamedTuple, Protocol
+from typing import Any, NamedTuple
 
 from curation.shipped import SHIPPED
 from schemas.core.decoding import why_not_utf8
@@ -24,26 +24,8 @@ from schemas.core.ids import digest
 HUB = "hub:"
 
 
-class TextSource(Protocol):
-    """Documents in a fixed order.
-
-    Attributes:
-        name: As people call it.
-        digest: What tells it from other corpora; statistics are kept under it.
-        count: Number of documents, for the time left, or None.
-    """
-
-    name: str
-    digest: str
-    count: int | None
-
-    def stream(self) -> Iterator[str]:
-        """The documents."""
-        ...
-
-
 class Corpus:
-    """Documents of one or more local files, read as a stream: twice, once for digest and size.
+    """Documents of one or more local files in a fixed order, read as a stream: twice, once for digest and size.
 
     In ``.jsonl`` every line has a ``text``; any other file is plain text whose documents are parted by blank lines.
 
@@ -235,6 +217,9 @@ def local_files(named: str | Sequence[str] | None) -> tuple[str, ...]:
     """
     names = () if named is None else (named,) if isinstance(named, str) else tuple(named)
     return tuple(name for name in names if not name.startswith(HUB))
+
+
+TextSource = Corpus | HubCorpus
 
 
 def open_corpus(named: str | Sequence[str] | None) -> TextSource:

@@ -225,14 +225,9 @@ def rubric_data(rubric: RubricReport) -> dict[str, Any]:
 
 
 def _outcome(outcome: JudgeResult) -> dict[str, Any]:
-    data, control_result = outcome._asdict(), outcome.controls
+    data, found = outcome._asdict(), outcome.controls
     del data["controls"]
-    controls = (
-        None
-        if control_result is None
-        else {**control_result._asdict(), "missed": [m._asdict() for m in control_result.missed]}
-    )
-    return {**data, "control_items": controls}
+    return {**data, "control_items": found and {**found._asdict(), "missed": [m._asdict() for m in found.missed]}}
 
 
 def estimate_data(e: Estimate) -> dict[str, Any]:

@@ -6,11 +6,11 @@ import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import partial
 from itertools import takewhile
-from typing import Any, Protocol, runtime_checkable
+from typing import Any
 
 from curation.stats.estimates import Estimate
 from curation.stats.intervals import LEAST_CASES, PUBLISHED, Interval
-from evaluation.analysis.comparison import Comparison, MethodRow
+from evaluation.analysis.comparison import Comparison
 from evaluation.analysis.tables import DELTA, Cell, FigureTable
 from evaluation.metrics.base import Metric, Summary
 from evaluation.metrics.pooled import PERPLEXITY
@@ -233,14 +233,6 @@ def count_range(counts: Iterable[int]) -> str:
     return f"{known[0]:,}" if known[0] == known[-1] else f"{known[0]:,} to {known[-1]:,}"
 
 
-@runtime_checkable
-class _FieldTuple(Protocol):
-    """What every ``NamedTuple`` can: be made of the values of its fields."""
-
-    @classmethod
-    def _make(cls, iterable: Iterable[Any], /) -> Any: ...
-
-
 def as_published(value: Any) -> Any:
     """The same records with every interval of the published kind, ± 1.96·sd/√n by case.
 
@@ -256,7 +248,7 @@ def as_published(value: Any) -> Any:
         return {k: as_published(v) for k, v in value.items()}
     if isinstance(value, (tuple, list)):
         inner = [as_published(v) for v in value]
-        return value._make(inner) if isinstance(value, _FieldTuple) else type(value)(inner)
+        return getattr(value, "_make", type(value))(inner)  # a NamedTuple is made by its own function
     return value
 
 
@@ -294,17 +286,6 @@ def memory(value: int | None) -> str:
     if value is None:
         return "–"
     return f"{value / 2**30:.2f} GiB" if value >= 2**30 else f"{value / 2**20:.0f} MiB"
-
-
-def edits_in_force(row: MethodRow) -> str:
-    """How many edits a method held when a case was asked.
-
-    Example:
-        >>> from types import SimpleNamespace
-        >>> edits_in_force(SimpleNamespace(edits=(1, 1))), edits_in_force(SimpleNamespace(edits=(3, 1200)))
-        ('1', '3 to 1,200')
-    """
-    return count_range(row.edits)
 
 
 def holds_many_edits(table: Comparison) -> bool:

@@ -26,7 +26,7 @@ from evaluation.report.formatting import (
     cell_text,
     column_size,
     column_sizes,
-    edits_in_force,
+    count_range,
     group_title,
     holds_many_edits,
     metric_head,
@@ -156,7 +156,7 @@ def _environment() -> Environment:
         "cell": _cell,
         "is_table": lambda part: isinstance(part, FigureTable),
         "test_of": _test_against_no_edit,
-        "edits_in_force": edits_in_force,
+        "count_range": count_range,
         "holds_many_edits": holds_many_edits,
         "regime_title": regime_title,
         "common_cases_note": narrative.common_cases_note,
@@ -212,7 +212,7 @@ def _template_values(part: ReportSection, against: str | None) -> dict[str, Any]
         "by_text": _with_values([m for m in part.metrics if facts and m.asks_for_texts], table),
         "by_token": _with_values([m for m in part.metrics if not facts or not m.asks_for_texts], table),
         "correlations": correlations,
-        "two_way": _recurring_titles(table, part.metrics),
+        "two_way": [m.title for m in part.metrics if any(r.summaries[m.name].kind == TWO_WAY for r in table.rows)],
     }
 
 
@@ -226,12 +226,6 @@ def _cell(value: Cell, head: str) -> dict[str, str]:
     """What a cell shows under a head: the figure, its interval, and why there is no figure."""
     figure, interval = cell_text(value, head)
     return {"figure": _glue(figure), "interval": _glue(interval), "reason": getattr(value, "reason", "")}
-
-
-def _recurring_titles(table: Comparison, metrics: Sequence[Metric]) -> list[str]:
-    """Titles of metrics whose neighbour facts recur."""
-    two_way_names = {name for r in table.rows for name, s in r.summaries.items() if s.kind == TWO_WAY}
-    return [m.title for m in metrics if m.name in two_way_names]
 
 
 def _test_against_no_edit(table: Comparison, metric: Metric, label: str) -> PairwiseTest | None:

@@ -13,7 +13,7 @@ from evaluation.metrics.base import Metric
 from evaluation.report.formatting import (
     cell_text,
     column_size,
-    edits_in_force,
+    count_range,
     group_title,
     holds_many_edits,
     metric_head,
@@ -108,8 +108,9 @@ def _token_table(tables: Sequence[Comparison], shown: Sequence[Metric], *, capti
         body.append(rf"\multicolumn{{{1 + many + len(sizes)}}}{{l}}{{{escape(group_title(table))}}} \\")
         body.append(" & ".join(["", *[""] * many, *sizes]) + r" \\")
         for row in table.rows:
-            cells = [_token_cell(row.summaries[m.name].interval, row.label, m, table) for m in shown]
-            held = [edits_in_force(row)] if many else []
+            leads = {name for name, lead in table.leads.items() if lead.best == row.label}
+            cells = [figure(row.summaries[m.name].interval, best=m.name in leads) for m in shown]
+            held = [count_range(row.edits)] if many else []
             body.append(" & ".join([_name(row.label), *held, *cells]) + r" \\")
     return _table(["Method", *(["Edits"] if many else []), *head], body, caption=caption, label=label)
 
@@ -121,11 +122,6 @@ def _name(label: str) -> str:
         return name
     name = name.replace("_", r"_\allowbreak ")
     return rf"\parbox[t]{{13em}}{{\raggedright {name}}}"
-
-
-def _token_cell(interval: Interval, label: str, metric: Metric, table: Comparison) -> str:
-    lead = table.leads.get(metric.name)
-    return figure(interval, best=lead is not None and label == lead.best)
 
 
 def text_table(source: RatingSource, *, model: str, best: Mapping[str, str], label: str = "tab:text") -> str:

@@ -13,7 +13,7 @@ from evaluation.metrics.base import Metric
 from evaluation.report.formatting import (
     column_size,
     column_sizes,
-    edits_in_force,
+    count_range,
     group_title,
     holds_many_edits,
     memory,
@@ -78,7 +78,7 @@ def results_table(table: Comparison, metrics: Sequence[Metric]) -> FigureTable:
     rows: list[tuple[Cell, ...]] = [
         (
             row.label,
-            *([edits_in_force(row)] if many else []),
+            *([count_range(row.edits)] if many else []),
             *(row.summaries[m.name].interval for m in metrics),
             *(seconds(row.seconds_edit), seconds(row.seconds_score), memory(row.peak_bytes), row.failed),
         )

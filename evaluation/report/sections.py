@@ -168,6 +168,7 @@ def make_section(
     text = None if texts is None else text_section(texts, cases_by_key(run), null_labels(run), against=against)
     tables = compare(run, scores, metrics, tests=True, against=against)
     sections = _sections(run, metrics, averaging, scores, tables[0], text)
+    related = correlation_inputs(run, metrics, scores, text)
     return ReportSection(
         run,
         metrics,
@@ -176,7 +177,7 @@ def make_section(
         scores,
         tables[0].contests,
         text,
-        _correlations(run, metrics, scores, text),
+        tuple(correlate(related, view, resampling=_CORRELATING) for view in VIEWS) if len(related) > 1 else (),
         tuple(section for section in sections if section.parts),
     )
 
@@ -215,13 +216,6 @@ def _sections(
         caption = "With so many lines some differ by chance: a line with few cases is a hypothesis, not a finding."
         out.append(Section("breakdown", "By relation and by step", tuple(breakdowns(run, scores, metrics)), caption))
     return [*out, Section("many", "Many edits in one model", tuple(many))]
-
-
-def _correlations(
-    run: Run, metrics: Sequence[Metric], scores: Scores, text: TextSection | None
-) -> tuple[Correlations, ...]:
-    values = correlation_inputs(run, metrics, scores, text)
-    return tuple(correlate(values, view, resampling=_CORRELATING) for view in VIEWS) if len(values) > 1 else ()
 
 
 def correlation_inputs(

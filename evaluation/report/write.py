@@ -98,21 +98,17 @@ def write_report(
     files = {name: html, **_tables(parts, others)}
     if texts is not None and texts.ratings:
         files["ratings.csv"] = ratings_csv(parts, others)
+    lines = [
+        {"model": p.run.about["model"], "split": p.run.split.name, "normalisation": p.normalisation, **line}
+        for p in parts
+        for line in flat(p.tables, p.metrics)
+    ]
     pictures: list[Path] = []
     if figures is not None:
         for n, part in enumerate(parts, 1):
             folder = Path(figures) if len(parts) == 1 else Path(figures) / f"part-{n}"
             pictures += write_figures(figures_of(part), folder)
-    return ReportFiles(_write_files(target, files), _figures(parts), tuple(pictures))
-
-
-def _figures(parts: Sequence[ReportSection]) -> list[dict[str, Any]]:
-    """One entry for each figure of the tables."""
-    return [
-        {"model": p.run.about["model"], "split": p.run.split.name, "normalisation": p.normalisation, **line}
-        for p in parts
-        for line in flat(p.tables, p.metrics)
-    ]
+    return ReportFiles(_write_files(target, files), lines, tuple(pictures))
 
 
 def _tables(parts: Sequence[ReportSection], others: Sequence[TextSection]) -> dict[str, str]:
@@ -162,7 +158,11 @@ def _json(parts: Sequence[ReportSection]) -> dict[str, Any]:
                 "interval": "mean of case means ± 1.96·sd/√cases (sample standard deviation), level: case",
                 "figures": flat(p.tables, p.metrics),
                 "edits_in_force": {row.label: row.edits for row in p.tables[0].rows},
-                "leads": [{"group": t.group, **_lead(x)} for t in p.tables for x in t.leads.values()],
+                "leads": [
+                    {"group": t.group, **x._asdict(), "best": x.best, "difference": x.difference._asdict()}
+                    for t in p.tables
+                    for x in t.leads.values()
+                ],
                 "editors": [
                     {"label": e.label, "run": e.manifest.key, "params": e.manifest.params, "environment": e.environment}
                     for e in p.run.editors
@@ -173,7 +173,3 @@ def _json(parts: Sequence[ReportSection]) -> dict[str, Any]:
             for p in parts
         ],
     }
-
-
-def _lead(lead: Any) -> dict[str, Any]:
-    return {**lead._asdict(), "best": lead.best, "difference": lead.difference._asdict()}

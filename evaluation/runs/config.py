@@ -106,11 +106,6 @@ class EngineChoice(Options):
     group: Annotated[int, Field(ge=1)] | None = None
     batch_tokens: Annotated[int, Field(ge=16)] | None = None
 
-    @model_validator(mode="before")
-    @classmethod
-    def _accept_bare_name(cls, data: Any) -> Any:
-        return {"name": data} if isinstance(data, str) else data
-
     @model_validator(mode="after")
     def _settings_of_the_engine(self) -> EngineChoice:
         users = {"address": ("ray",), "workers": ("ray",), "group": ("fast", "ray")}

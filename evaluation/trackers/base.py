@@ -101,7 +101,7 @@ class TrackedRun:
     """Tells a run's progress to trackers; call it with every event."""
 
     def __init__(self, trackers: Sequence[Tracker]) -> None:
-        self._trackers, self._step = list(trackers), 0
+        self._trackers, self._step, self._points = list(trackers), 0, dict[str, int]()
 
     def begin(self, config: RunConfig) -> None:
         """Open the run in every tracker.
@@ -127,21 +127,15 @@ class TrackedRun:
 
     def __call__(self, event: EditorProgress) -> None:
         """Tell one event, where it is one of the curve's points."""
-        if not event.total or event.note:
+        point = event.done * POINTS // event.total if event.total else None
+        if point is None or self._points.get(event.label) == point:
             return
-        if event.done != event.total and event.done * POINTS // event.total == self._last(event):
-            return
-        self._step += 1
+        self._step, self._points[event.label] = self._step + 1, point
         values = {"done": float(event.done), "failed": float(event.failed)}
         if computed := event.done - event.resumed:
             values["seconds_per_case"] = event.seconds / computed
         named = {f"{event.label}/{name}": value for name, value in values.items()}
         self._tell(lambda tracker: tracker.log(named, step=self._step))
-
-    @staticmethod
-    def _last(event: EditorProgress) -> int:
-        """The point that the case before this one belongs to; none before the first."""
-        return (event.done - 1) * POINTS // event.total if event.done else -1
 
     def finish(self, figures: Mapping[str, float], *, failed: bool) -> None:
         """Close the run in every tracker."""

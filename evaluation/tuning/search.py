@@ -381,13 +381,9 @@ def _toml(value: Any) -> str:
 
 def plain(result: SearchResult) -> dict[str, Any]:
     """A search as JSON values."""
-    data = result._asdict()
-    data["best"], data["preset"] = _plain_setting(result.best), _plain_setting(result.preset)
-    data["tried"] = [_plain_setting(one) for one in result.tried]
-    data["rungs"] = [rung._asdict() for rung in result.rungs]
-    return data
-
-
-def _plain_setting(one: ScoredSetting) -> dict[str, Any]:
-    """A setting as JSON values; what it lacks only where it lacks something."""
-    return {name: value for name, value in one._asdict().items() if value or name != "shortfall"}
+    best, preset, *tried = (  # what a setting lacks only where it lacks something
+        {name: value for name, value in one._asdict().items() if value or name != "shortfall"}
+        for one in (result.best, result.preset, *result.tried)
+    )
+    rungs = [rung._asdict() for rung in result.rungs]
+    return {**result._asdict(), "best": best, "preset": preset, "tried": tried, "rungs": rungs}

@@ -74,11 +74,6 @@ class TrainingStep(NamedTuple):
     seconds: float
     left: float
 
-    @property
-    def held_out_is(self) -> str:
-        """What ``held_out`` holds, in words."""
-        return "held-out losses"
-
 
 class TrainingResult(NamedTuple):
     """The network with the least held-out loss, that loss, the step it was found at, seconds of training in all."""

@@ -50,11 +50,6 @@ class ScorerStep(NamedTuple):
     seconds: float
     left: float
 
-    @property
-    def held_out_is(self) -> str:
-        """What ``held_out`` holds, in words."""
-        return "held-out accuracy"
-
 
 class TrainedScorer(NamedTuple):
     """The scorer with the best held-out accuracy, that accuracy, its epoch, seconds in all."""

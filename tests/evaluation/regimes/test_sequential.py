@@ -1,4 +1,4 @@
-"""Batches and sequences of edits against their slow twins, resumed, failing, and as a configuration says them."""
+"""Batches, sequences, and edits taken back: against slow twins, resumed, failing, as a configuration says them."""
 
 from __future__ import annotations
 
@@ -15,6 +15,7 @@ import torch
 from curation.case_sources.opening import choose, has_scripts, scripts_first
 from curation.files.artifact_cache import Cache
 from curation.splits.split_file import make_split
+from evaluation.analysis.comparison import merge_runs
 from evaluation.editors.base import Editor
 from evaluation.editors.presets import make_editor
 from evaluation.engines.fast import FastEngine
@@ -28,16 +29,19 @@ from evaluation.regimes.base import RegimeContext, edits_digest
 from evaluation.regimes.config import LENGTHS, RegimeChoice, sampled_positions
 from evaluation.regimes.general_texts import TEXTS, general_probes
 from evaluation.regimes.sequential import SequentialRegime
-from evaluation.regimes.table import BatchRegime
+from evaluation.regimes.table import BatchRegime, RevertRegime, reverted
+from evaluation.report.write import write_report
 from evaluation.runs.config import RunConfig
+from evaluation.runs.results import load_run
 from evaluation.runs.runner import EditorOutcome
 from schemas.answers import Answer
 from schemas.cases import AnyCase, Case
 from schemas.core.config import validate
-from schemas.core.errors import DataError
+from schemas.core.errors import DataError, UserError
 from schemas.runs import CaseResult
 from tests.evaluation.engines.test_fast import OPTIONS
-from tests.support.arithmetic import ArithmeticEdit, ArithmeticEditor, ArithmeticLM, make_case, make_cases
+from tests.support.arithmetic import ArithmeticEdit, ArithmeticEditor, ArithmeticLM, go, make_case, make_cases
+from tests.support.documents.records import document_case
 from tests.support.evaluation.edited_model import add_to_weights
 from tests.support.evaluation.runner_of import runner_of
 from tests.support.evaluation.slow_scoring import slow_answer
@@ -69,7 +73,7 @@ def config(out: Path, regime: Any, name: str = "ft", **more: Any) -> RunConfig:
     return RunConfig.model_validate(data)
 
 
-def go(lm: LM, wanted: RunConfig, *, engine: Any = None, make: Any = None) -> EditorOutcome:
+def go_on(lm: LM, wanted: RunConfig, *, engine: Any = None, make: Any = None) -> EditorOutcome:
     """The edited model's part of a run."""
     cache = Cache(wanted.out / "cache")
     method = make or (lambda name, params: make_editor(name, lm, cache, params))
@@ -99,7 +103,7 @@ def probes(runner_config: RunConfig, case: Case) -> list[Any]:
 def test_a_batch_is_one_edit_of_all_its_cases(engine: Any, tmp_path: Path) -> None:
     lm = make("llama")
     digest, run_config = lm.weights_digest(), config(tmp_path, {"name": "batch", "size": 2})
-    units = by_unit(go(lm, run_config, engine=engine(lm)))
+    units = by_unit(go_on(lm, run_config, engine=engine(lm)))
     assert lm.weights_digest() == digest
     assert {k: (r.after, r.position) for (k, _), r in units.items()} == {
         case.key: (2 if n < 4 else 1, n % 2 + 1) for n, case in enumerate(CASES)
@@ -132,7 +136,7 @@ def test_a_sequence_is_edit_after_edit_in_one_model(kind: str, name: str, engine
     lm = make(kind)
     digest = lm.weights_digest()
     run_config = config(tmp_path, {"name": "sequential", "size": [1, 3, 10]}, name)
-    outcome = go(lm, run_config, engine=engine(lm))
+    outcome = go_on(lm, run_config, engine=engine(lm))
     assert lm.weights_digest() == digest
     assert not any(m._forward_hooks or m._forward_pre_hooks for m in lm.model.modules())
     units, want = by_unit(outcome), by_hand(lm, name, tmp_path / "hand", run_config)
@@ -164,7 +168,7 @@ def test_what_a_sequence_asks(score: Any, lengths: list[int], units: list[tuple[
 def test_the_forgetting_shows_and_the_newest_prompt_stands_in_front(tmp_path: Path) -> None:
     lm = make("llama")
     run_config = config(tmp_path, {"name": "sequential", "size": [1, 3], "score": "end"}, "prompt")
-    units = by_unit(go(lm, run_config, engine=FastEngine(lm)))
+    units = by_unit(go_on(lm, run_config, engine=FastEngine(lm)))
     plain = make_editor("prompt", lm, Cache(tmp_path), {})
     sentence = "".join(plain.edit([case.fact]).rewrite("") for case in reversed(CASES[:3]))
     close(units[CASES[0].key, 3].answers, score(lm, probes(run_config, CASES[0]), rewrite=lambda text: sentence + text))
@@ -173,7 +177,7 @@ def test_the_forgetting_shows_and_the_newest_prompt_stands_in_front(tmp_path: Pa
 def test_an_interrupted_sequence_replays_its_edits_and_asks_nothing_twice(tmp_path: Path) -> None:
     lm = make("llama")
     regime = {"name": "sequential", "size": [3, 5]}
-    full_run = by_unit(go(lm, config(tmp_path / "whole", regime), engine=SimpleEngine(ModelScorer(lm))))
+    full_run = by_unit(go_on(lm, config(tmp_path / "whole", regime), engine=SimpleEngine(ModelScorer(lm))))
     digest, requests = lm.weights_digest(), []
     scorer = ModelScorer(lm)
     real = scorer.score
@@ -188,11 +192,11 @@ def test_an_interrupted_sequence_replays_its_edits_and_asks_nothing_twice(tmp_pa
 
     scorer.score = counted  # type: ignore[method-assign]
     with pytest.raises(KeyboardInterrupt):
-        go(lm, config(tmp_path / "cut", regime), engine=SimpleEngine(scorer))
+        go_on(lm, config(tmp_path / "cut", regime), engine=SimpleEngine(scorer))
     assert lm.weights_digest() == digest
     count = len(requests) - 6
     requests.clear()
-    outcome = go(lm, config(tmp_path / "cut", regime), engine=SimpleEngine(scorer))
+    outcome = go_on(lm, config(tmp_path / "cut", regime), engine=SimpleEngine(scorer))
     assert count == 5 and outcome.resumed == 5 and outcome.resumed + outcome.computed == len(full_run) == 11
     assert len(requests) == outcome.computed
     case_results = by_unit(outcome)
@@ -202,8 +206,8 @@ def test_an_interrupted_sequence_replays_its_edits_and_asks_nothing_twice(tmp_pa
 
 def test_longer_sequences_keep_what_shorter_ones_have(tmp_path: Path) -> None:
     lm = make("llama")
-    first = go(lm, config(tmp_path, {"name": "sequential", "size": [1, 2]}))
-    second = go(lm, config(tmp_path, {"name": "sequential", "size": [2, 5]}))
+    first = go_on(lm, config(tmp_path, {"name": "sequential", "size": [1, 2]}))
+    second = go_on(lm, config(tmp_path, {"name": "sequential", "size": [2, 5]}))
     assert first.computed == 3 and second.manifest.key == first.manifest.key
     assert second.resumed == 3, "after 1 edit, and after 2 edits both"
     assert {(r.position, r.after) for r in second.folder.units().values()} >= {(n, 5) for n in range(1, 6)}
@@ -240,7 +244,7 @@ def test_an_edit_that_fails_is_a_result_and_the_others_go_on(
     lm = make("llama")
     digest = lm.weights_digest()
     inner, none = (make_editor(n, lm, Cache(tmp_path), OPTIONS[n]) for n in ("ft", "none"))
-    outcome = go(lm, config(tmp_path, regime), make=lambda name, _: none if name == "none" else Weak(inner))
+    outcome = go_on(lm, config(tmp_path, regime), make=lambda name, _: none if name == "none" else Weak(inner))
     failure = {r.case for r in outcome.folder.units().values() if r.error}
     where = next(n for n, case in enumerate(CASES) if case.fact.subject.text == "France")
     keys = [CASES[where].key] if regime["name"] == "sequential" else [c.key for c in CASES[where // 2 * 2 :][:2]]
@@ -257,7 +261,7 @@ def test_a_sequence_of_narrow_weights_adds_in_float32(tmp_path: Path) -> None:
     lm = make("llama", dtype=torch.bfloat16)
     digest = lm.weights_digest()
     units = by_unit(
-        go(lm, config(tmp_path, {"name": "sequential", "size": [5], "score": "end"}), engine=FastEngine(lm))
+        go_on(lm, config(tmp_path, {"name": "sequential", "size": [5], "score": "end"}), engine=FastEngine(lm))
     )
     assert len(units) == 5 and not any(r.error for r in units.values())
     assert lm.weights_digest() == digest
@@ -415,3 +419,71 @@ def test_they_name_nothing_that_could_be_edited() -> None:
         inside = re.findall(r"(?<![.!?] )(?<!^)\b[A-Z]\w+", f"{sentence} {rest}")
         assert not inside, "a capital inside a sentence is a name"
         assert not objects & set(re.findall(r"\w+", f"{sentence} {rest}"))
+
+
+PERU = make_case("Peru")
+
+
+def test_the_way_back_changes_the_objects_over_and_is_a_request_of_its_own() -> None:
+    back = reverted(PERU)
+    assert (back.new_object.text, back.old.text) == ("Lima", "Oslo") and back.fact_prompt == PERU.fact.fact_prompt
+    assert back.id != PERU.fact.id and len({PERU.fact.id, back.id, PERU.fact.id}) == 2
+    chains = {name: RevertRegime(RegimeChoice(name=name)).chain(PERU) for name in ("revert", "reedit")}
+    assert [[f.new_object.text for f in chain] for chain in chains.values()] == [
+        ["Oslo", "Lima"],
+        ["Oslo", "Lima", "Oslo"],
+    ]
+    keys = {name: RevertRegime(RegimeChoice(name=name)).units([PERU])[0].key for name in ("revert", "reedit")}
+    assert len(set(keys.values())) == 2
+
+
+@pytest.mark.parametrize("engine", ["fast", "simple"])
+@pytest.mark.parametrize("name", ["revert", "reedit"])
+def test_equals_edits_put_on_by_hand(tiny: LM, cache: Cache, engine: str, name: str, tmp_path: Path) -> None:
+    """FT: each edit is searched on the weights that the one before it left, and weights come back bit for bit."""
+    digest, scorer = tiny.weights_digest(), ModelScorer(tiny)
+    editor = make_editor("ft", tiny, cache, OPTIONS["ft"])
+    probes = tuple(METRICS.get("es")().probes(PERU))
+    regime = RevertRegime(RegimeChoice(name=name))
+    working = FastEngine(tiny) if engine == "fast" else SimpleEngine(scorer)
+    context = RegimeContext([PERU], editor, working, scorer, tmp_path, "run")
+    ((unit, done),) = regime.run(regime.units([PERU]), lambda u: probes, context)
+    assert done.error is None and tiny.weights_digest() == digest and unit.after == (2 if name == "revert" else 3)
+    first = editor.edit([PERU.fact])
+    with first.on(tiny):
+        second = editor.edit([reverted(PERU)])
+        with second.on(tiny):
+            (by_hand,) = score(tiny, list(probes))
+            if name == "reedit":
+                with editor.edit([PERU.fact]).on(tiny):
+                    (by_hand,) = score(tiny, list(probes))
+    values, expected = ([t.logprob for t in a.targets] for a in (done.answers[0], by_hand))
+    assert values == pytest.approx(expected, abs=1e-3)
+
+
+def test_the_old_answer_is_back_and_a_failure_stays_with_its_case(tmp_path: Path) -> None:
+    editors = [{"name": "push", "params": {"fail": ["Land01"]}}]
+    for regime in ("single", "revert", "reedit"):
+        go(tmp_path / regime, metrics=["es"], regime=regime, editors=editors)
+    runs = {regime: load_run(tmp_path / regime) for regime in ("single", "revert", "reedit")}
+    for run in runs.values():
+        errors = {k: r.error for k, r in run.editors[1].results.items() if r.error}
+        assert len(errors) == 1 and "cannot edit Land01" in next(iter(errors.values()))
+    lifted = {
+        name: {a.targets[0].logprob > a.targets[1].logprob for r in run.editors[1].results.values() for a in r.answers}
+        for name, run in runs.items()
+    }
+    assert lifted["single"] == lifted["reedit"] and False in lifted["revert"]
+    (merged,) = merge_runs(list(runs.values()))
+    assert [e.label for e in merged.editors] == [
+        "none", "push (single)", "push (edited and reverted)", "push (edited, reverted, edited again)",
+    ]  # fmt: skip
+    html = write_report([tmp_path / "revert"]).files[0].read_text(encoding="utf-8")
+    assert "each edit made and taken back by another edit, alone" in html and "holds many edits at once" not in html
+    assert "edits made at once" not in html
+
+
+def test_only_facts_can_be_taken_back() -> None:
+    regime = RevertRegime(RegimeChoice(name="revert"))
+    with pytest.raises(UserError, match="only facts can be edited back"):
+        regime.units([document_case()])
