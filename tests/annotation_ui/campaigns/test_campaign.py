@@ -63,10 +63,6 @@ def test_more_items_are_shared_out_and_nothing_is_asked_twice(ready: RatingsDB, 
     assert ready.assignments("pilot") == before
 
 
-def _known_as(db: RatingsDB, item: str) -> str:
-    return str((db.item("pilot", item).expected or {})["name"])
-
-
 def test_training_and_attention_items_are_answered_by_all_and_imported_by_none(
     db: RatingsDB, store: Store, tmp_path: Path
 ) -> None:
@@ -80,7 +76,7 @@ def test_training_and_attention_items_are_answered_by_all_and_imported_by_none(
     task = make_task(TASK)
     begin(db, store, "pilot", TASK, "ann", known=read_control_items(path, task))
     first = next_item(db, "pilot", "ann")
-    assert first is not None and _known_as(db, first.item) == "known-training"
+    assert first is not None and (db.item("pilot", first.item).expected or {})["name"] == "known-training"
     work(db, "pilot", "ann")
     (progress,) = rater_progress(db, "pilot")
     assert progress.training == (1, 1)
@@ -284,11 +280,6 @@ def make(db: RatingsDB, store: Store) -> Make:
     return made
 
 
-def answer_all(db: RatingsDB, name: str) -> None:
-    for a in db.assignments(name, "ann"):
-        db.save(name, "ann", a.item, {"executability": 3}, form="rate_executability@3")
-
-
 def test_all_aspects_are_asked_of_the_same_scripts(make: Make) -> None:
     first = make("exec", FIRST, number=5, least=0)
     assert len(first) == 5 and make("rest", THEN) == first
@@ -321,7 +312,8 @@ def test_executability_comes_first_and_is_closed_afterwards(db: RatingsDB, make:
     assert waiting_for(db, db.campaign("rest"), "ann") == "exec"
     assert waiting_for(db, db.campaign("exec"), "ann") is None
     assert waiting_for(db, db.campaign("rest"), "bob") is None, "nothing of the first is bob's"
-    answer_all(db, "exec")
+    for a in db.assignments("exec", "ann"):
+        db.save("exec", "ann", a.item, {"executability": 3}, form="rate_executability@3")
     assert waiting_for(db, db.campaign("rest"), "ann") is None
     order = [a.item for a in db.assignments("rest", "ann")]
     assert closed_items(db, db.campaign("exec"), "ann") == {order[0]}, "it may be on the screen already"
@@ -340,7 +332,8 @@ def test_executability_cannot_be_asked_afterwards(db: RatingsDB, make: Make) -> 
 
 
 def test_a_script_with_a_known_answer_is_not_rated(db: RatingsDB, make: Make) -> None:
-    value = dict(next(iter(make_items(db, make).values())))
+    make("look", FIRST, group="")
+    value = dict(next(iter(db.items("look").values())).item.shown)
     items = [RaterControlItem(purpose="training", id="t", shown=value, expected={"executability": 7})]
     draw = make("exec", FIRST, known=items, group="other")
     assert len(draw) == 11
@@ -348,8 +341,3 @@ def test_a_script_with_a_known_answer_is_not_rated(db: RatingsDB, make: Make) ->
     gold = RaterControlItem(purpose="training", id=f"gold-{next(iter(draw))}", shown={"script": "x"}, expected={})
     with pytest.raises(UserError, match="is rated in this campaign"):
         make("exec", FIRST, known=[gold], group="other")
-
-
-def make_items(db: RatingsDB, make: Make) -> dict[str, Any]:
-    make("look", FIRST, group="")
-    return {i: p.item.shown for i, p in db.items("look").items()}

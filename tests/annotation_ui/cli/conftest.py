@@ -18,6 +18,11 @@ def call(*args: Any) -> Result:
 
 
 @pytest.fixture
-def files(store: Store, tmp_path: Path) -> tuple[Path, Path]:
+def db_path(tmp_path: Path) -> Path:
+    return tmp_path / "r.sqlite"
+
+
+@pytest.fixture
+def store_path(store: Store) -> Path:
     store.close()
-    return tmp_path / "r.sqlite", tmp_path / "s.duckdb"
+    return store.path

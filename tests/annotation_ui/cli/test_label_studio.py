@@ -21,25 +21,24 @@ FORM = FilterQuestion.form
 YES = {"meaningful": "yes", "depends": "yes", "changes": "yes", "guides": "yes"}
 
 
-def test_label_studio_needs_a_server(files: tuple[Path, Path], monkeypatch: pytest.MonkeyPatch) -> None:
+def test_label_studio_needs_a_server(db_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delenv("LABEL_STUDIO_URL", raising=False)
     with pytest.raises(UserError, match=r"LABEL_STUDIO_URL is not set; start a server \(label-studio start\)"):
-        call("label-studio", "push", "p", "-r", files[0])
+        call("label-studio", "push", "p", "-r", db_path)
     monkeypatch.setenv("LABEL_STUDIO_URL", "http://127.0.0.1:9")
     monkeypatch.delenv("LABEL_STUDIO_API_KEY", raising=False)
     with pytest.raises(UserError, match="LABEL_STUDIO_API_KEY is not"):
-        call("label-studio", "push", "p", "-r", files[0])
+        call("label-studio", "push", "p", "-r", db_path)
 
 
 @pytest.fixture
-def pilot(files: tuple[Path, Path]) -> tuple[Path, list[str]]:
+def pilot(db_path: Path, store_path: Path) -> tuple[Path, list[str]]:
     """A campaign of one person; the ratings file and that person's items."""
-    db, store = files
-    call("new", "p", "--task", "filter_question", "-s", store, "-r", db, "--overlap", 1)
-    call("invite", "ann", "-r", db)
-    call("assign", "p", "-r", db)
-    with RatingsDB(db) as ratings:
-        return db, [a.item for a in ratings.assignments("p", "ann")]
+    call("new", "p", "--task", "filter_question", "-s", store_path, "-r", db_path, "--overlap", 1)
+    call("invite", "ann", "-r", db_path)
+    call("assign", "p", "-r", db_path)
+    with RatingsDB(db_path) as ratings:
+        return db_path, [a.item for a in ratings.assignments("p", "ann")]
 
 
 def annotation(number: int, answers: dict[str, Any], *, by: Any = 7) -> dict[str, Any]:

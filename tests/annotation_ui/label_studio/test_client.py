@@ -15,6 +15,7 @@ from annotation_ui.ratings.database import RatingsDB
 from annotation_ui.tasks.script_questions import FilterQuestion
 from curation.store.store import Store
 from schemas.core.errors import UserError
+from schemas.generated_scripts import GeneratedScript
 from tests.annotation_ui.conftest import begin
 from tests.support.app import served_app as served
 from tests.support.app.label_studio_results import build_result
@@ -147,17 +148,11 @@ def test_pushing_again_repeats_nothing_and_brings_what_is_new(db: RatingsDB, sto
     campaign(db, store, "rate_executability", 1, "ann")
     assert site.push(db, "c")[1:] == (12, 0)
     assert site.push(db, "c")[1:] == (0, 12)
-    script = next(iter(store.all(client_script())))
+    script = next(iter(store.all(GeneratedScript)))
     store.put([script.model_copy(update={"key": "generated/new", "editor": "ft"})])
     begin(db, store, "c", "rate_executability", overlap=1)
     assert site.push(db, "c")[1:] == (1, 12)
     assert len(site.sdk.made) == 1
-
-
-def client_script() -> Any:
-    from schemas.generated_scripts import GeneratedScript
-
-    return GeneratedScript
 
 
 @pytest.mark.parametrize("stop", [0, 2, 4])

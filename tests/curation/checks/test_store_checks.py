@@ -166,10 +166,6 @@ def test_a_store_gets_what_judge_one_says_and_what_lacks_inputs_stays_due(tmp_pa
         assert ShortSubject.seen == [4, 1], "only what is due is looked up again"
 
 
-def made_by(item: str, model: str, **detail: str) -> Lineage:
-    return Lineage(item_id=item, stage="scripts", made_at="2026-01-01", model=model, detail=detail)
-
-
 def test_by_hand(tmp_path: Path) -> None:
     with Store.open(tmp_path / "s.duckdb", create=True) as store:
         store.put([Q0, Q1, P0, P1, P2])
@@ -198,6 +194,9 @@ def test_by_hand(tmp_path: Path) -> None:
 )
 def test_what_a_small_model_wrote_is_called_so(tmp_path: Path, model: str, quality: str, smoke_test: bool) -> None:
     with Store.open(tmp_path / "s.duckdb", create=True) as store:
-        store.put([Q0], [made_by(Q0.id, model, quality=quality)])
+        store.put(
+            [Q0],
+            [Lineage(item_id=Q0.id, stage="scripts", made_at="2026-01-01", model=model, detail={"quality": quality})],
+        )
     counts = count_verdicts(tmp_path / "s.duckdb")
     assert (counts.models, counts.smoke_test) == ([model], smoke_test)

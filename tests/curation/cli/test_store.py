@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import subprocess
 from pathlib import Path
 
 import click
@@ -99,10 +98,6 @@ def test_a_store_that_is_not_there(tmp_path: Path, name: str) -> None:
     assert list(tmp_path.iterdir()) == []
 
 
-def command_(*args: object) -> subprocess.CompletedProcess[str]:
-    return programs.run(programs.CLI, *args)
-
-
 @pytest.fixture
 def store(tmp_path: Path) -> Path:
     path = tmp_path / "s.duckdb"
@@ -148,7 +143,7 @@ def test_mistakes_are_one_sentence(store: Path, args: list[str], message: str) -
     ],
 )
 def test_the_command_prints_no_traceback(args: list[str], status: int, message: str) -> None:
-    process = command_(*args)
+    process = programs.run(programs.CLI, *args)
     assert process.returncode == status
     assert message in process.stderr and "Traceback" not in process.stderr
 

@@ -27,11 +27,6 @@ EVENTS = make_split("events", [event_case(f"case/{n:03}") for n in range(100)])
 DOCUMENTS = make_split("documents", [document_case(f"case/{n:03}") for n in range(100)])
 
 
-def split_for(name: str) -> Split:
-    """A split that a format can hold."""
-    return next(split for split in (small_split(), EVENTS, DOCUMENTS) if EXPORTERS.get(name).holds(split))
-
-
 OWN = {"events": ("elken", "parquet", "datasets"), "documents": ("mulfe", "mulfe-dev")}
 
 
@@ -56,7 +51,11 @@ def test_the_shipped_shapes_are_those_of_the_split(tmp_path: Path, name: tuple[s
 def test_a_place_that_is_no_folder(tmp_path: Path, name: str) -> None:
     (tmp_path / "file").write_text("")
     with pytest.raises(UserError, match="cannot be written: (a file stands|File exists|Not a dir)") as error:
-        export(split_for(name), tmp_path / "file" / "x", name)
+        export(
+            next(s for s in (small_split(), EVENTS, DOCUMENTS) if EXPORTERS.get(name).holds(s)),
+            tmp_path / "file" / "x",
+            name,
+        )
     assert "\n" not in str(error.value)
 
 

@@ -39,11 +39,6 @@ def save(db: RatingsDB, person: str, item: str, value: int, seconds: float | Non
     db.save("pilot", person, item, {"executability": value}, form=f"{TASK}@3", seconds=seconds)
 
 
-def bar(page: Any) -> tuple[int, str]:
-    (progress,) = page.get("progress")
-    return progress.proto.value, progress.proto.text
-
-
 def test_done_counts_real_items_once_and_training_apart(db: RatingsDB, store: Store, open_page: Open) -> None:
     items = [
         RaterControlItem(purpose=p, id=p, shown={"script": "s"}, expected={"executability": 7})
@@ -61,8 +56,8 @@ def test_done_counts_real_items_once_and_training_apart(db: RatingsDB, store: St
         save(db, "ann", item, value, seconds)
     save(db, "ann", control["attention"], 2, 15.0)
     page = open_page("lead.progress.show", "lea")
-    value, text = bar(page)
-    assert value == int(100 * 2 / 24) and text.startswith("2 of 24 answers")
+    (bar,) = page.get("progress")
+    assert bar.proto.value == int(100 * 2 / 24) and bar.proto.text.startswith("2 of 24 answers")
     ann, bob = rows(page)
     assert (ann["done"], ann["median time per item"]) == ("2 of 12", "18 s")
     assert (ann["training items done"], ann["attention items right"]) == ("1 of 1", "0 of 1")
