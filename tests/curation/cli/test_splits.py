@@ -161,6 +161,7 @@ def test_the_command(tmp_path: Path) -> None:
         (("other", "--split-file", SMALL), "holds the split 'mini@1.0.0', not 'other'"),
         (("mini", "--formats", "parket"), "unknown exporter 'parket'.*did you mean 'parquet'"),
         (("mini", "--formats", ","), "names no format"),
+        (("mini", "--formats", "split", "--knowedit-lists"), "only the format easyedit has lists of KnowEdit"),
         (("mini", "--store", "nowhere.duckdb"), "no such store.*holds the split 'mini', or its file with --split-file"),
     ],
     ids=lambda value: value if isinstance(value, str) else "",
