@@ -289,8 +289,6 @@ def _other_form(form: str, task: RatingTask) -> str:
     Versions of a form ask other things or show another text (parsed steps, raw text), so they are never mixed.
     """
     label = task.form.label
-    if form.partition("@")[0] != task.form.name:
-        return f"given to the form {form}, this campaign has {label}: import it with a campaign of that form"
     return (
         f"given to the form {form}, this campaign has {label}, which asks or shows something else: import it with a "
         f"campaign made with {form} (in its own ratings file), or have the item answered again under {label}"
