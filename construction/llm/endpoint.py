@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 from pathlib import Path
 from urllib.parse import urlsplit
 
@@ -16,6 +17,8 @@ from curation.files.model_packages import EMBEDDED
 from schemas.core.config import Options
 from schemas.core.errors import ModelError, UserError
 
+NAME_WITH_ADDRESS = re.compile(r"[^@/]@(?P<scheme>https?://)?[\w.\[\]-]+(?::|/v\d)")
+"""A name, and after ``@`` an address, which is known by a port or by the end that such addresses have."""
 NO_KEY = "none"  # the openai package insists on one
 DEFAULT_KEY = "OPENAI_API_KEY"
 
@@ -106,10 +109,12 @@ class Access(Options):
         """Refuse what cannot go together, before anything is opened.
 
         Raises:
-            UserError: a limit in dollars without a price, a batch of a model on this machine, or settings of such a
-                model for one behind an endpoint.
+            UserError: a limit in dollars without a price, a batch of a model on this machine, settings of such a
+                model for one behind an endpoint, or an address in the model's name.
             ModelError: the model's file is not on this machine.
         """
+        if not self.on_this_machine and self.base_url is None and NAME_WITH_ADDRESS.search(self.model):
+            raise UserError(f"the model '{self.model}' holds an address", fix="give it with --base-url http://...")
         if self.max_cost is not None and self.price() is None:
             raise UserError("--max-cost needs a price", fix=how_to_add(self.label))
         if self.on_this_machine:

@@ -7,19 +7,17 @@ words, so scripts of two authors stand side by side, and a text that both wrote 
 
 from __future__ import annotations
 
-import re
 from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 from construction.llm.cost.prices import how_to_add
-from construction.llm.endpoint import Access
+from construction.llm.endpoint import NAME_WITH_ADDRESS, Access
 from curation.files.local_models import LOCAL, names_a_file
 from curation.files.model_packages import EMBEDDED
 from schemas.core.errors import UserError
 
 _FORM = "NAME, NAME@ADDRESS or NAME@ADDRESS@KEY_VARIABLE"
 _NO_KEY = "SCEDIT_NO_KEY"
-_NO_SCHEME = re.compile(r"[^@/]@(?!https?:)[\w.\[\]-]+(?::|/v\d)")  # a port, or the end that addresses have
 
 
 class ScriptAuthor(NamedTuple):
@@ -58,7 +56,8 @@ def script_authors(named: Sequence[str], base: Access, profile: str, *, option: 
     """
     authors = []
     for text in named:
-        if _NO_SCHEME.search(text) and not names_a_file(text):
+        beside = NAME_WITH_ADDRESS.search(text)
+        if beside and not beside["scheme"] and not names_a_file(text):
             fix = "write http:// or https:// before the address"
             raise UserError(f"{option} '{text}': '@' is followed by an address without its beginning", fix=fix)
         name, at_sign, rest = text.partition("@http")

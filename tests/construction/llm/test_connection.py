@@ -62,6 +62,9 @@ def test_prices_follow_the_way_of_asking(prices):
 def test_what_cannot_go_together_is_refused():
     with pytest.raises(UserError, match="--max-cost needs a price"):
         Access(model="never heard of", max_cost=0.0).check()
+    for model in ("ann@127.0.0.1:9/v1", "ann@http://there/v1"):
+        with pytest.raises(UserError, match=f"the model '{model}' holds an address; give it with --base-url"):
+            Access(model=model).check()
     with pytest.raises(UserError, match="leave --batch out"):
         Access(batch=True).check()
     with pytest.raises(ValidationError):
