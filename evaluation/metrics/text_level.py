@@ -28,7 +28,7 @@ from evaluation.metrics.script_parser import (
 )
 from schemas.answers import Answer, GeneratedText, ItemScore
 from schemas.cases import Case, CaseNeighbour
-from schemas.facts import Object
+from schemas.facts import Entity, Object
 from schemas.probes import GenerateProbe
 from schemas.scripts import ScriptPrompt
 from schemas.text.mentions import find
@@ -219,13 +219,29 @@ class SESGen(WrittenMetric):
         return float(names(written.text, *objects(case, prompt)).first == "new")
 
 
+def first_in_script(text: str, new: Entity, old: Entity) -> Named:
+    """The object that a written script names first; a text without steps, or with repetition, is no script of either.
+
+    Example:
+        >>> rome, paris = Object(text="Rome"), Object(text="Paris")
+        >>> first_in_script("Step 1: Fly to Rome", rome, paris), first_in_script("Rome Rome Rome Rome", rome, paris)
+        ('new', 'neither')
+    """
+    if not parse(text).steps or has_repetition(text):
+        return "neither"
+    return names(text, new, old).first
+
+
 SESGenQuestion = row(
     WrittenMetric,
     name="s_es_gen_question",
     title="S-ES-gen (question)",
     role="script_written",
-    about="The script written for the question alone names the new object, and before the old one",
-    measure=lambda case, written: float(names(written.text, *objects(case)).first == "new"),
+    about=(
+        "The script written for the question alone names the new object, and before the old one; a text without steps, "
+        "or with repetition, does not"
+    ),
+    measure=lambda case, written: float(first_in_script(written.text, *objects(case)) == "new"),
 )
 
 
@@ -238,7 +254,8 @@ class SNSGenQuestion(WrittenMetric):
     name: ClassVar[str] = "s_ns_gen_question"
     title: ClassVar[str] = "S-NS-gen (question)"
     about: ClassVar[str] = (
-        "The script written for a neighbour's question alone names the neighbour's object, and before the new one"
+        "The script written for a neighbour's question alone names the neighbour's object, and before the new one; a "
+        "text without steps, or with repetition, does not"
     )
 
     def probes(self, case: Case) -> Sequence[GenerateProbe]:
@@ -253,7 +270,7 @@ class SNSGenQuestion(WrittenMetric):
     def value(self, case: Case, probe: GenerateProbe, written: GeneratedText) -> float:
         """1 where the neighbour's own object is named first."""
         own = next(n.fact.old for n in case.neighbours if n.fact.key == probe.cluster)
-        return float(names(written.text, case.fact.new_object, own).first == "old")
+        return float(first_in_script(written.text, case.fact.new_object, own) == "old")
 
 
 FormatCompliance = row(
@@ -361,7 +378,7 @@ def read_thought(written: GeneratedText, pair: Objects) -> ThoughtReading | None
     """What thought and answer name; None where nothing was thought.
 
     Example:
-        >>> from schemas.facts import Object
+        >>> from schemas.facts import Entity, Object
         >>> pair = Objects(new=Object(text="Rome"), old=Object(text="Paris"))
         >>> text = GeneratedText(text="Fly to Rome.", thought="Rome? No, it is Paris.", tokens=9, ended="eos")
         >>> read_thought(text, pair)

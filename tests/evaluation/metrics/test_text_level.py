@@ -65,6 +65,9 @@ def test_an_error_is_unscored_and_never_a_zero(name: str) -> None:
             [1.0, 0.0],
             id="question",
         ),
+        pytest.param(
+            "s_es_gen_question", ["Go to Oslo", "Step 1: Oslo Oslo Oslo Oslo"], [0.0, 0.0], id="no script, no success"
+        ),
     ],
 )
 def test_by_hand(name: str, texts: list[str | None], values: list[float | None]) -> None:
@@ -146,7 +149,8 @@ def test_every_figure_of_a_text_by_hand(
     assert value(ThoughtOldRate(THINKS), written) == old
     assert value(ThoughtNewRate(THINKS), written) == new
     assert value(ThoughtAgreement(THINKS), written) == agrees
-    assert value(SESGenQuestion(THINKS), written) == answered
+    script = written.model_copy(update={"text": f"Step 1: {written.text}"})
+    assert value(SESGenQuestion(THINKS), script) == answered
     assert value(ESGen(THINKS), written) == answered
 
 
@@ -213,6 +217,7 @@ def test_a_neighbours_script_names_its_own_object(change: str) -> None:
     own = case.neighbours[0].fact.old.text
     assert (probe.prompt, probe.cluster) == ("How to see Peruville (0)?", case.neighbours[0].fact.key)
     texts = {SCRIPT.format(own, "Oslo"): 1.0, SCRIPT.format("Oslo", own): 0.0, SCRIPT.format("Bonn", "Kyiv"): 0.0}
+    texts |= {f"Go to {own}": 0.0, f"Step 1: {own} {own} {own} {own}": 0.0}
     for text, value in texts.items():
         answer = Answer(probe=probe.id, written=GeneratedText(text=text, tokens=9, ended="eos"))
         (item,) = metric.score(case, {probe.id: answer}, {}, "mean").items
