@@ -344,7 +344,7 @@ def expand_short_forms(data: dict[str, Any]) -> dict[str, Any]:
             out[name] = {"name": out[name]}
     if isinstance(metrics := out.get("metrics"), str | list | tuple):
         named = [name.strip() for name in metrics.split(",") if name.strip()] if isinstance(metrics, str) else metrics
-        out["metrics"] = [metric for name in named for metric in METRIC_SETS.get(name, (name,))]
+        out["metrics"] = [metric for name in named for metric in METRIC_SETS.get(str(name), (name,))]
     editors = out.get("editors")
     if isinstance(editors, str):
         editors = [editors]

@@ -89,6 +89,12 @@ def test_a_mistyped_set_of_metrics_is_told_the_set(metrics: str, near: str) -> N
     assert parse_config({**GOOD, "metrics": [near, "es"]}, where="x").metrics == METRIC_SETS[near]
 
 
+@pytest.mark.parametrize("metric", [["es"], {"name": "es"}, 3])
+def test_a_metric_that_is_no_name_is_told(metric: object) -> None:
+    with pytest.raises(UserError, match=r"metrics\.1: Input should be a valid string"):
+        parse_config({**GOOD, "metrics": ["es", metric]}, where="x")
+
+
 def test_absent_file(tmp_path):
     with pytest.raises(UserError, match="no such configuration"):
         load_config(tmp_path / "none.toml")
