@@ -27,7 +27,7 @@ class Edit:
             ``DIVERGENCE_RATIO``) ...
     """
 
-    deltas: Sequence[Delta] | None = ()
+    deltas: Sequence[Delta] | None
     notes: Mapping[str, Any]
 
     def rewrite(self, prompt: str) -> str:
@@ -67,6 +67,7 @@ class NoEdit(Edit):
         'The capital of Japan is'
     """
 
+    deltas = ()
     notes: Mapping[str, Any] = field(default_factory=dict)
 
 
