@@ -183,7 +183,8 @@ def _refuse_offloaded(model: Any, name: str) -> None:
 
 def refuse_nan(model: Any, name: str) -> None:
     """Weights that are not numbers make no score, and texts that mean nothing; a sum shows them without a copy."""
-    weights = [(n, p) for n, p in model.named_parameters() if p.device.type != "meta"]
+    named = model.named_parameters()
+    weights = [(n, p) for n, p in named if p.device.type != "meta" and p.element_size() > 1]  # 8 bits have no sum
     if broken := [n for n, p in weights if p.sum().isnan() and p.isnan().any()]:
         count = f"{len(broken)} weight{'s hold' if len(broken) > 1 else ' holds'} NaN"
         raise ModelError(

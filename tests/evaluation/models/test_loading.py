@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 import pytest
 import torch
+from torch import nn
 
 from curation.files import local_models
 from curation.files.model_packages import EMBEDDED
@@ -176,6 +177,15 @@ def test_a_models_own_code_is_refused_unless_asked_for(tmp_path: Path) -> None:
 def test_absent_models(name: str, message: str) -> None:
     with pytest.raises(ModelError, match=message):
         LM.load(name, device="cpu")
+
+
+def test_weights_of_eight_bits_are_not_summed() -> None:
+    model = nn.Module()
+    model.register_parameter("w", nn.Parameter(torch.ones(2).to(torch.float8_e4m3fn), requires_grad=False))
+    loading.refuse_nan(model, "m")
+    model.register_parameter("scale", nn.Parameter(torch.tensor([1.0, torch.nan])))
+    with pytest.raises(ModelError, match=r"1 weight holds NaN \(scale is the first"):
+        loading.refuse_nan(model, "m")
 
 
 def test_without_a_network_the_hub_is_asked_once(monkeypatch: pytest.MonkeyPatch) -> None:
