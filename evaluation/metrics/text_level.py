@@ -235,6 +235,7 @@ def first_in_script(text: str, new: Entity, old: Entity) -> Named:
 SESGenQuestion = row(
     WrittenMetric,
     name="s_es_gen_question",
+    version=2,
     title="S-ES-gen (question)",
     role="script_written",
     about=(
@@ -378,7 +379,7 @@ def read_thought(written: GeneratedText, pair: Objects) -> ThoughtReading | None
     """What thought and answer name; None where nothing was thought.
 
     Example:
-        >>> from schemas.facts import Entity, Object
+        >>> from schemas.facts import Object
         >>> pair = Objects(new=Object(text="Rome"), old=Object(text="Paris"))
         >>> text = GeneratedText(text="Fly to Rome.", thought="Rome? No, it is Paris.", tokens=9, ended="eos")
         >>> read_thought(text, pair)
