@@ -14,7 +14,7 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Callable, Mapping
-from typing import Literal, NamedTuple
+from typing import Literal, NamedTuple, get_args
 
 import numpy as np
 
@@ -29,6 +29,7 @@ from curation.stats.bounded import Spread, beta_ends, case_mean_estimate
 from curation.stats.estimates import Estimate, Floats, sums_by, undefined
 from curation.stats.intervals import LEAST_CASES
 from curation.stats.rating_table import Category, RatingTable
+from schemas.core.registry import check_choice
 
 Level = Literal["nominal", "ordinal", "interval"]
 Weights = Literal["identity", "quadratic"]
@@ -146,6 +147,9 @@ def alpha(table: RatingTable, *, level: Level, resampling: Resampling = DEFAULT)
         level: What differences mean: ``nominal``, ``ordinal`` or ``interval``.
         resampling: Resamples (of cases), seed, confidence.
 
+    Raises:
+        UserError: another level.
+
     Example:
         >>> from curation.stats.rating_table import rating_table
         >>> rows = [("a", "x", 1), ("a", "y", 1), ("b", "x", 2), ("b", "y", 3), ("c", "x", 3), ("c", "y", 3)]
@@ -154,6 +158,7 @@ def alpha(table: RatingTable, *, level: Level, resampling: Resampling = DEFAULT)
         >>> alpha(rating_table(rows[:1]), level="nominal").text()
         'undefined, because there is one rater'
     """
+    check_choice(level, get_args(Level), "level")
     name = f"alpha ({level})"
     paired, why = _for_alpha(table, level)
     if paired is None:

@@ -46,6 +46,11 @@ def test_krippendorffs_own_example(level, value):
     assert alpha(krippendorffs(), level=level, resampling=NONE).value == pytest.approx(value, abs=5e-4)
 
 
+def test_another_level_is_refused():
+    with pytest.raises(UserError, match="unknown level 'ratio'; allowed: nominal, ordinal, interval"):
+        alpha(krippendorffs(), level="ratio")  # type: ignore[arg-type]
+
+
 @pytest.mark.parametrize(
     ("dimension", "level", "value"),
     [
