@@ -163,9 +163,7 @@ def _import_facts(prepared: PreparedJob) -> SourceUpdate:
 def _run(prepared: PreparedJob, *, origin: str) -> ConstructionProgress:
     """Construct; a person who stops it is told how to go on."""
     from construction.pipeline.runner import ProgressDisplay
-    from curation.files.journal import Journal
 
-    Journal(prepared.job.journal, write=True).close()  # moves damaged lines away: the estimate only reads it
     live = ProgressDisplay(prepared.estimate().answers)
     with resumable():
         return prepared.run(origin=origin, live=live)

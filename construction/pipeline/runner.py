@@ -219,11 +219,11 @@ class WritingJob(Options):
 
 @contextmanager
 def recorded_replies(job: WritingJob) -> Iterator[ReplyCache]:
-    """The replies of a job's journal, to be read; of none where there is no journal yet."""
+    """The replies of a job's journal, to be read, without damaged ones; of none where there is no journal yet."""
     if not job.journal.exists():
         yield ReplyCache(None)
         return
-    with Journal(job.journal) as journal:
+    with Journal(job.journal, skip_damaged=True) as journal:
         yield ReplyCache(journal, retry_failed=job.access.retry_failed)
 
 

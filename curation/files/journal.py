@@ -5,8 +5,8 @@ detected. The last line of a key holds. Values are read from the file when neede
 costs an index in memory, not its text.
 
 A line torn by a crash is the last one; it is dropped when the journal is opened for writing. Any other damaged line
-raises an error when the journal is opened for reading. Opened for writing, it is moved to a file beside the journal and
-its unit of work is done again.
+raises an error when the journal is opened for reading, unless it is to be skipped. Opened for writing, it is moved to a
+file beside the journal and its unit of work is done again.
 """
 
 from __future__ import annotations
@@ -51,10 +51,11 @@ class Journal:
         path: The file; made with its folders when ``write`` is set.
         write: Take the writer's lock and allow ``append``.
         fsync: Also force every line to the disk: survives a power cut, costs a disk write a line.
+        skip_damaged: Leave damaged lines out and warn; for a reader that estimates what a writer will do.
 
     Raises:
         UserError: another process writes this journal, or the file cannot be made.
-        DataError: a line other than the last is damaged (reading only), or no line has a digest.
+        DataError: a line other than the last is damaged (a reader that does not skip it), or no line has a digest.
 
     Example:
         >>> import tempfile, pathlib
@@ -66,8 +67,11 @@ class Journal:
         {'n': 2}
     """
 
-    def __init__(self, path: Path | str, *, write: bool = False, fsync: bool = False) -> None:
+    def __init__(
+        self, path: Path | str, *, write: bool = False, fsync: bool = False, skip_damaged: bool = False
+    ) -> None:
         self.path, self._write, self._fsync = Path(path), write, fsync
+        self._skip_damaged = skip_damaged or write
         self._index: dict[str, _Line] = {}
         self._lines, self._running = 0, hashlib.sha256()
         self._guard = threading.Lock()
@@ -115,13 +119,15 @@ class Journal:
                     damaged[offset] = line
                 offset += len(line)
         if damaged:
-            self._move_away(damaged)
+            moved = self._move_away(damaged) if self._write else ""
+            lines_are = counted(len(damaged), "line is", "lines are")
+            log.warning("%s: %s damaged%s; the work is done again", self.path, lines_are, moved)
         if self._write and self.torn:
             self._file.truncate(offset)
         return offset
 
     def _check_damaged(self, line: bytes, number: int) -> None:
-        """Raise an error for a damaged line, unless it can be moved away."""
+        """Raise an error for a damaged line, unless it can be moved away or skipped."""
         where = f"{self.path}, line {number}"
         if _lacks_digest(line):
             raise DataError(
@@ -129,15 +135,15 @@ class Journal:
                 where=where,
                 fix="name another folder or journal, or use the version that wrote it",
             )
-        if not self._write:
+        if not self._skip_damaged:
             raise DataError(
                 "the line is damaged: its digest does not match its content",
                 where=where,
                 fix="run the command that wrote it again: it does the damaged part anew, everything else is kept",
             )
 
-    def _move_away(self, damaged: dict[int, bytes]) -> None:
-        """Append damaged lines to a file beside the journal, and overwrite them with spaces."""
+    def _move_away(self, damaged: dict[int, bytes]) -> str:
+        """Append damaged lines to a file beside the journal, and overwrite them with spaces; says where they are."""
         beside = self.path.with_name(self.path.name + ".damaged")
         with open(beside, "ab") as copy, open(self.path, "r+b") as file:
             for offset, line in damaged.items():
@@ -145,12 +151,7 @@ class Journal:
                 copy.flush()
                 file.seek(offset)
                 file.write(b" " * (len(line) - 1) + b"\n")
-        log.warning(
-            "%s: %s damaged and moved to %s; the work is done again",
-            self.path,
-            counted(len(damaged), "line is", "lines are"),
-            beside.name,
-        )
+        return f" and moved to {beside.name}"
 
     def _add(self, key: str, place: _Line, line: bytes) -> None:
         self._index[key] = place

@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from click import UsageError
 
 from curation.files.journal import Journal
 from curation.rules.rule import DocumentRule
@@ -15,9 +16,9 @@ from schemas.core.errors import UserError
 from schemas.documents.document import Document, DocumentProbe
 from tests.support import forked_programs as programs
 from tests.support.commands import invoke
-from tests.support.construction.kills import killed, slowly
+from tests.support.construction.kills import damage, killed, slowly
 from tests.support.construction.probe_author import answer, documents
-from tests.support.scripted_server import ScriptedServer, Troubled
+from tests.support.scripted_server import Raw, ScriptedServer, Troubled, completion
 
 
 @pytest.fixture
@@ -67,6 +68,30 @@ def test_a_dry_run_tells_calls_and_writes_nothing(source: Path, tmp_path: Path) 
     told = invoke("data", "construct-documents", source, "--store", tmp_path / "s.duckdb", *model, "--dry-run")
     assert told.startswith("5 documents; 5 calls, about ") and "$" in told
     assert list(tmp_path.glob("s.duckdb*")) == []
+
+
+def test_a_dry_run_counts_failed_calls_where_they_are_asked_again_and_damaged_lines(
+    source: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("OPENAI_API_KEY", "sk-secret-for-tests")
+    refused = [Raw(body=completion(None, refusal="no"))]
+    with ScriptedServer(lambda payload: refused.pop() if refused else answer(payload)) as server:
+        line = ("data", "construct-documents", source, "--store", tmp_path / "s.duckdb", "--base-url", server.url)
+        line = (*line, "--model", "m", "--limit", 3, "--concurrency", 1, "--attempts", 1)
+        invoke(*line)
+        assert invoke(*line, "--dry-run").startswith("3 documents; 0 calls")
+        assert invoke(*line, "--dry-run", "--retry-failed").startswith("3 documents; 1 call,")
+        damage(tmp_path / "s.duckdb.llm.jsonl")
+        assert invoke(*line, "--dry-run").startswith("3 documents; 1 call,")
+        count = len(server.requests)
+        invoke(*line)
+    assert len(server.requests) == count + 1, "the run asks for what the damaged line held"
+
+
+def test_at_least_more_probes_than_at_most_is_refused(source: Path, tmp_path: Path) -> None:
+    line = ("data", "construct-documents", source, "--store", tmp_path / "s.duckdb", "--min-probes", 3)
+    with pytest.raises(UsageError, match="--max-probes 2 is less than --min-probes 3"):
+        invoke(*line, "--max-probes", 2)
 
 
 @pytest.mark.parametrize(("name", "text"), [("a.txt", "One. Two."), ("a.jsonl", '{"text": ""}\n')])

@@ -51,6 +51,7 @@ def test_a_damaged_line_is_named_when_reading_and_moved_away_when_writing(path: 
     path.write_bytes(damaged)
     with pytest.raises(DataError, match="line 2: the line is damaged: its digest does not match its content"):
         Journal(path)
+    assert Journal(path, skip_damaged=True).keys() == ["a", "c"] and path.read_bytes() == damaged
     with Journal(path, write=True) as journal:
         assert journal.keys() == ["a", "c"] and journal.sum != whole
         journal.append("b", "again")

@@ -70,3 +70,11 @@ def _ended(command: list[Any]) -> Any:
     done = programs.run(*command, env=ENV, timeout=300)
     assert done.returncode == 0, done.stderr[-2000:]
     return json.loads(done.stdout)
+
+
+def damage(journal: Path) -> None:
+    """Change a letter in the last reply of a journal."""
+    lines = journal.read_bytes().splitlines(keepends=True)
+    last = max(n for n, line in enumerate(lines) if b'"raw":' in line)
+    lines[last] = lines[last].replace(b'"raw":', b'"row":')
+    journal.write_bytes(b"".join(lines))
