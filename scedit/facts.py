@@ -25,7 +25,7 @@ PROBLEMS = ("where", "kind", "what")
 _LINE = re.compile(r", line (\d+)$")
 P = ParamSpec("P")
 R = TypeVar("R")
-_OPTION = re.compile(r"--([a-z]+(?:-[a-z]+)*)")
+_OPTION = re.compile(r"(?<![\w./-])--([a-z]+(?:-[a-z]+)*)(?![\w-])")
 _ARGUMENTS = {
     "add": "generation='add'",
     "api-key-env": "key_name",

@@ -12,6 +12,7 @@ from click.testing import CliRunner
 import scedit
 from curation.store.store import Store
 from scedit.commands import cli
+from scedit.facts import python_errors
 from schemas.core.errors import UserError
 from tests.support.construction.verified import readings
 from tests.support.scripted_server import ScriptedServer, author
@@ -180,3 +181,14 @@ def test_errors_name_arguments_and_no_options(tmp_path: Path, monkeypatch: pytes
     assert "--" not in f"{error.value}{error.value.fix}"
     with pytest.raises(UserError, match="max_cost needs the price"):
         scedit.estimate(ROWS, "x@http://127.0.0.1:9/v1", max_cost=1.0)
+
+
+@python_errors
+def fail(what: str) -> None:
+    raise UserError(what)
+
+
+def test_two_hyphens_within_a_name_are_no_option() -> None:
+    with pytest.raises(UserError) as error:
+        fail("hub/models--gpt2--v/my--facts.csv and --max-cost, '--facts-from'")
+    assert str(error.value) == "hub/models--gpt2--v/my--facts.csv and max_cost, 'facts_from'"
