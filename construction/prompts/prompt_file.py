@@ -26,6 +26,7 @@ SHAPES: Mapping[str, tuple[str, ...]] = {
     "scripts": ("scripts", "object_last"),
     **dict.fromkeys(READINGS, ("reading",)),
 }
+_OF_WRITERS = frozenset({"attempts", "candidates", "questions", "situations", "user_unedited"})
 TOGETHER = 12
 MOST_CANDIDATES = 15
 MOST_QUESTIONS = 20
@@ -66,7 +67,9 @@ class WriterPrompt(ProfilePrompt):
         texts = {"system": self.system, "user": self.user, "user_unedited": self.user_unedited or ""}
         refuse_unknown_places(texts, self.fills[self.task])
         if self.shape not in SHAPES[self.task]:
-            raise ValueError(f"a {self.task} prompt has no shape '{self.shape}'")
+            raise ValueError(f"a {self.task} prompt has no shape '{self.shape}', but {' or '.join(SHAPES[self.task])}")
+        if self.task in READINGS and (unread := sorted(_OF_WRITERS & self.model_fields_set)):
+            raise ValueError(f"a {self.task} prompt has no '{unread[0]}'")
         if self.again is not None and (self.shape != "scripts" or places(self.again) != {"reason"}):
             what = "a scripts prompt of the shape 'scripts'"
             raise ValueError(f"again belongs to {what} and has the placeholder {{reason}} and no other")

@@ -119,6 +119,12 @@ def test_a_question_said_twice_takes_one_slot():
     assert client.calls == 2 and len([q for q in outcome.questions() if q.scripts]) == len(texts)
 
 
+def test_a_question_that_another_call_brought_takes_no_second_slot():
+    author, _ = author_of(lambda request: json.dumps({"question": QUESTIONS[0]}), profile="embedded")
+    outcome = make(author, questions=3, scripts=0)
+    assert [len(slot.questions) for slot in outcome.slots] == [1, 0, 0]
+
+
 def test_no_script_is_asked_of_a_question_that_leaks():
     author, client = author_of(answers(("How to reach Lima in Peru?", QUESTIONS[0])))
     outcome = make(author)

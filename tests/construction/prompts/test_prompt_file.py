@@ -47,7 +47,8 @@ def test_every_reply_of_every_profile_is_limited(task):
         ("questions", {"again": "No: {reason}"}, "belongs to a scripts prompt"),
         ("scripts", {"again": "No: {reason}", "shape": "object_last"}, "of the shape 'scripts'"),
         ("questions", {"shape": "scripts"}, "no shape 'scripts'"),
-        ("scripts", {"shape": "why_list"}, "no shape 'why_list'"),
+        ("scripts", {"shape": "why_list"}, "no shape 'why_list', but scripts or object_last"),
+        ("verify_next", {"attempts": 3}, "a verify_next prompt has no 'attempts'"),
         ("questions", {"candidates": 0}, "candidates"),
         ("questions", {"parameters": {"model": "another"}}, "'model' is no sampling parameter"),
         ("scripts", {"parameters": {"temperature": 0, "n": 4}}, "'n' is no sampling parameter"),
@@ -55,7 +56,7 @@ def test_every_reply_of_every_profile_is_limited(task):
 )
 def test_what_a_prompt_file_may_not_say(task, changes, words):
     with pytest.raises(DataError, match=words):
-        validate(WriterPrompt, {**FILES.load(task, "paper").model_dump(), **changes}, where="x")
+        validate(WriterPrompt, {**FILES.load(task, "paper").model_dump(exclude_unset=True), **changes}, where="x")
 
 
 def _examples(task):
