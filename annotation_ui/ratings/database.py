@@ -148,6 +148,10 @@ def open_ratings_file(path: Path, *, create: bool, patience: float) -> sqlite3.C
                 path.parent.mkdir(parents=True, exist_ok=True)
                 os.close(os.open(path, os.O_CREAT | os.O_RDWR, 0o600))
             db = opened.enter_context(closing(sqlite3.connect(path, timeout=patience, isolation_level=None)))
+        except (sqlite3.Error, OSError) as error:
+            why = error.strerror if isinstance(error, OSError) else str(error)
+            raise StoreError(f"cannot be opened: {why}", where=str(path)) from None
+        try:
             db.row_factory = sqlite3.Row
             db.execute("PRAGMA foreign_keys = ON")
             db.execute("PRAGMA synchronous = FULL")
@@ -157,8 +161,6 @@ def open_ratings_file(path: Path, *, create: bool, patience: float) -> sqlite3.C
             raise file_fault(error, path) from None
         except sqlite3.DatabaseError as error:
             raise StoreError(f"not readable as a ratings file: {error}", where=str(path)) from None
-        except OSError as error:
-            raise StoreError(f"cannot be opened: {error.strerror}", where=str(path)) from None
     for tightened in make_private([path.with_name(path.name + end) for end in _BESIDE]):
         _log.warning("%s could be read by others on this machine: it is its owner's alone now", tightened)
     return db

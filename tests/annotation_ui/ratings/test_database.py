@@ -65,6 +65,8 @@ def test_a_campaign_keeps_its_form(db: RatingsDB) -> None:
 def test_absent_foreign_and_newer_files_are_refused(tmp_path: Path) -> None:
     with pytest.raises(StoreError, match="no such ratings file"):
         RatingsDB(tmp_path / "none")
+    with pytest.raises(StoreError, match="cannot be opened: unable to open database file"):
+        RatingsDB(tmp_path)
     (tmp_path / "text").write_text("not a database, but long enough to be taken for one " * 30)
     with pytest.raises(StoreError, match="not readable as a ratings file"):
         RatingsDB(tmp_path / "text")
