@@ -100,17 +100,17 @@ class Connection:
 
 _ERRORS = (
     ("Could not set lock", "the store is in use by another process", "wait until it ends"),
+    (
+        "not a valid|in-memory database",  # a CSV, JSON or Parquet file is opened beside a database in memory
+        "the file is not a DuckDB file, or its header is damaged",
+        "name another file, or restore a backup: scedit store restore",
+    ),
     ("Permission denied|Read-only", "the file may not be written or read", "check its permissions"),
     ("already closed", "the store is closed", "read it while it is open, inside its 'with'"),
     (
         "No space left|File too large|Could not write|out of memory|disk is full|max_temp_directory",
         "there is no space for this step: {}",
         "nothing of this step was stored; free some space, or set SCEDIT_STORE_MEMORY",
-    ),
-    (
-        "not a valid",
-        "the file is not a DuckDB file, or its header is damaged",
-        "name another file, or restore a backup: scedit store restore",
     ),
     (
         "",

@@ -67,6 +67,15 @@ SPOILT: list[tuple[bool, str | Callable[[bytes], bytes], str]] = [
 """Whether there was a store, what was done to the file (to its tables or its bytes), and what is said of it."""
 
 
+@pytest.mark.parametrize("name", ["facts.csv", "facts.json", "facts.parquet"])
+def test_a_file_that_duckdb_reads_beside_a_database_is_no_store(tmp_path: Path, name: str) -> None:
+    (tmp_path / name).write_text("subject,old\nPeru,Lima\n")
+    for write in (False, True):
+        with pytest.raises(StoreError, match="not a DuckDB file"):
+            Store.open(tmp_path / name, write=write)
+    assert [p.name for p in tmp_path.iterdir()] == [name]
+
+
 @pytest.mark.parametrize(("sound", "spoil", "message"), SPOILT)
 def test_unsound_files_are_refused_and_untouched(
     path: Path, sound: bool, spoil: str | Callable[[bytes], bytes], message: str
