@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from functools import partial
 from pathlib import Path
 from typing import Any, Literal, NamedTuple
@@ -103,12 +103,14 @@ def write_report(
         for p in parts
         for line in flat(p.tables, p.metrics)
     ]
-    pictures: list[Path] = []
-    if figures is not None:
-        for n, part in enumerate(parts, 1):
-            folder = Path(figures) if len(parts) == 1 else Path(figures) / f"part-{n}"
-            pictures += write_figures(figures_of(part), folder)
-    return ReportFiles(_write_files(target, files), lines, tuple(pictures))
+    pictures = () if figures is None else tuple(_write_pictures(parts, Path(figures)))
+    return ReportFiles(_write_files(target, files), lines, pictures)
+
+
+def _write_pictures(parts: Sequence[ReportSection], folder: Path) -> Iterator[Path]:
+    """Every picture of the parts, each part's in a folder of its own where there are several."""
+    for n, part in enumerate(parts, 1):
+        yield from write_figures(figures_of(part), folder if len(parts) == 1 else folder / f"part-{n}")
 
 
 def _tables(parts: Sequence[ReportSection], others: Sequence[TextSection]) -> dict[str, str]:

@@ -17,6 +17,7 @@ from click.testing import CliRunner
 import scedit.commands
 from annotation_ui.ratings.database import RatingsDB
 from curation.export.formats import EXPORTERS, export
+from curation.files.json_files import write_array
 from curation.splits.split_file import load_split, make_split, write_split
 from curation.store.backup import dump, rebuild
 from curation.store.store import Store
@@ -26,6 +27,8 @@ from tests.support.small import small_split
 
 LATER = ("datasets", "parquet", "elken", "mulfe", "mulfe-dev")
 """Formats whose bytes hold the versions of other packages, or that hold no facts."""
+STATED = ("counterfact", "easyedit", "scedit-cf", "scedit-t")
+"""Published shapes in which our own records say their source since; but for that field the bytes are those of then."""
 
 
 @pytest.fixture
@@ -83,6 +86,10 @@ def test_exports_and_digests(files: Path) -> None:
         except Exception as error:  # noqa: BLE001 - a format that cannot hold the split says so, then and now
             found[name] = type(error).__name__
             continue
+        if name in STATED:
+            rows = read(path)
+            assert all(row.pop("source")["name"] for row in rows)
+            write_array(rows, path)
         parts = [path] if path.is_file() else sorted(p for p in path.rglob("*") if p.is_file())
         found[name] = hashlib.sha256(b"".join(p.read_bytes() for p in parts)).hexdigest()
     assert found == read(files / "exported.json")
