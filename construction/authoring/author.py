@@ -11,7 +11,7 @@ from construction.checks import CheckInputs, judge
 from construction.checks.prompts import complaint
 from construction.llm.client import Client, Reply, gather_all, lineage_of_call
 from construction.llm.prompt_file import PromptFileStep
-from construction.prompts.prompt_file import FILES, WriterPrompt
+from construction.prompts.prompt_file import WriterPrompt
 from construction.scripts.question_step import QuestionAsk, QuestionStep, relation_words
 from construction.scripts.script_step import Draft, RejectedScript, ScriptAsk, ScriptStep, script_of
 from construction.scripts.truncation import cut_script
@@ -89,8 +89,6 @@ class Author:
     ) -> None:
         self._dropped, self._unread = dropped or {}, unread
         self._client, self._questions, self._writers, self._reader = client, questions, tuple(writers), reader
-        steps: list[PromptFileStep[Any, Any, WriterPrompt]] = [questions, *(w.step for w in writers)]
-        self._foreign = {s.label: s.wording.digest for s in steps if not FILES.is_shipped(s.wording)}
 
     async def make(
         self, fact: Fact, quota: QuestionQuota, *, edited: bool, facts: tuple[Fact, ...] = ()
@@ -287,8 +285,7 @@ class Author:
                     script.verdicts.append(self._dropped[key])
 
     def _line(self, item: Record, stage: str, call: _Call, *parents: str) -> Lineage:
-        foreign = self._foreign.get(call.step.label)
-        detail = {"sample": call.sample, **({"wording": foreign} if foreign else {})}
+        detail = {"sample": call.sample}
         return lineage_of_call(item.id, stage, call.reply, call.client, call.step, parents=parents, detail=detail)
 
     def _failed_lineage(self, item: Record, of: str, call: _Call, why: str) -> Lineage:

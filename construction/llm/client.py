@@ -395,7 +395,7 @@ def lineage_of_call(
         stage: Name of the stage.
         reply: The reply, with its journal key, time, tokens and cost.
         client: Who asked, and where.
-        step: What was asked; its prompt says the quality of the text.
+        step: What was asked; of its prompt the name, a hash of its words and the quality of its texts are kept.
         parents: Content ids of what it was made from.
         detail: What else the stage keeps.
     """
@@ -412,6 +412,6 @@ def lineage_of_call(
         tokens_in=reply.tokens_in,
         tokens_out=reply.tokens_out,
         cost=reply.cost,
-        detail={**(detail or {}), **({"quality": quality} if quality else {})},
+        detail={**(detail or {}), "wording": step.wording.digest, **({"quality": quality} if quality else {})},
         answered_by=reply.answered_by,
     )

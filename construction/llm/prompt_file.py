@@ -231,10 +231,6 @@ class PromptFolder(Generic[P]):
         """Our prompts of a task, of all profiles."""
         return [self.load(task, profile) for profile in self.profiles()]
 
-    def is_shipped(self, prompt: ProfilePrompt) -> bool:
-        """Whether a prompt is, letter for letter, one of ours."""
-        return any(ours.digest == prompt.digest for ours in self.shipped(prompt.task))
-
     def custom(self, folder: Path) -> dict[str, tuple[P, Path]]:
         """The user's own prompts in a folder by task, each with its file.
 

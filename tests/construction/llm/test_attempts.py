@@ -130,6 +130,7 @@ def test_a_line_names_model_address_and_cost_of_all_rounds_and_no_password(tmp_p
     assert (line.tokens_in, line.tokens_out) == (22, 14), "a repair is paid for, too"
     assert line.endpoint == server.url and "password1" not in line.model_dump_json() and KEY not in str(line)
     assert (line.model, line.prompt, line.request, line.made_at) == ("m", "questions_paper@6", reply.request, reply.at)
-    assert line.detail == {"sample": 3}, "the detail is a copy"
-    assert (bare.parents, bare.detail) == ((), {}) and line.parents == ("q",)
+    words = {"wording": step.wording.digest}
+    assert line.detail == {"sample": 3, **words}, "the detail is a copy"
+    assert (bare.parents, bare.detail) == ((), words) and line.parents == ("q",)
     assert Lineage.model_validate(json.loads(line.model_dump_json())) == line

@@ -141,12 +141,13 @@ def test_failed_calls_are_on_record_with_their_tokens(tmp_path, facts):
 
 
 def test_own_prompts_are_used_and_named_in_the_lineage(tmp_path, facts):
-    from construction.prompts.prompt_file import copy_prompts
+    from construction.prompts.prompt_file import FILES, copy_prompts
 
     custom = tmp_path / "mine"
     copy_prompts("paper", custom)
     text = (custom / "scripts.toml").read_text().replace("scripts_paper", "scripts_mine")
     (custom / "scripts.toml").write_text(text.replace("You write scripts: each", "You plan days. Each"))
+    scripts = FILES.load_all("paper", custom)["scripts"]
     with ScriptedServer(author) as server:
         run(facts, tmp_path / "o", server, "--prompts", custom)
         systems = {p["messages"][0]["content"].split(".")[0] for p in server.requests}
@@ -158,7 +159,8 @@ def test_own_prompts_are_used_and_named_in_the_lineage(tmp_path, facts):
         assert output == "" and not (tmp_path / "p/s.duckdb").exists(), "a broken prompt stops before facts are stored"
     with Store.open(tmp_path / "o/s.duckdb") as store:
         lines = [store.lineage(s.id)[0] for s in store.all(Script)]
-    assert {x.prompt for x in lines} == {"scripts_mine@6"} and all(x.detail["wording"] for x in lines)
+    assert {x.prompt for x in lines} == {"scripts_mine@6"}
+    assert {x.detail["wording"] for x in lines} == {scripts.digest}, "the words themselves, whatever they are called"
 
 
 AUTHORS = {

@@ -10,6 +10,7 @@ from click.testing import CliRunner
 
 from benchmarks.checks.leak_benchmark import leak_prompts
 from construction.authoring.outcome import asked_as_edit
+from construction.prompts.prompt_file import FILES
 from construction.verifier.steps import read_verdict
 from curation.checks.store_checks import STORE_CHECKS, CheckContext, run_check
 from curation.cli.check import check as check_command
@@ -56,7 +57,9 @@ def test_a_perfect_verifier_scores_perfectly_over_a_store(tmp_path):
             verdict = verdicts[p.script_prompt.id]
             assert verdict.label == ("drop" if p.label == "leak" else "keep")
             assert [s.text for s in verdict.spans] == ([p.words.text] if p.words else [])
-            assert store.lineage(verdict.id)[0].prompt == "verify_prompt@3"
+            (line,) = store.lineage(verdict.id)
+            assert line.prompt == "verify_prompt@3"
+            assert line.detail["wording"] == FILES.load("verify_prompt", "paper").digest
 
 
 def test_a_prompt_without_its_fact_stays_due(tmp_path):
