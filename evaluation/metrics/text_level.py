@@ -28,7 +28,7 @@ from evaluation.metrics.script_parser import (
 )
 from schemas.answers import Answer, GeneratedText, ItemScore
 from schemas.cases import Case, CaseNeighbour
-from schemas.facts import Entity, Object
+from schemas.facts import Object
 from schemas.probes import GenerateProbe
 from schemas.scripts import ScriptPrompt
 from schemas.text.mentions import find
@@ -219,17 +219,14 @@ class SESGen(WrittenMetric):
         return float(names(written.text, *objects(case, prompt)).first == "new")
 
 
-def first_in_script(text: str, new: Entity, old: Entity) -> Named:
-    """The object that a written script names first; a text without steps, or with repetition, is no script of either.
+def is_script(text: str) -> bool:
+    """Whether a written text is a script at all: it has steps, and does not go round in circles.
 
     Example:
-        >>> rome, paris = Object(text="Rome"), Object(text="Paris")
-        >>> first_in_script("Step 1: Fly to Rome", rome, paris), first_in_script("Rome Rome Rome Rome", rome, paris)
-        ('new', 'neither')
+        >>> is_script("Step 1: Fly to Rome"), is_script("Rome Rome Rome Rome"), is_script("Fly to Rome")
+        (True, False, False)
     """
-    if not parse(text).steps or has_repetition(text):
-        return "neither"
-    return names(text, new, old).first
+    return bool(parse(text).steps) and not has_repetition(text)
 
 
 SESGenQuestion = row(
@@ -242,21 +239,23 @@ SESGenQuestion = row(
         "The script written for the question alone names the new object, and before the old one; a text without steps, "
         "or with repetition, does not"
     ),
-    measure=lambda case, written: float(first_in_script(written.text, *objects(case)) == "new"),
+    measure=lambda case, written: float(is_script(written.text) and names(written.text, *objects(case)).first == "new"),
 )
 
 
 class SNSGenQuestion(WrittenMetric):
-    """Does the script written for a neighbour's question name its own object, and before the edit's new one?
+    """Does the script written for a neighbour's question stay free of the edit's new object?
 
-    The twin of ``s_es_gen_question`` for what the edit should leave alone, whatever kind of neighbour it is.
+    The twin of ``s_es_gen_question`` for what the edit should leave alone, whatever kind of neighbour it is. A script
+    that names neither object was left alone: small models seldom name what a script is about, edited or not.
     """
 
     name: ClassVar[str] = "s_ns_gen_question"
+    version: ClassVar[int] = 2
     title: ClassVar[str] = "S-NS-gen (question)"
     about: ClassVar[str] = (
-        "The script written for a neighbour's question alone names the neighbour's object, and before the new one; a "
-        "text without steps, or with repetition, does not"
+        "The script written for a neighbour's question alone does not name the edit's new object, or only after the "
+        "neighbour's own; a text without steps, or with repetition, is no script"
     )
 
     def probes(self, case: Case) -> Sequence[GenerateProbe]:
@@ -269,9 +268,9 @@ class SNSGenQuestion(WrittenMetric):
         ]
 
     def value(self, case: Case, probe: GenerateProbe, written: GeneratedText) -> float:
-        """1 where the neighbour's own object is named first."""
+        """1 where the new object is not named first."""
         own = next(n.fact.old for n in case.neighbours if n.fact.key == probe.cluster)
-        return float(first_in_script(written.text, case.fact.new_object, own) == "old")
+        return float(is_script(written.text) and names(written.text, case.fact.new_object, own).first != "new")
 
 
 FormatCompliance = row(

@@ -210,13 +210,13 @@ def test_the_rest_of_the_step_is_asked_as_the_prompt_was_cut() -> None:
 
 
 @pytest.mark.parametrize("change", ["counterfactual", "temporal"])
-def test_a_neighbours_script_names_its_own_object(change: str) -> None:
+def test_a_neighbours_script_is_left_alone(change: str) -> None:
     case = make_case("Peru", change=change)
     metric = METRICS.get("s_ns_gen_question")()
     (probe,) = metric.probes(case)
     own = case.neighbours[0].fact.old.text
     assert (probe.prompt, probe.cluster) == ("How to see Peruville (0)?", case.neighbours[0].fact.key)
-    texts = {SCRIPT.format(own, "Oslo"): 1.0, SCRIPT.format("Oslo", own): 0.0, SCRIPT.format("Bonn", "Kyiv"): 0.0}
+    texts = {SCRIPT.format(own, "Oslo"): 1.0, SCRIPT.format("Oslo", own): 0.0, SCRIPT.format("Bonn", "Kyiv"): 1.0}
     texts |= {f"Go to {own}": 0.0, f"Step 1: {own} {own} {own} {own}": 0.0}
     for text, value in texts.items():
         answer = Answer(probe=probe.id, written=GeneratedText(text=text, tokens=9, ended="eos"))
