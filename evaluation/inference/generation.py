@@ -181,7 +181,8 @@ def _continue(lm: LM, per_row: PerRow, batch: Sequence[_PromptRow], sampling: Sa
             ),
             stopping_criteria=StoppingCriteriaList([endings]),
         )
-    return [text._replace(broken=n in broken.rows) for n, text in enumerate(endings.texts) if text is not None]
+    rows = broken.rows()
+    return [text._replace(broken=n in rows) for n, text in enumerate(endings.texts) if text is not None]
 
 
 def _in_one_piece(_: Any, args: tuple[Tensor, ...]) -> tuple[Tensor, ...]:
@@ -246,14 +247,18 @@ def processors(
 
 
 class _BrokenRows(LogitsProcessor):
-    """Notes the rows whose logits are not numbers."""
+    """Notes the rows whose logits are not numbers; on the model's device, so that no token waits for it."""
 
-    def __init__(self) -> None:
-        self.rows = set[int]()
+    _broken: Tensor | None = None
 
     def __call__(self, input_ids: Tensor, scores: Tensor) -> Tensor:  # type: ignore[override]
-        self.rows |= set(scores.isnan().any(-1).nonzero()[:, 0].tolist())
+        broken = scores.isnan().any(-1)
+        self._broken = broken if self._broken is None else self._broken | broken
         return scores
+
+    def rows(self) -> set[int]:
+        """Their places in the batch."""
+        return set() if self._broken is None else set(self._broken.nonzero()[:, 0].tolist())
 
 
 class _AfterPrompts(LogitsProcessor):
