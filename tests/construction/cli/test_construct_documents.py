@@ -16,7 +16,7 @@ from schemas.core.errors import UserError
 from schemas.documents.document import Document, DocumentProbe
 from tests.support import forked_programs as programs
 from tests.support.commands import invoke
-from tests.support.construction.kills import damage, killed, slowly
+from tests.support.construction.kills import killed, says_what_is_asked_again, slowly
 from tests.support.construction.probe_author import answer, documents
 from tests.support.scripted_server import Raw, ScriptedServer, Troubled, completion
 
@@ -78,14 +78,7 @@ def test_a_dry_run_counts_failed_calls_where_they_are_asked_again_and_damaged_li
     with ScriptedServer(lambda payload: refused.pop() if refused else answer(payload)) as server:
         line = ("data", "construct-documents", source, "--store", tmp_path / "s.duckdb", "--base-url", server.url)
         line = (*line, "--model", "m", "--limit", 3, "--concurrency", 1, "--attempts", 1)
-        invoke(*line)
-        assert invoke(*line, "--dry-run").startswith("3 documents; 0 calls")
-        assert invoke(*line, "--dry-run", "--retry-failed").startswith("3 documents; 1 call,")
-        damage(tmp_path / "s.duckdb.llm.jsonl")
-        assert invoke(*line, "--dry-run").startswith("3 documents; 1 call,")
-        count = len(server.requests)
-        invoke(*line)
-    assert len(server.requests) == count + 1, "the run asks for what the damaged line held"
+        says_what_is_asked_again(line, tmp_path / "s.duckdb.llm.jsonl", server, "3 documents")
 
 
 def test_at_least_more_probes_than_at_most_is_refused(source: Path, tmp_path: Path) -> None:

@@ -21,7 +21,7 @@ from tests.support import forked_programs as programs
 from tests.support.commands import invoke
 from tests.support.construction.event_author import answer
 from tests.support.construction.event_templates import data, facts, write
-from tests.support.construction.kills import damage, killed, slowly
+from tests.support.construction.kills import killed, says_what_is_asked_again, slowly
 from tests.support.scripted_server import Raw, ScriptedServer, completion
 
 
@@ -62,14 +62,7 @@ def test_a_dry_run_counts_failed_calls_where_they_are_asked_again_and_damaged_li
     with ScriptedServer(answers) as server:
         line = ("data", "construct-events", *words, "--store", tmp_path / "s.duckdb", "--base-url", server.url)
         line = (*line, "--model", "m", "--concurrency", 1, "--attempts", 1)
-        invoke(*line)
-        assert invoke(*line, "--dry-run").startswith("6 events of templates; 0 calls")
-        assert invoke(*line, "--dry-run", "--retry-failed").startswith("6 events of templates; 1 call,")
-        damage(tmp_path / "s.duckdb.llm.jsonl")
-        assert invoke(*line, "--dry-run").startswith("6 events of templates; 1 call,")
-        count = len(server.requests)
-        invoke(*line)
-    assert len(server.requests) == count + 1, "the run asks for what the damaged line held"
+        says_what_is_asked_again(line, tmp_path / "s.duckdb.llm.jsonl", server, "6 events of templates")
 
 
 def test_a_place_without_a_type_is_one_sentence(words: list[str], tmp_path: Path) -> None:

@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from tests.support import forked_programs as programs
+from tests.support.commands import invoke
 from tests.support.scripted_server import ScriptedServer
 
 ENV = {**os.environ, "OPENAI_API_KEY": "sk-secret-for-tests", "PYTHONWARNINGS": "ignore"}
@@ -78,3 +79,15 @@ def damage(journal: Path) -> None:
     last = max(n for n, line in enumerate(lines) if b'"raw":' in line)
     lines[last] = lines[last].replace(b'"raw":', b'"row":')
     journal.write_bytes(b"".join(lines))
+
+
+def says_what_is_asked_again(line: tuple[Any, ...], journal: Path, server: ScriptedServer, said: str) -> None:
+    """Run a command one of whose calls is refused: dry runs count it with --retry-failed, and a damaged line always."""
+    invoke(*line)
+    assert invoke(*line, "--dry-run").startswith(f"{said}; 0 calls")
+    assert invoke(*line, "--dry-run", "--retry-failed").startswith(f"{said}; 1 call,")
+    damage(journal)
+    assert invoke(*line, "--dry-run").startswith(f"{said}; 1 call,")
+    count = len(server.requests)
+    invoke(*line)
+    assert len(server.requests) == count + 1, "the run asks for what the damaged line held"
