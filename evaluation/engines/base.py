@@ -41,10 +41,11 @@ class Engine(ABC):
     """How independent single edits are made and scored, and how probes are asked of a model as it stands.
 
     Attributes:
-        on_stage: Told, in words, what is done before the next results come; set by whoever shows progress.
+        on_stage: Told, in words, what is done before the next results come, and how many seconds that will take
+            (0.0: not known); set by whoever shows progress.
     """
 
-    on_stage: Callable[[str], None] = staticmethod(lambda stage: None)
+    on_stage: Callable[[str, float], None] = staticmethod(lambda stage, seconds: None)
 
     def expect(self, editors: Iterable[Editor]) -> None:
         """Told once which methods will come, before the unedited model is asked; here nothing is prepared."""

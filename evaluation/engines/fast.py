@@ -88,7 +88,7 @@ class FastEngine(Engine):
 
     def _run_together(self, editor: Editor, jobs: list[Job]) -> list[JobResult]:
         peak, start = PeakMemory(*map(str, self.lm.devices)), time.perf_counter()
-        self.on_stage(f"editing {counted(len(jobs), 'case')}")
+        self.on_stage(f"editing {counted(len(jobs), 'case')}", 0.0)
         edits = _edits(editor, jobs)
         edited = (time.perf_counter() - start) / len(jobs)
         start, put_on = time.perf_counter(), dict[str, float]()
@@ -121,7 +121,7 @@ class FastEngine(Engine):
         for job, edit in edits:
             prompts = [probe.prompt for probe in job.probes]
             _value_or_error(partial(edit.expect, prompts))  # a fault shows again when the prompt is asked
-        self.on_stage(f"scoring {counted(len(edits), 'case')}")
+        self.on_stage(f"scoring {counted(len(edits), 'case')}", 0.0)
         sharing = [(job, edit) for job, edit in edits if _shares(edit)]
         edited = [EditedProbes(edit.deltas, edit.rewrite, job.probes) for job, edit in sharing]
         together: Sequence[list[Answer]] | None = None
@@ -135,7 +135,7 @@ class FastEngine(Engine):
             outcomes[job.key] = together[n] if together else _value_or_error(partial(self._ask_one, one))
         for n, (job, edit) in enumerate(edits, 1):
             if not _shares(edit):
-                self.on_stage(f"edit {n} of {len(edits)}")  # some methods train when an edit is put on
+                self.on_stage(f"edit {n} of {len(edits)}", 0.0)  # some methods train when an edit is put on
                 outcomes[job.key] = _value_or_error(partial(self._ask_alone, edit, job, put_on))
         return [outcomes[job.key] for job, _ in edits]
 

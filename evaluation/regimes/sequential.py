@@ -108,6 +108,7 @@ class _Sequence:
         self.digests = edits_digests(context.cases[:last])
         self.chain = EditChain(context.scorer, stack)
         self.step = SequenceStep(0, {}, None, 0.0, None)
+        self._last, self._made, self._seconds = last, 0, 0.0
         self._log = stack.enter_context(Journal(context.folder / FILE, write=True))
         self._snapshots = Snapshots(
             context.folder,
@@ -130,6 +131,8 @@ class _Sequence:
     def make(self, n: int) -> None:
         """Edit number ``n``: made, put on, logged; at a length described; kept where one is to be kept."""
         case, digest = self.context.cases[n - 1], self.digests[n]
+        pace = self._seconds / self._made if self._made else 0.0
+        self.context.engine.on_stage(f"edit {n:,} of {self._last:,}", pace * (self._last - n + 1))
         peak, begun, worked = PeakMemory(self.context.scorer.device), time.perf_counter(), time.process_time()
         try:
             noted, error = plain(self.chain.add(self.context.editor, case.request).notes), None
@@ -149,7 +152,7 @@ class _Sequence:
             peak_bytes=step.peak_bytes,
             error=error,
         )
-        self.step = step
+        self.step, self._made, self._seconds = step, self._made + 1, self._seconds + step.seconds
         if digest not in self._log:  # of an edit that is made again the first entry stays
             self._log.append(digest, entry.model_dump(mode="json"))
         self._snapshots.keep(self.chain, self.step)

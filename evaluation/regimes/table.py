@@ -16,6 +16,7 @@ from schemas.cases import AnyCase
 from schemas.core.errors import UserError, one_line
 from schemas.core.ids import content_id
 from schemas.facts import Fact
+from schemas.text.counting import counted
 
 log = logging.getLogger(__name__)
 
@@ -53,6 +54,7 @@ class BatchRegime(Regime):
             if not todo:
                 continue
             jobs = [Job(u.key, u.case, missing(u)) for u in todo]
+            context.engine.on_stage(f"editing {counted(len(batch), 'case')} at once", 0.0)
             begun = time.perf_counter()
             try:
                 edit = context.editor.edit([case.request for case in batch])

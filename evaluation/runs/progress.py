@@ -17,7 +17,7 @@ ENOUGH_TO_JUDGE = 10  # cases before a failure rate means anything
 class EditorProgress(NamedTuple):
     """Progress of one editor: cases finished in all, of them found finished, of them failed; seconds spent on them.
 
-    ``note`` says what goes on where it is not a case.
+    ``note`` says what goes on where it is not a case, ``least_left`` how many seconds are left for it, where known.
     """
 
     label: str
@@ -27,6 +27,7 @@ class EditorProgress(NamedTuple):
     failed: int
     seconds: float
     note: str = ""
+    least_left: float = 0.0
 
 
 def line(event: EditorProgress) -> str:
@@ -40,11 +41,11 @@ def line(event: EditorProgress) -> str:
     if event.resumed:
         text += f" ({event.resumed} found finished)"
     worked = event.done - event.resumed
+    pace = event.seconds / worked if worked else 0.0
     if worked:
-        pace = event.seconds / worked
         text += f", {pace:.1f} s a case" if pace >= 0.05 else ", under 0.1 s a case"
-        if event.done < event.total:
-            text += f", {duration(pace * (event.total - event.done))} left"
+    if event.done < event.total and (worked or event.least_left):
+        text += f", {duration(max(pace * (event.total - event.done), event.least_left))} left"
     if event.note:
         text += f", {event.note} ..."
     if event.failed:
@@ -70,7 +71,7 @@ class RowCounts:
         self._name, self._on_event, self._total, self._max_failures = name, on_event, total, max_failures
         self.computed = self.resumed = self.failed = 0
         self.stopped: str | None = None
-        self._start = self._busy = self._seconds = 0.0
+        self._start = self._busy = self._seconds = self._least_left = 0.0
 
     def begin(self, failed: int, resumed: int) -> None:
         """Count what earlier sessions finished."""
@@ -96,7 +97,13 @@ class RowCounts:
     def show(self, note: str = "") -> None:
         """Report how far the row is, and what is done at the moment."""
         done = self.resumed + self.computed
-        self._on_event(EditorProgress(self._name, done, self._total, self.resumed, self.failed, self._seconds, note))
+        counts = (done, self._total, self.resumed, self.failed)
+        self._on_event(EditorProgress(self._name, *counts, self._seconds, note, self._least_left))
+
+    def stage(self, note: str, seconds: float) -> None:
+        """Report what is done before the next case comes, and the seconds that it will take."""
+        self._least_left = seconds
+        self.show(note)
 
     def _too_many(self) -> str | None:
         done = self.resumed + self.computed

@@ -332,7 +332,7 @@ class Runner:
                     forms = (one.row.form(probe) for one in begun for probe in one.missing(unit))
                     return tuple({probe.id: probe for probe in forms}.values())
 
-                self.model.engine.on_stage = begun[0].tally.show
+                self.model.engine.on_stage = begun[0].tally.stage
                 for unit, done in regime.run(todo, asked, context):
                     ended = [one.take(unit, done) for one in begun]
                     if any(ended):

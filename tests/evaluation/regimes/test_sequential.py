@@ -32,6 +32,7 @@ from evaluation.regimes.sequential import SequentialRegime
 from evaluation.regimes.table import BatchRegime, RevertRegime, reverted
 from evaluation.report.write import write_report
 from evaluation.runs.config import RunConfig
+from evaluation.runs.progress import EditorProgress
 from evaluation.runs.results import load_run
 from evaluation.runs.runner import EditorOutcome
 from schemas.answers import Answer
@@ -73,11 +74,11 @@ def config(out: Path, regime: Any, name: str = "ft", **more: Any) -> RunConfig:
     return RunConfig.model_validate(data)
 
 
-def go_on(lm: LM, wanted: RunConfig, *, engine: Any = None, make: Any = None) -> EditorOutcome:
+def go_on(lm: LM, wanted: RunConfig, *, engine: Any = None, make: Any = None, **more: Any) -> EditorOutcome:
     """The edited model's part of a run."""
     cache = Cache(wanted.out / "cache")
     method = make or (lambda name, params: make_editor(name, lm, cache, params))
-    return runner_of(wanted, SPLIT, scorer=ModelScorer(lm), make=method, engine=engine).run()[1]
+    return runner_of(wanted, SPLIT, scorer=ModelScorer(lm), make=method, engine=engine, **more).run()[1]
 
 
 def close(answers: Sequence[Answer], want: Sequence[Answer], within: float = 1e-4) -> None:
@@ -163,6 +164,24 @@ def test_what_a_sequence_asks(score: Any, lengths: list[int], units: list[tuple[
     assert [(u.position, u.after) for u in result] == units
     assert len({u.key for u in result}) == len(units)
     assert all(u.key == f"{u.case.key}@{edits_digest(CASES[: u.after])}" for u in result)
+
+
+def test_progress_counts_edits_between_the_cases_that_are_asked(tmp_path: Path) -> None:
+    """Most edits of a long sequence are followed by no question: the time of those to come is left."""
+    regime = {"name": "sequential", "size": [5], "score": "end"}
+    lm, events = make("llama"), list[EditorProgress]()
+    wanted = config(tmp_path, regime, "prompt")
+    go_on(lm, wanted, on_event=events.append)
+    edits = [e for e in events if e.note.startswith("edit ")]
+    assert [(e.note, e.done) for e in edits] == [(f"edit {n} of 5", 0) for n in range(1, 6)]
+    assert edits[0].least_left == 0.0 and all(e.least_left > 0 for e in edits[1:]), "no pace before the first"
+
+
+def test_progress_says_how_many_edits_a_batch_makes(tmp_path: Path) -> None:
+    lm, events = make("llama"), list[EditorProgress]()
+    wanted = config(tmp_path, {"name": "batch", "size": 3}, "ft")
+    go_on(lm, wanted, on_event=events.append)
+    assert [e.note for e in events if "at once" in e.note] == ["editing 3 cases at once", "editing 2 cases at once"]
 
 
 def test_the_forgetting_shows_and_the_newest_prompt_stands_in_front(tmp_path: Path) -> None:

@@ -33,6 +33,16 @@ def event(**changes: Any) -> EditorProgress:
         pytest.param({"seconds": 0.08}, "rome: 4 of 10 cases, under 0.1 s a case, 0 s left", id="fast ones"),
         pytest.param({"note": "preparing", "done": 0}, "rome: 0 of 10 cases, preparing ...", id="a note"),
         pytest.param(
+            {"note": "edit 5 of 1,000", "least_left": 1990.0},
+            "rome: 4 of 10 cases, 2.0 s a case, 33 min left, edit 5 of 1,000 ...",
+            id="more edits than cases that are asked: their time is left",
+        ),
+        pytest.param(
+            {"done": 0, "note": "edit 5 of 9", "least_left": 40.0},
+            "rome: 0 of 10 cases, 40 s left, edit 5 of 9 ...",
+            id="edits before the first case is asked",
+        ),
+        pytest.param(
             {"failed": 1, "note": "late"}, "rome: 4 of 10 cases, 2.0 s a case, 12 s left, late ..., 1 failed", id="all"
         ),
     ],

@@ -162,7 +162,7 @@ def test_pace_of_cases_made_together_is_each_ones_share(tmp_path):
 
     class Together(SimpleEngine):
         def work(self, editor, jobs):
-            self.on_stage("editing 4 cases")
+            self.on_stage("editing 4 cases", 0.0)
             for job in jobs:
                 yield JobResult(job, self.ask(job.probes), seconds_edit=20.0, seconds_score=5.0)
 
