@@ -165,7 +165,7 @@ def _tell_size(size: Size, config: RunConfig, *, as_json: bool) -> None:
         click.echo(f"Support {size.support}: {counted(size.support_cases, 'case')}{left}")
     click.echo(f"Model {config.model} in {config.dtype}; metrics {', '.join(size.metrics)} ({config.normalisation})")
     click.echo(
-        f"For each method: {counted(size.cases, 'edit')}, {counted(size.probes, 'probe')} with "
+        f"For each method: {counted(size.edits, 'edit')}, {counted(size.probes, 'probe')} with "
         f"{counted(size.targets, 'target')}, "
         f"about {size.tokens:,} prompt tokens"
     )
@@ -180,7 +180,7 @@ def _tell_size(size: Size, config: RunConfig, *, as_json: bool) -> None:
     for label in size.editors:
         done = f", {size.finished[label]:,} finished" if size.finished[label] else ""
         done += f", {size.failed[label]:,} failed ({RETRY})" if size.failed[label] else ""
-        click.echo(f"  {label}: {counted(size.cases, 'case')}{done}")
+        click.echo(f"  {label}: {counted(size.times_asked[label], 'case')}{done}")
     if not size.layers_checked:
         click.echo(
             f"  Layer numbers are not checked yet: the configuration of '{config.model}' is not on this machine. They "

@@ -10,12 +10,16 @@ from construction.llm.cost.estimates import CHARACTERS_PER_TOKEN
 from evaluation.editors import EDITORS
 from evaluation.inference.answering import scored_probes, written_probes
 from evaluation.models.loading import check_device_name, known_revision, may_have_chat
+from evaluation.regimes.base import WorkUnit
 from evaluation.regimes.config import RegimeChoice
+from evaluation.regimes.table import make_regime
 from evaluation.runs.config import EditorChoice, RunConfig
-from evaluation.runs.plan import BASELINE, COMPONENTS, ask, ask_shared, for_model, open_plan
+from evaluation.runs.plan import BASELINE, COMPONENTS, ask, ask_shared, for_model, open_plan, queried_cases
 from evaluation.runs.results import RUN_FILE, EditorFolder, check_folder, read_with_digest
+from evaluation.runs.validity_variants import Variant, cases_as_requested
 from schemas.cases import AnyCase
 from schemas.core.ids import slug
+from schemas.probes import Probe
 
 if TYPE_CHECKING:
     from construction.llm.cost.estimates import CallEstimate
@@ -23,12 +27,17 @@ if TYPE_CHECKING:
 
 
 class Size(NamedTuple):
-    """How big a run is, per editor and in all; ``seconds`` is None where no timing of this run folder is known."""
+    """How big a run is, per editor and in all; ``seconds`` is None where no timing of this run folder is known.
+
+    ``times_asked`` says how often each row asks a case: a sequence asks some cases at several lengths, others never.
+    """
 
     split: str
     cases: int
     of: int
     kinds: dict[str, int]
+    edits: int
+    times_asked: dict[str, int]
     probes: int
     targets: int
     tokens: int
@@ -58,27 +67,36 @@ def size(config: RunConfig) -> Size:
     if config.layout is None and (config.out / RUN_FILE).exists():
         revision = known_revision(config.model)
         check_folder(config.out, config.model_dump(mode="json"), split_digest=split.digest, revision=revision)
-    probes = [p for c in cases for p in (*ask(c, metrics), *ask_shared(c, metrics))]
-    labels = (BASELINE, *(n for k in config.editors if k != BASELINE for n in config.regime.labels(k)))
+    rows = _rows(config, cases, split.all_cases)
+    regime, units = rows[-1].regime, rows[-1].units
+    leaders, by_key = make_regime(regime).leaders(units, cases), {case.key: case for case in cases}
+    probes: list[Probe] = []
+    for unit in units:
+        case = by_key[unit.case.key]
+        probes += [*ask(case, metrics), *(ask_shared(case, metrics) if unit.key in leaders else ())]
+    labels = tuple(row.name for row in rows)
     calls = None
     if config.behind_endpoint:
         from evaluation.runs.endpoint import estimate_calls, open_endpoint
 
         calls = estimate_calls(probes, open_endpoint(config, metrics, cases).access, methods=len(labels))
-    finished, failed, seconds = _finished_before(config, cases, metrics, split.digest, support.digest)
+    stands = {row.name: _standing(config, row, cases, metrics, split.digest, support.digest) for row in rows}
+    seconds = [stand.seconds for stand in stands.values()]
     return Size(
         split=f"{split.name}@{split.version}",
         cases=len(cases),
         of=len(split.all_cases),
         kinds=dict(Counter(case.group for case in cases)),
+        edits=_edits(regime, units),
+        times_asked={row.name: len(row.units) for row in rows},
         probes=len(probes),
         targets=sum(len(p.targets) for p in scored_probes(probes)),
         tokens=round(sum(len(p.prompt) for p in probes) / CHARACTERS_PER_TOKEN),
         editors=labels,
         metrics=tuple(metric.name for metric in metrics),
-        finished=finished,
-        failed=failed,
-        seconds=seconds,
+        finished={name: stand.finished for name, stand in stands.items()},
+        failed={name: stand.failed for name, stand in stands.items()},
+        seconds=None if None in seconds else sum(s for s in seconds if s is not None),
         texts=len(written_probes(probes)),
         text_tokens=sum(p.longest for p in written_probes(probes)),
         support=f"{support.name} {support.digest[:12]}".strip(),
@@ -89,31 +107,71 @@ def size(config: RunConfig) -> Size:
     )
 
 
-def _finished_before(
-    config: RunConfig, cases: Sequence[AnyCase], metrics: Sequence[Metric], split: str, support: str
-) -> tuple[dict[str, int], dict[str, int], float | None]:
-    """Finished and failed cases by row, from the run folder, and the seconds left at the pace so far."""
-    finished: dict[str, int] = {}
-    failed: dict[str, int] = {}
-    left: float | None = 0.0
+class _Row(NamedTuple):
+    """A row of the run: its method's label, its own name, what is changed of the cases, its regime, what it asks."""
+
+    label: str
+    name: str
+    variant: Variant | None
+    regime: RegimeChoice
+    units: list[WorkUnit]
+
+
+def _rows(config: RunConfig, cases: Sequence[AnyCase], split_cases: Sequence[AnyCase]) -> list[_Row]:
+    """All rows, the unedited model first."""
+    queried, rows = queried_cases(config, cases), []
     for label in dict.fromkeys([BASELINE, *config.editors]):
-        choice = config.editors.get(label) or EditorChoice(name=BASELINE)
+        variant = (config.editors.get(label) or EditorChoice(name=BASELINE)).variant_made
+        edited = cases if variant is None else cases_as_requested(cases, variant, split_cases)
         regime = RegimeChoice() if label == BASELINE else config.regime
-        variant = choice.variant_made
-        asked = {c.key: {p.id for p in ask(c if variant is None else variant.asks(c), metrics)} for c in cases}
         for name, part in zip(regime.labels(label), regime.parts, strict=True):
-            folder = _folder_of(config, label, name, part.text, split, support)
-            results = {} if folder is None else folder.results()
-            there = {k: r for k, r in results.items() if k in asked}
-            done = [r for k, r in there.items() if r.error is None and asked[k] <= {a.probe for a in r.answers}]
-            finished[name] = len(done)
-            failed[name] = sum(result.error is not None for result in there.values())
-            rest = len(cases) - len(done) - failed[name]
-            if done and left is not None:
-                left += rest * sum(r.seconds_edit + r.seconds_score for r in done) / len(done)
-            elif rest:
-                left = None
-    return finished, failed, left
+            units = [unit for unit in make_regime(part).units(edited) if unit.case.key in queried]
+            rows.append(_Row(label, name, variant, part, units))
+    return rows
+
+
+class _Standing(NamedTuple):
+    """How far a row is: finished and failed units, and the seconds left at the pace so far; None: no pace yet."""
+
+    finished: int
+    failed: int
+    seconds: float | None
+
+
+def _standing(
+    config: RunConfig, row: _Row, cases: Sequence[AnyCase], metrics: Sequence[Metric], split: str, support: str
+) -> _Standing:
+    """What the run folder holds of a row."""
+    asks = row.variant.asks if row.variant is not None else lambda case: case
+    wanted = {case.key: {probe.id for probe in ask(asks(case), metrics)} for case in cases}
+    folder = _folder_of(config, row.label, row.name, row.regime.text, split, support)
+    results = {} if folder is None else folder.units()
+    done, rest, failed = list[WorkUnit](), list[WorkUnit](), 0
+    for unit in row.units:
+        result = results.get(unit.key)
+        if result is not None and result.error is not None:
+            failed += 1
+            continue
+        answered = set() if result is None else {answer.probe for answer in result.answers}
+        (done if result is not None and wanted[unit.case.key] <= answered else rest).append(unit)
+    found = [results[unit.key] for unit in done]
+    made = [r.seconds_edit for r in found if r.position is None or r.position == r.after]
+    if rest and not made:
+        return _Standing(len(done), failed, None)
+    edits = _edits(row.regime, row.units) - _edits(row.regime, done) if rest else 0
+    seconds = edits * _mean(made) + len(rest) * _mean([r.seconds_score for r in found])
+    return _Standing(len(done), failed, seconds)
+
+
+def _edits(regime: RegimeChoice, units: Sequence[WorkUnit]) -> int:
+    """Edits that are made for these units: those of a sequence are made whether a case is asked after them or not."""
+    if regime.name == "sequential":
+        return max((unit.after or 0 for unit in units), default=0)
+    return len(units)
+
+
+def _mean(values: Sequence[float]) -> float:
+    return sum(values) / max(1, len(values))
 
 
 def _folder_of(config: RunConfig, label: str, name: str, regime: str, split: str, support: str) -> EditorFolder | None:

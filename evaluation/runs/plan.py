@@ -19,6 +19,7 @@ from evaluation.metrics import METRICS
 from evaluation.metrics.base import Metric, Role, metric_of
 from evaluation.metrics.generation import Generation, SharedQuestions, load_metrics
 from evaluation.models.loading import model_depth
+from evaluation.regimes.table import make_regime
 from evaluation.runs.config import RunConfig
 from evaluation.runs.refusals import check_run, refuse_other_model
 from evaluation.runs.results import BASELINE_LABEL, Run, check_folder, load_run
@@ -173,6 +174,14 @@ def order_in_words(config: RunConfig) -> str:
     """The order of a run's cases as ``run.json`` has it."""
     words = ORDERS[config.regime.order]
     return words if config.answers_from is None else f"the cases of the earlier run first, the others {words}"
+
+
+def queried_cases(config: RunConfig, cases: Sequence[AnyCase]) -> set[str]:
+    """Keys of the cases that are queried: those of the part; of a sequence with a sample, those of the sample."""
+    part, of = config.part_numbers
+    if config.regime.sample is None:
+        return {case.key for case in cases[part - 1 :: of]}
+    return {unit.case.key for unit in make_regime(config.regime).units(cases)}
 
 
 def ask(case: AnyCase, metrics: Iterable[Metric]) -> tuple[Probe, ...]:

@@ -39,6 +39,7 @@ from evaluation.runs.plan import (
     open_plan,
     order_in_words,
     plain_params,
+    queried_cases,
     support_for,
 )
 from evaluation.runs.progress import EditorProgress, RowCounts
@@ -317,7 +318,7 @@ class Runner:
         regime, cases = make_regime(first.regime), self.cases
         if first.variant is not None:
             cases = cases_as_requested(self.cases, first.variant, self.split.all_cases)
-        units = [unit for unit in regime.units(cases) if unit.case.key in self._queried_cases]
+        units = [unit for unit in regime.units(cases) if unit.case.key in self._queried]
         sums = self._sums(first)
         with ExitStack() as stack:
             begun = [stack.enter_context(self._begun(row, regime, units, cases)) for row in rows]
@@ -451,12 +452,8 @@ class Runner:
         return self.model.environment or environment(self.scorer.device, weights=self.scorer.weights)
 
     @cached_property
-    def _queried_cases(self) -> set[str]:
-        """Keys of the cases that are queried: those of the part; of a sequence with a sample, those of the sample."""
-        regime, (part, of) = self.config.regime, self.config.part_numbers
-        if regime.sample is None:
-            return {case.key for case in self.cases[part - 1 :: of]}
-        return {unit.case.key for unit in make_regime(regime).units(self.cases)}
+    def _queried(self) -> set[str]:
+        return queried_cases(self.config, self.cases)
 
 
 def _result(unit: WorkUnit, done: JobResult, run: str, known: CaseResult | None) -> CaseResult:

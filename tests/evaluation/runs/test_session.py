@@ -216,6 +216,36 @@ def test_the_time_left_is_that_of_the_cases_that_are_not_done(tmp_path: Path) ->
     assert more.finished == {BASELINE: 2, "prompt": 2, "ft": 0} and more.seconds is None, "no pace of a new method"
 
 
+SEQUENCE = {"regime": {"name": "sequential", "size": [1, 4], "score": "end", "sample": 2}}
+
+
+@pytest.mark.parametrize(
+    ("changes", "edits", "asked", "half"),
+    [
+        pytest.param(SEQUENCE, 4, 3, [1], id="a sequence: 1 case after 1 edit, 2 of a sample after 4"),
+        pytest.param({"regime": {"name": "batch", "size": 2}}, 4, 4, None, id="a batch"),
+        pytest.param({"regime": "revert"}, 4, 4, None, id="back and forth"),
+        pytest.param({"part": "2/2"}, 2, 2, None, id="a part"),
+    ],
+)
+def test_the_size_is_of_what_the_regime_and_the_part_ask(
+    tmp_path: Path, changes: dict[str, Any], edits: int, asked: int, half: list[int] | None
+) -> None:
+    wanted = config(tmp_path, editors=[{"name": "ft", "params": {"layer": 1, "steps": 1}}], **changes)
+    before = size(wanted)
+    assert (before.edits, before.times_asked["ft"], before.seconds) == (edits, asked, None)
+    if half is not None:
+        shorter = {**wanted.model_dump(mode="json"), "regime": {**SEQUENCE["regime"], "size": half}}
+        execute(RunConfig.model_validate(shorter), lm=make("llama"))
+        some = size(wanted)
+        assert 0 < some.finished["ft"] < asked and some.seconds is not None and some.seconds > 0
+    execute(wanted, lm=make("llama"))
+    after = size(wanted)
+    assert (after.finished, after.seconds) == (after.times_asked, 0.0)
+    folder = load_run(wanted.out).editors[1].folder
+    assert folder is not None and before.probes == sum(len(unit.answers) for unit in folder.units().values())
+
+
 @pytest.mark.parametrize("call", [size, execute])
 @pytest.mark.parametrize(
     ("changes", "message"),
