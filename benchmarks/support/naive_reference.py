@@ -1,4 +1,4 @@
-"""Editing and scoring done plainly, as published code does: the slow twin that the toolkit must equal and outrun.
+"""Editing and scoring done plainly, as published code does: the slow reference that the toolkit must equal and outrun.
 
 One edit at a time; every pass is the whole model over all positions of all rows, with logits of the whole vocabulary;
 representations are read by running all layers; evaluation is one padded batch of prompt-target pairs a case. Tokens,

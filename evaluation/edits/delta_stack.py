@@ -1,4 +1,4 @@
-"""Changes of weights put on a model one after the other, until all are undone bit for bit, whatever happens inside.
+"""Changes of weights applied one after the other, until all are undone bit for bit, whatever happens inside.
 
 Float32 weights are changed in place and copied back. Weights of a narrower type stay untouched: the product with the
 delta is added in float32 to the module's output, so that changes smaller than the type's rounding do not vanish.
@@ -31,7 +31,7 @@ from schemas.core.errors import UserError
 
 
 class StackState(NamedTuple):
-    """What a ``DeltaStack`` put on a model, by name of the weight.
+    """What a ``DeltaStack`` applied to a model, by name of the weight.
 
     Attributes:
         weights: Weights as they stand, in the module's own orientation.
@@ -117,10 +117,10 @@ class DeltaStack:
         )
 
     def load(self, state: StackState) -> None:
-        """Put on an unedited model what ``state`` said of another stack's, bit for bit.
+        """Apply to an unedited model what ``state`` said of another stack's, bit for bit.
 
         Raises:
-            UserError: a weight is not there, or of another shape; then nothing is put on.
+            UserError: a weight is not there, or of another shape; then nothing is applied.
         """
         named = {name: owner_of(self._model, name) for name in (*state.weights, *state.beside, *state.routed)}
         for name, weight in state.weights.items():

@@ -1,4 +1,4 @@
-"""Edits: what a method hands back. Data until it is put on a model, and taken off again without a trace."""
+"""Edits: what a method hands back. Data until it is applied to a model, and reverted again without a trace."""
 
 from __future__ import annotations
 
@@ -134,7 +134,7 @@ class WeightEdit(Edit):
         with applied(lm.model, self.deltas):
             yield lm
 
-    def in_force(self) -> Self:
+    def without_deltas(self) -> Self:
         """The edit while its changes stand in the weights: without its copy of them, which would fill the memory."""
         return replace(self, deltas=())
 

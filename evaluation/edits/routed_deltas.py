@@ -19,7 +19,7 @@ from evaluation.models.hooks import replace_output
 from schemas.core.errors import UserError
 
 _ASKED: WeakKeyDictionary[nn.Module, PromptRows | None] = WeakKeyDictionary()
-_IN_FORCE: WeakKeyDictionary[nn.Module, int] = WeakKeyDictionary()
+_ACTIVE: WeakKeyDictionary[nn.Module, int] = WeakKeyDictionary()
 
 
 class PromptRows:
@@ -77,7 +77,7 @@ class RoutedDelta(ABC):
 
     @abstractmethod
     def change(self, keys: Tensor, out: Tensor, lengths: Tensor | None, chosen: Tensor) -> Tensor:
-        """The module's output with the chosen items in force; ``lengths`` is None in passes after the prompts."""
+        """The module's output with the chosen items active; ``lengths`` is None in passes after the prompts."""
 
     def norm(self) -> float:
         """Euclidean norm of all its numbers."""
@@ -100,13 +100,13 @@ def tell_prompts(model: nn.Module, rows: PromptRows | None) -> Iterator[None]:
 
 
 def tell_prompts_if(model: nn.Module, rows: PromptRows | None) -> AbstractContextManager[None]:
-    """``tell_prompts`` where there are rows, else nothing: what is in force around stays."""
+    """``tell_prompts`` where there are rows, else nothing: what is active around stays."""
     return nullcontext() if rows is None else tell_prompts(model, rows)
 
 
 def is_routed(model: nn.Module) -> bool:
     """Whether a routed change is on the model: passes must then say where their prompts end."""
-    return bool(_IN_FORCE.get(model))
+    return bool(_ACTIVE.get(model))
 
 
 def prompts_of_pass(model: nn.Module, weight: str) -> PromptRows | None:
@@ -117,7 +117,7 @@ def prompts_of_pass(model: nn.Module, weight: str) -> PromptRows | None:
     """
     if model not in _ASKED:
         raise UserError(
-            f"a routed edit of '{weight}' is in force, and this pass does not say where its prompts end",
+            f"a routed edit of '{weight}' is active, and this pass does not say where its prompts end",
             fix="ask probes (score, generate), or say it: with tell_prompts(model, PromptRows.of(lengths, device))",
         )
     return _ASKED[model]
@@ -134,11 +134,11 @@ def apply_routed(model: nn.Module, module: nn.Module, current: list[RoutedDelta]
         return route_groups({0: current[-1]}, [0] * len(out), keys, out, prompts, module)
 
     with replace_output(module, change):
-        _IN_FORCE[model] = _IN_FORCE.get(model, 0) + 1
+        _ACTIVE[model] = _ACTIVE.get(model, 0) + 1
         try:
             yield
         finally:
-            _IN_FORCE[model] -= 1
+            _ACTIVE[model] -= 1
 
 
 def route_groups(
@@ -148,7 +148,7 @@ def route_groups(
 
     Args:
         deltas: Changes by number of the edit.
-        rows: Number of the edit in force in every row.
+        rows: Number of the edit active in every row.
         keys: What the module reads, [rows, positions, in].
         out: What it returns, the rows' other changes included, [rows, positions, out].
         prompts: The prompts of the pass; decisions are kept there.

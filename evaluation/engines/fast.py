@@ -91,10 +91,10 @@ class FastEngine(Engine):
         self.on_stage(f"editing {counted(len(jobs), 'case')}", 0.0)
         edits = _edits(editor, jobs)
         edited = (time.perf_counter() - start) / len(jobs)
-        start, put_on = time.perf_counter(), dict[str, float]()
+        start, applying = time.perf_counter(), dict[str, float]()
         ready = [(job, edit) for job, edit in zip(jobs, edits, strict=True) if not isinstance(edit, Exception)]
-        answers = dict(zip([job.key for job, _ in ready], self._score(ready, put_on), strict=True))
-        scored = time.perf_counter() - start - sum(put_on.values())
+        answers = dict(zip([job.key for job, _ in ready], self._score(ready, applying), strict=True))
+        scored = time.perf_counter() - start - sum(applying.values())
         share = scored / max(1, sum(len(job.probes) for job in jobs))
         top, out = peak.read(), []
         for job, edit in zip(jobs, edits, strict=True):
@@ -106,16 +106,16 @@ class FastEngine(Engine):
                 log.warning("case %s failed: %s", job.case.key, error)
                 out.append(JobResult(job, error=error, seconds_edit=edited, peak_bytes=top))
                 continue
-            notes, made = plain(edit.notes) | rewritten(job.probes, edit.rewrite), edited + put_on.get(job.key, 0.0)
+            notes, made = plain(edit.notes) | rewritten(job.probes, edit.rewrite), edited + applying.get(job.key, 0.0)
             out.append(JobResult(job, outcome, notes, None, made, share * len(job.probes), top))
         return out
 
-    def _score(self, edits: list[tuple[Job, Any]], put_on: dict[str, float]) -> list[list[Answer] | Exception]:
-        """Answers under every edit; edits that cannot share a batch are put on the model one at a time.
+    def _score(self, edits: list[tuple[Job, Any]], applying: dict[str, float]) -> list[list[Answer] | Exception]:
+        """Answers under every edit; edits that cannot share a batch are applied one at a time.
 
         Args:
             edits: With the job of each.
-            put_on: Takes the seconds that this took, by the job's key: some methods train then.
+            applying: Takes the seconds that this took, by the job's key: some methods train then.
         """
         outcomes: dict[str, list[Answer] | Exception] = {}
         for job, edit in edits:
@@ -135,20 +135,20 @@ class FastEngine(Engine):
             outcomes[job.key] = together[n] if together else _value_or_error(partial(self._ask_one, one))
         for n, (job, edit) in enumerate(edits, 1):
             if not _shares(edit):
-                self.on_stage(f"edit {n} of {len(edits)}", 0.0)  # some methods train when an edit is put on
-                outcomes[job.key] = _value_or_error(partial(self._ask_alone, edit, job, put_on))
+                self.on_stage(f"edit {n} of {len(edits)}", 0.0)  # some methods train when an edit is applied
+                outcomes[job.key] = _value_or_error(partial(self._ask_alone, edit, job, applying))
         return [outcomes[job.key] for job, _ in edits]
 
     def _ask_one(self, probes: EditedProbes) -> list[Answer]:
         return _ask(self.scorer, [probes])[0]
 
-    def _ask_alone(self, edit: Edit, job: Job, put_on: dict[str, float]) -> list[Answer]:
+    def _ask_alone(self, edit: Edit, job: Job, applying: dict[str, float]) -> list[Answer]:
         own_texts = own_answers([edit], job.probes)
         if own_texts is not None:
             return own_texts
         begun = time.perf_counter()
         with edit.on(self.lm):
-            put_on[job.key] = time.perf_counter() - begun
+            applying[job.key] = time.perf_counter() - begun
             return answer(ModelScorer(self.lm), job.probes, rewrite=edit.rewrite)
 
     def ask(self, jobs: Sequence[Job], *, rewrite: Callable[[str], str] | None) -> list[JobResult]:

@@ -1,4 +1,4 @@
-"""``SimpleEngine``, the reference: one edit at a time, put on the model, asked, taken off."""
+"""``SimpleEngine``, the reference: one edit at a time, applied, asked, reverted."""
 
 from __future__ import annotations
 

@@ -80,7 +80,7 @@ class Scorer(Protocol):
         other_attention: How it computes attention, where that is not as usual; else empty.
         device: Where it computes: memory is measured there.
         has_chat: Whether probes can be asked in a chat template of the model's.
-        editable: What edits are put on: it is handed to ``Edit.on``.
+        editable: What edits are applied to: it is handed to ``Edit.on``.
         weights: The module whose weights edits change; None where there is none (edits are stacked then).
     """
 

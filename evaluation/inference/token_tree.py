@@ -168,8 +168,8 @@ def ancestors(ends: Tensor) -> Tensor:
 
 def additive_mask(allowed: Tensor, dtype: torch.dtype) -> Tensor:
     """A mask as attention adds it, [rows, 1, queries, keys] of the model's type, from bool [rows, queries, keys]."""
-    barred = torch.zeros(allowed.shape, dtype=dtype, device=allowed.device)
-    return barred.masked_fill_(~allowed, torch.finfo(dtype).min)[:, None]
+    masked = torch.zeros(allowed.shape, dtype=dtype, device=allowed.device)
+    return masked.masked_fill_(~allowed, torch.finfo(dtype).min)[:, None]
 
 
 @torch.no_grad()

@@ -19,7 +19,7 @@ class NotStorable(Exception):
 
 
 class ChainState(NamedTuple):
-    """What stands in a model, to be put on it again.
+    """What is applied to a model, to be applied again.
 
     Attributes:
         stack: Changes of its weights.
@@ -45,13 +45,13 @@ class EditChain:
         self.edits: list[Any] = []
 
     def add(self, editor: Editor, request: Any) -> Any:
-        """Make one more edit and put it on; returns it."""
+        """Make one more edit and apply it; returns it."""
         edit = editor.edit_after([request], self.edits)
         if self._weights is not None and edit.deltas is not None:
             self._weights.add(edit.deltas)
             if isinstance(edit, CarryingEdit):
                 self._drop_carried()
-            self.edits.append(edit.in_force() if isinstance(edit, WeightEdit) else edit)
+            self.edits.append(edit.without_deltas() if isinstance(edit, WeightEdit) else edit)
         else:
             self._stack.enter_context(edit.on(self._scorer.editable))
             self.edits.append(edit)
@@ -94,7 +94,7 @@ class EditChain:
             requests: Those of the state's edits, in order.
 
         Raises:
-            UserError: a weight is not there or of another shape; then nothing is put on.
+            UserError: a weight is not there or of another shape; then nothing is applied.
         """
         assert self._weights is not None and not self.edits
         edits: list[Any] = []

@@ -129,7 +129,7 @@ class _Sequence:
             self._describe()
 
     def make(self, n: int) -> None:
-        """Edit number ``n``: made, put on, logged; at a length described; kept where one is to be kept."""
+        """Edit number ``n``: made, applied, logged; at a length described; stored where a snapshot is due."""
         case, digest = self.context.cases[n - 1], self.digests[n]
         pace = self._seconds / self._made if self._made else 0.0
         self.context.engine.on_stage(f"edit {n:,} of {self._last:,}", pace * (self._last - n + 1))

@@ -59,7 +59,7 @@ class BatchRegime(Regime):
             try:
                 edit = context.editor.edit([case.request for case in batch])
                 with edit.on(context.scorer.editable):
-                    spent = (time.perf_counter() - begun) / len(batch)  # some methods train when they are put on
+                    spent = (time.perf_counter() - begun) / len(batch)  # some methods train when they are applied
                     results = ask_under([edit], context.engine, jobs, edit.rewrite)
                 noted = plain(edit.notes)
             except Exception as problem:  # noqa: BLE001 - this batch's fault is its cases' result

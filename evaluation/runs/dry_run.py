@@ -80,8 +80,8 @@ def size(config: RunConfig) -> Size:
         from evaluation.runs.endpoint import estimate_calls, open_endpoint
 
         calls = estimate_calls(probes, open_endpoint(config, metrics, cases).access, methods=len(labels))
-    stands = {row.name: _standing(config, row, cases, metrics, split.digest, support.digest) for row in rows}
-    seconds = [stand.seconds for stand in stands.values()]
+    statuses = {row.name: _status(config, row, cases, metrics, split.digest, support.digest) for row in rows}
+    seconds = [status.seconds for status in statuses.values()]
     return Size(
         split=f"{split.name}@{split.version}",
         cases=len(cases),
@@ -94,8 +94,8 @@ def size(config: RunConfig) -> Size:
         tokens=round(sum(len(p.prompt) for p in probes) / CHARACTERS_PER_TOKEN),
         editors=labels,
         metrics=tuple(metric.name for metric in metrics),
-        finished={name: stand.finished for name, stand in stands.items()},
-        failed={name: stand.failed for name, stand in stands.items()},
+        finished={name: status.finished for name, status in statuses.items()},
+        failed={name: status.failed for name, status in statuses.items()},
         seconds=None if None in seconds else sum(s for s in seconds if s is not None),
         texts=len(written_probes(probes)),
         text_tokens=sum(p.longest for p in written_probes(probes)),
@@ -130,7 +130,7 @@ def _rows(config: RunConfig, cases: Sequence[AnyCase], split_cases: Sequence[Any
     return rows
 
 
-class _Standing(NamedTuple):
+class _Status(NamedTuple):
     """How far a row is: finished and failed units, and the seconds left at the pace so far; None: no pace yet."""
 
     finished: int
@@ -138,9 +138,9 @@ class _Standing(NamedTuple):
     seconds: float | None
 
 
-def _standing(
+def _status(
     config: RunConfig, row: _Row, cases: Sequence[AnyCase], metrics: Sequence[Metric], split: str, support: str
-) -> _Standing:
+) -> _Status:
     """What the run folder holds of a row."""
     asks = row.variant.asks if row.variant is not None else lambda case: case
     wanted = {case.key: {probe.id for probe in ask(asks(case), metrics)} for case in cases}
@@ -157,10 +157,10 @@ def _standing(
     found = [results[unit.key] for unit in done]
     made = [r.seconds_edit for r in found if r.position is None or r.position == r.after]
     if rest and not made:
-        return _Standing(len(done), failed, None)
+        return _Status(len(done), failed, None)
     edits = _edits(row.regime, row.units) - _edits(row.regime, done) if rest else 0
     seconds = edits * _mean(made) + len(rest) * _mean([r.seconds_score for r in found])
-    return _Standing(len(done), failed, seconds)
+    return _Status(len(done), failed, seconds)
 
 
 def _edits(regime: RegimeChoice, units: Sequence[WorkUnit]) -> int:

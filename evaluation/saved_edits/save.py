@@ -264,7 +264,7 @@ def save_edit(
     before = ask_cases(lm, cases, kinds)
     edit = editor.edit([case.fact for case in cases])
     deltas = _changes(editor, edit, saved_as)
-    with _in_force(editor, edit, deltas, saved_as) as rounding:
+    with _model_as_saved(editor, edit, deltas, saved_as) as rounding:
         scores = score_changes(cases, before, ask_cases(lm, cases, kinds), kinds, normalisation=normalisation)
         description = _description(editor, edit, cases, scores, saved_as, normalisation, rounding)
         with atomic_folder(folder) as partial:
@@ -302,7 +302,7 @@ def _changes(editor: Editor, edit: Edit, saved_as: SavedAs) -> tuple[Delta, ...]
 
 
 @contextmanager
-def _in_force(editor: Editor, edit: Edit, deltas: Sequence[Delta], saved_as: SavedAs) -> Iterator[float]:
+def _model_as_saved(editor: Editor, edit: Edit, deltas: Sequence[Delta], saved_as: SavedAs) -> Iterator[float]:
     """The model as whoever loads the folder will have it; the share of the edit that rounding took."""
     if saved_as == "model":
         with merge_into_weights(editor.lm.model, deltas) as rounding:

@@ -1,4 +1,4 @@
-"""What tests share: scripted endpoints and models, small records, slow twins."""
+"""What tests share: scripted endpoints and models, small records, slow references."""
 
 from pathlib import Path
 

@@ -1,6 +1,6 @@
 """Edits that train the model's own weights, and exist only while they are on: any weights, norms and embeddings too.
 
-Training happens when the edit is put on the model, and the weights come back from a copy when it is taken off: one
+Training happens when the edit is applied, and the weights come back from a copy when it is reverted: one
 edit is in memory at a time, however many a run makes.
 """
 
@@ -56,7 +56,7 @@ class WeightScope(Options):
 
 
 class WeightTraining(Editor):
-    """A method that trains the model's own weights when its edit is put on; its options have a ``WeightScope``."""
+    """A method that trains the model's own weights when its edit is applied; its options have a ``WeightScope``."""
 
     def __init__(self, params: Any, lm: LM, cache: Cache) -> None:
         super().__init__(params, lm, cache)
@@ -71,7 +71,7 @@ class WeightTraining(Editor):
 
     @property
     def bytes_an_edit(self) -> int:
-        """Nothing until it is put on the model."""
+        """Nothing until it is applied."""
         return 0
 
     @abstractmethod
@@ -79,7 +79,7 @@ class WeightTraining(Editor):
         """What trains all requests together."""
 
     def edit(self, requests: Sequence[EditRequest]) -> Edit:
-        """An edit that trains when it is put on.
+        """An edit that trains when it is applied.
 
         Raises:
             ModelError: weights so narrow that the changes would be rounded away.

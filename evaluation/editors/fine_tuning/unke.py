@@ -46,7 +46,9 @@ class UnstructuredEditing(WeightTraining):
     name: ClassVar[str] = "unke"
     takes: ClassVar[tuple[str, ...]] = ("fact", "document")
     about: ClassVar[str] = "all weights of one block trained to say a searched state, unrelated texts kept (UnKE)"
-    costs: ClassVar[str] = "25 passes forth and back a window, then 50 through one block; five times the block's memory"
+    costs: ClassVar[str] = (
+        "25 forward and backward passes a window, then 50 through one block; five times the block's memory"
+    )
 
     class Params(FactFormat, WeightScope):
         """Options of UnKE: the block, the search, the training.

@@ -111,14 +111,12 @@ class Trainer:
     ) -> None:
         self.lm, self.settings, self._state, self._minutes = lm, settings, state, minutes
         self._identity, self._on_step = canonical_json(identity), on_step or (lambda step: None)
-        self._task, lessons = task, task.cases
-        held = max(1, min(settings.held_out, len(lessons) // 4))
-        order = torch.randperm(len(lessons), generator=torch.Generator().manual_seed(settings.seed)).tolist()
-        self.held, self.train = [lessons[i] for i in order[:held]], [lessons[i] for i in order[held:]]
+        self._task, cases = task, task.cases
+        held = max(1, min(settings.held_out, len(cases) // 4))
+        order = torch.randperm(len(cases), generator=torch.Generator().manual_seed(settings.seed)).tolist()
+        self.held, self.train = [cases[i] for i in order[:held]], [cases[i] for i in order[held:]]
         self._below = LowerLayerStates(lm, min(settings.layers))
-        self._pool = [one for lesson in self.train for one in lesson.locality] or [
-            x for one in lessons for x in one.locality
-        ]
+        self._pool = [one for case in self.train for one in case.locality] or [x for one in cases for x in one.locality]
         self.network = EditNetworks(
             map_shapes(lm, task.maps),
             rank=settings.rank,
@@ -159,12 +157,12 @@ class Trainer:
         network.load_state_dict(best[2])
         return TrainingResult(network, best[0], best[1], spent + time.perf_counter() - begun)
 
-    def _pairs(self, lessons: Sequence[TrainingCase]) -> list[list[GradientPairs]]:
-        """Vectors u and δ of every lesson's edit by map: constants of the training, one row each."""
+    def _pairs(self, cases: Sequence[TrainingCase]) -> list[list[GradientPairs]]:
+        """Vectors u and δ of every case's edit by map: constants of the training, one row each."""
         out: list[list[GradientPairs]] = []
         maps, rows = self._task.maps, self._task.rows
-        for start in range(0, len(lessons), rows):
-            chunk = [one.edit for one in lessons[start : start + rows]]
+        for start in range(0, len(cases), rows):
+            chunk = [one.edit for one in cases[start : start + rows]]
             by_map = gradients(maps, self._below.batch(chunk), answers=self._task.answers)
             for i in range(len(chunk)):
                 out.append([GradientPairs(*(x[i : i + 1].cpu() for x in by_map[name])) for name in maps])
@@ -210,13 +208,13 @@ class Trainer:
         follow: Texts = []
         stay: Texts = []
         for e, i in enumerate(chosen):
-            lesson = self.train[i]
-            texts = lesson.paraphrases
+            case = self.train[i]
+            texts = case.paraphrases
             paraphrases = texts if p.equal == "all" else [texts[pick(len(texts))] for _ in range(p.equal)]
             follow += [(e, one) for one in paraphrases]
             for n in range(p.kept):  # its own neighbours and, where they serve all, those of others by turns
-                own_neighbours = lesson.locality and (n % 2 == 0 or not self._task.shared)
-                prompts = lesson.locality if own_neighbours else self._pool
+                own_neighbours = case.locality and (n % 2 == 0 or not self._task.shared)
+                prompts = case.locality if own_neighbours else self._pool
                 stay.append((e, prompts[pick(len(prompts))]))
         return follow, stay
 
@@ -246,12 +244,12 @@ class Trainer:
 
     @torch.no_grad()
     def _measure(self, pairs: list[list[GradientPairs]]) -> Losses:
-        """Losses on all that the held-out lessons hold (their neighbours, or the first of the training's)."""
+        """Losses on all that the held-out cases hold (their neighbours, or the first of the training's)."""
         sums, count = [0.0, 0.0], 0
         for start in range(0, len(self.held), self.settings.edits):
             part = self.held[start : start + self.settings.edits]
-            follow = [(e, one) for e, lesson in enumerate(part) for one in lesson.paraphrases]
-            stay = [(e, one) for e, lesson in enumerate(part) for one in (lesson.locality or self._pool)[:3]]
+            follow = [(e, one) for e, case in enumerate(part) for one in case.paraphrases]
+            stay = [(e, one) for e, case in enumerate(part) for one in (case.locality or self._pool)[:3]]
             chunk_losses = self._losses(self._changes(pairs[start : start + len(part)]), follow, stay)
             sums = [s + float(x) * len(part) for s, x in zip(sums, chunk_losses, strict=True)]
             count += len(part)

@@ -45,20 +45,20 @@ def training_cases(lm: LM, cases: Sequence[Case]) -> list[TrainingCase]:
     Raises:
         UserError: fewer than two cases, or none has a neighbour.
     """
-    lessons = []
+    examples = []
     for case in cases:
         if case.fact.new is None or (edit := target_text(lm, case.fact.fact_prompt, case.fact.new_object.text)) is None:
             continue
         paraphrases = tuple(x for x in _paraphrases(lm, case) if x is not None)
-        lessons.append(
+        examples.append(
             TrainingCase(edit, paraphrases or (edit,), tuple(x for x in _locality(lm, case) if x is not None))
         )
-    if len(lessons) < 2 or not any(one.locality for one in lessons):
+    if len(examples) < 2 or not any(one.locality for one in examples):
         raise UserError(
-            f"{counted(len(lessons), 'case')} with a new object: too few to train on",
+            f"{counted(len(examples), 'case')} with a new object: too few to train on",
             fix="give more cases, with neighbours: their prompts are what an edit must not move",
         )
-    return lessons
+    return examples
 
 
 def _paraphrases(lm: LM, case: Case) -> Iterator[TargetText | None]:

@@ -29,7 +29,7 @@ class Grace(LayerMemoryEditor):
 
     name: ClassVar[str] = "grace"
     about: ClassVar[str] = "a codebook beside one layer: near a stored prompt a learnt value stands in (GRACE)"
-    costs: ClassVar[str] = "100 passes forth and back from the layer on; a key and a value of memory an edit"
+    costs: ClassVar[str] = "100 forward and backward passes from the layer on; a key and a value of memory an edit"
 
     class Params(MemoryLayer):
         """Options of GRACE.

@@ -54,7 +54,7 @@ class Wise(LayerMemoryEditor):
     about: ClassVar[str] = "a side memory of one FFN map, chosen by how far it moves a prompt's activation (WISE)"
     needs: ClassVar[str] = "support: cases whose fact prompts are what an edit must leave alone"
     costs: ClassVar[str] = (
-        "up to 30 passes forth and back over some 11 prompts, from the layer on; a change of the map's size"
+        "up to 30 forward and backward passes over some 11 prompts, from the layer on; a change of the map's size"
     )
 
     class Params(MemoryLayer):

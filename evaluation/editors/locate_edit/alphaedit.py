@@ -17,7 +17,7 @@ class AlphaEdit(ResidualEditor):
     """Writes residuals with changes that lie in the null space of the second moments (Eq. 14).
 
     An edit depends on its own facts and on nothing else. The published code adds every edit's keys to a matrix that
-    all later edits, also of other cases, are computed with; here a sequence hands over the edits that are in force
+    all later edits, also of other cases, are computed with; here a sequence hands over the edits that are active
     (``edit_after``), whose keys then keep their values.
     """
 

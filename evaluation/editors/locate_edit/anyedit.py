@@ -73,7 +73,9 @@ class AnyEdit(Memit):
     name: ClassVar[str] = "anyedit"
     takes: ClassVar[tuple[str, ...]] = ("fact", "document")
     about: ClassVar[str] = "a searched state before every window of a long target, written as by memit (AnyEdit)"
-    costs: ClassVar[str] = "up to 25 passes forth and back a window of 40 tokens, then two passes a token and layer"
+    costs: ClassVar[str] = (
+        "up to 25 forward and backward passes a window of 40 tokens, then two passes a token and layer"
+    )
 
     class Params(StabiliserParams, CovarianceParams, _WindowSearch, EditedLayers):  # type: ignore[override]
         """Options of AnyEdit: layers, windows, search, strength, second moments, stabilisers."""

@@ -72,16 +72,16 @@ def sample_templates(
 
 @torch.no_grad()
 def _sample(lm: LM, tokens: int, first: Sequence[str], generator: torch.Generator) -> list[str]:
-    """Texts of so many tokens after their first words, each token drawn among the likeliest; special tokens barred."""
+    """Texts of so many tokens after their first words, each token drawn among the likeliest; special tokens masked."""
     tok = lm.tokenizer
     start = next((i for i in (tok.bos_token_id, tok.eos_token_id, tok.pad_token_id) if i is not None), 0)
     rows = [[start, *tok(text, add_special_tokens=False)["input_ids"]] for text in first]
-    barred = torch.tensor(sorted(set(tok.all_special_ids)), dtype=torch.long, device=lm.device)
+    masked = torch.tensor(sorted(set(tok.all_special_ids)), dtype=torch.long, device=lm.device)
     for _ in range(tokens):
         ids, mask = lm.pad(rows)
         logits = logits_at(lm, ids, mask, range(len(rows)), [len(row) - 1 for row in rows])
-        logits[:, barred] = -torch.inf
-        best = logits.topk(min(TOP, logits.shape[1] - len(barred)), dim=-1)
+        logits[:, masked] = -torch.inf
+        best = logits.topk(min(TOP, logits.shape[1] - len(masked)), dim=-1)
         chances = best.values.softmax(-1).cpu()  # drawn on the CPU: the same texts on every device
         drawn = torch.multinomial(chances, 1, generator=generator).to(lm.device)
         for row, token in zip(rows, best.indices.gather(1, drawn)[:, 0].tolist(), strict=True):

@@ -87,7 +87,7 @@ class ResidualEditor(GroupEditor, StabilisedEditor):
     needs: ClassVar[str] = (
         "second moments of keys of every edited layer: a text corpus, measured once a model, or a pack"
     )
-    costs: ClassVar[str] = "up to 25 passes forth and back over 7 short prompts, then two short passes a layer"
+    costs: ClassVar[str] = "up to 25 forward and backward passes over 7 short prompts, then two short passes a layer"
     alternatives: ClassVar[tuple[tuple[str, ...], ...]] = (("lam", "rho"),)
 
     class Params(StabiliserParams, CovarianceParams, _SpreadSearch, EditedLayers):

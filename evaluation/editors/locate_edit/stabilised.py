@@ -120,7 +120,7 @@ class StabilisedEditor(Editor):
         return stabilisers.anchored(values, self._mean_length)
 
     def reshaped(self, layer: int, changes: Sequence[WeightDelta], before: CarriedState) -> list[WeightDelta]:
-        """Independent changes of one layer after ``sphere`` and ``rect``; what came before is in force."""
+        """Independent changes of one layer after ``sphere`` and ``rect``; what came before is active."""
         chosen = self.params.stabilise
         out = list(changes)
         if "sphere" not in chosen and "rect" not in chosen:

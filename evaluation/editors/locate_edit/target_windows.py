@@ -1,4 +1,4 @@
-"""Long targets cut into windows: a hidden state for each, searched for in order with the earlier ones in force.
+"""Long targets cut into windows: a hidden state for each, searched for in order with the earlier ones active.
 
 AnyEdit (Jiang et al. 2025, §4): one state at one place cannot make a model say a long text. So the target is cut into
 windows, and the state before every window's first token is searched for, given the text and the states before it.

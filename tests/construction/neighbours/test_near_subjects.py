@@ -1,4 +1,4 @@
-"""Nearest subjects: equal to the slow twin whatever the block, no object of the edit, bounded memory."""
+"""Nearest subjects: equal to the slow reference whatever the block, no object of the edit, bounded memory."""
 
 from __future__ import annotations
 

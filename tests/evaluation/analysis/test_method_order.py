@@ -1,4 +1,4 @@
-"""Orders of methods over conditions: ranks and taus against a slow twin, ties, and who does not take part."""
+"""Orders of methods over conditions: ranks and taus against a slow reference, ties, and who does not take part."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The scorer against a slow twin, one sequence at a time."""
+"""The scorer against a slow reference, one sequence at a time."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The scorer against a slow twin (one sequence at a time, no batch), boundaries, errors as values, loading."""
+"""The scorer against a slow reference (one sequence at a time, no batch), boundaries, errors as values, loading."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Batches, sequences, and edits taken back: against slow twins, resumed, failing, as a configuration says them."""
+"""Batches, sequences, and edits taken back: against slow references, resumed, failing, as a configuration says them."""
 
 from __future__ import annotations
 

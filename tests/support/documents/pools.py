@@ -40,7 +40,7 @@ def next_token(lm: LM, ids: list[int]) -> int:
 
 
 def begins_with(lm: LM, question: PoolQuestion, prompt: ZeroShotPrompt, answer: str) -> bool:
-    """The slow twin: whether greedy writing begins with an answer, token by token."""
+    """The slow reference: whether greedy writing begins with an answer, token by token."""
     ids, whole = prompt_ids(lm, question, prompt), prompt_ids(lm, question, prompt, answer)
     return whole[: len(ids)] == ids and all(next_token(lm, whole[:n]) == whole[n] for n in range(len(ids), len(whole)))
 

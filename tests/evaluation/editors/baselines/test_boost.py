@@ -84,7 +84,7 @@ def test_the_vector_is_the_gradient_of_a_plain_pass(corpus: str, tmp_path: Path)
 
 
 def slope_alone(lm: LM, corpus: str, fact: Fact, *, most: int) -> torch.Tensor:
-    """The slow twin: texts read anew, a pass and a backward pass of its own, tokens looked up by a list."""
+    """The slow reference: texts read anew, a pass and a backward pass of its own, tokens looked up by a list."""
     read = with_target(lm, fact.fact_prompt, fact.new_object.text)
     tokens = sorted(set(read.ids[read.at :]))
     texts = Path(corpus).read_text(encoding="utf-8").split("\n\n")

@@ -1,4 +1,4 @@
-"""MEND on documents: a plain slow twin of edit and training, resumed training, what a checkpoint refuses."""
+"""MEND on documents: a slow reference of edit and training, resumed training, what a checkpoint refuses."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ def checkpoint(lm: LM, folder: Path, **options: Any) -> str:
     return str(out)
 
 
-# --- the slow twin ----------------------------------------------------------------------------------------------------
+# --- the slow reference ---------------------------------------------------------------------------------------
 
 
 def slow_pairs(lm: LM, name: str, one: TargetText) -> GradientPairs:

@@ -250,11 +250,11 @@ def whole(lm: LM, text: TargetText) -> str:
 
 
 def test_lessons_hold_what_follows_and_what_stays(tiny: LM) -> None:
-    (lesson, _) = training_cases(tiny, [make_case("Land01"), make_case("Land02")])
-    text = [whole(tiny, x) for x in lesson.paraphrases]
+    (example, _) = training_cases(tiny, [make_case("Land01"), make_case("Land02")])
+    text = [whole(tiny, x) for x in example.paraphrases]
     assert text[0] == "The capital of Land01 is Oslo" and text[-1].endswith("(2)?\nStep 1: Fly to Oslo")
-    texts = [tiny.tokenizer.decode(x.goals) for x in lesson.locality]
-    assert len(lesson.paraphrases) == 5 and [k.strip() for k in texts] == ["Lima", "Lima"]
+    texts = [tiny.tokenizer.decode(x.goals) for x in example.locality]
+    assert len(example.paraphrases) == 5 and [k.strip() for k in texts] == ["Lima", "Lima"]
     with pytest.raises(UserError, match="1 case with a new object: too few"):
         training_cases(tiny, [make_case("Land01")])
 
