@@ -6,7 +6,7 @@ _PUBLIC = {
     "Access": "construction.llm.endpoint:Access",
     "CheckInputs": "construction.checks.base:CheckInputs",
     "ConstructionPlan": "construction.pipeline.pipeline:ConstructionPlan",
-    "PromptStep": "construction.llm.step:PromptStep",
+    "PromptStep": "construction.llm.prompt_file:PromptStep",
     "RuleCheck": "construction.checks.base:RuleCheck",
     "cut_script": "construction.scripts.truncation:cut_script",
     "judge": "construction.checks:judge",

@@ -10,7 +10,7 @@ from construction.authoring.outcome import FactOutcome, QuestionOutcome, ScriptO
 from construction.checks import CheckInputs, judge
 from construction.checks.prompts import complaint
 from construction.llm.client import Client, Reply, gather_all, lineage_of_call
-from construction.llm.prompt_file import PromptFileStep
+from construction.llm.prompt_file import PromptStep
 from construction.prompts.prompt_file import WriterPrompt
 from construction.scripts.question_step import QuestionAsk, QuestionStep, relation_words
 from construction.scripts.script_step import Draft, RejectedScript, ScriptAsk, ScriptStep, script_of
@@ -41,7 +41,7 @@ class _Call(NamedTuple):
     """A call for questions or scripts, and what came of it; ``sample`` is the number of the attempt."""
 
     client: Client
-    step: PromptFileStep[Any, Any, WriterPrompt]
+    step: PromptStep[Any, Any, WriterPrompt]
     sample: int
     reply: Reply
 
@@ -305,9 +305,7 @@ class Author:
         return [line, cut]
 
 
-async def _ask(
-    client: Client, step: PromptFileStep[Any, Any, WriterPrompt], item: Any, *names: str, sample: int
-) -> _Call:
+async def _ask(client: Client, step: PromptStep[Any, Any, WriterPrompt], item: Any, *names: str, sample: int) -> _Call:
     reply = await client.ask(step.sample(item, *names, attempt=sample))
     if reply.status == "unanswered":
         raise UnansweredCall(reply.message)

@@ -5,10 +5,10 @@ from __future__ import annotations
 import json
 import shutil
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import click
 
@@ -16,10 +16,9 @@ from construction.llm.cli_options import calls_in_words, refuse_unanswered
 
 if TYPE_CHECKING:
     from construction.documents.funnel import ProbeCounts
-    from construction.documents.job import PreparedProbes
     from construction.events.funnel import EventCounts
-    from construction.events.job import PreparedEvents
     from construction.llm.cost.estimates import CallEstimate
+    from construction.pipeline.runner import PreparedWork
     from construction.report.records import StoreYield
 
 
@@ -36,8 +35,7 @@ def resumable() -> Iterator[None]:
 
 
 def construct_or_estimate(
-    prepared: PreparedEvents | PreparedProbes,
-    run: Callable[..., EventCounts | ProbeCounts],
+    prepared: PreparedWork[Any],
     sources: dict[str, int],
     in_words: str,
     *,
@@ -48,7 +46,6 @@ def construct_or_estimate(
 
     Args:
         prepared: The job.
-        run: Runs it.
         sources: How much is there to work on, for JSON.
         in_words: The same for people.
         dry_run: Ask nobody.
@@ -61,7 +58,7 @@ def construct_or_estimate(
         show_estimate(sources, in_words, expected, as_json=as_json)
         return
     with resumable():
-        counts = run(prepared, live=ProgressDisplay(expected.calls))
+        counts = prepared.run(live=ProgressDisplay(expected.calls))
     show_counts(counts, prepared.job.store, as_json=as_json)
 
 

@@ -49,9 +49,9 @@ def construct_documents(*, dry_run: bool, as_json: bool, **options: Any) -> None
     """  # noqa: D301 - click needs the real backspace
     if options["most"] < options["fewest"]:
         raise click.UsageError(f"--max-probes {options['most']} is less than --min-probes {options['fewest']}")
-    from construction.documents.job import ProbeJob, prepare_probes, run_probes
+    from construction.documents.pipeline import ProbeJob, prepare_probes
 
     prepared = prepare_probes(ProbeJob(**options))
-    n = len(prepared.read.documents)
+    n = len(prepared.documents)
     said = {"documents": n}, counted(n, "document")
-    construct_or_estimate(prepared, run_probes, *said, dry_run=dry_run, as_json=as_json)
+    construct_or_estimate(prepared, *said, dry_run=dry_run, as_json=as_json)

@@ -81,9 +81,9 @@ def construct_events(*, dry_run: bool, as_json: bool, **options: Any) -> None:
       scedit data construct-events templates.toml --facts-from facts.jsonl --store events.duckdb --model gpt-4o-mini
       scedit data construct-events --topic Energy --topic Law --store events.duckdb --model gpt-4o-mini
     """  # noqa: D301 - click needs the real backspace
-    from construction.events.job import EventJob, prepare_events, run_events
+    from construction.events.pipeline import EventJob, prepare_events
 
     prepared = prepare_events(EventJob(**options))
     n = len(prepared.drawn)
     said = {"events": n}, f"{counted(n, 'event')} of templates"
-    construct_or_estimate(prepared, run_events, *said, dry_run=dry_run, as_json=as_json)
+    construct_or_estimate(prepared, *said, dry_run=dry_run, as_json=as_json)

@@ -1,84 +1,95 @@
-"""What is written about documents: probes, what checks say of them, and what a reader answers."""
+"""A construction of probes about documents: what is written, what checks say of it, and what a reader answers."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from functools import partial
+from pathlib import Path
 
 from construction.authoring.outcome import overall_label
+from construction.authoring.tally import Tally
 from construction.documents.checks import UNKNOWN_TAGS, ProbeInputs, judge_probe
 from construction.documents.defaults import FEWEST, MOST
-from construction.documents.funnel import ProbeTally
-from construction.documents.steps import ProbePrompt, ProbesAsk, ProbeStep, ReaderAsk, ReaderStep, TaggedProbe
-from construction.llm.client import Client, Reply, gather_all, lineage_of_call
+from construction.documents.funnel import ProbeCounts, ProbeTally, count_probes
+from construction.documents.sources import read_documents
+from construction.documents.steps import FILES, ProbePrompt, ProbesAsk, ProbeStep, ReaderAsk, ReaderStep, TaggedProbe
+from construction.llm.client import Client, gather_all, lineage_of_call
+from construction.llm.endpoint import Access
+from construction.llm.replies import Reply
+from construction.pipeline.author_models import profile_of, verifier
 from construction.pipeline.rehearsal import NoStore
-from construction.pipeline.runner import Outcome, run_in_batches, store_outcomes
+from construction.pipeline.runner import Outcome, PreparedWork, WritingJob, run_in_batches, store_outcomes
 from curation.store.store import Store
 from schemas.core.clock import now
-from schemas.core.config import Options
 from schemas.documents.document import Document, DocumentProbe
 from schemas.lineage import Lineage
 from schemas.verdicts import Verdict
 
 
-class ProbePlan(Options):
-    """What a model is to write.
+class ProbeJob(WritingJob):
+    """What is to be constructed, from what, with which model.
 
     Attributes:
+        source: File of documents.
+        cut: Sentences of a document that is cut from a text.
+        limit: Take the first so many documents.
+        reader_name: The reader, named as ``--author`` names a model; None for none.
         fewest, most: Probes of a document that one call asks for.
         samples: Calls a document; their probes are put together.
+
+    The other attributes are those of ``WritingJob``.
     """
 
+    source: Path
+    cut: int | None = None
+    limit: int | None = None
+    reader_name: str | None = None
     fewest: int = FEWEST
     most: int = MOST
     samples: int = 1
 
 
-class ProbeConstruction:
-    """One construction.
+class ProbeConstruction(PreparedWork[ProbeCounts]):
+    """A construction whose documents are read.
 
     Args:
-        store: Open for writing.
-        client: Asks the model that writes.
-        plan: What to construct.
+        job: What to construct.
         prompts: The wordings.
+        documents: What to write about.
         tally: Counts what is lost and leaves no record.
-        reader: Asks the model that answers every probe which the checks do not drop, from its document and without;
-            None where nobody does.
-        batch: Documents between two transactions.
+        reader: The model that answers every probe which the checks do not drop, from its document and without; None
+            where nobody does.
     """
+
+    job: ProbeJob
+    tally: ProbeTally
 
     def __init__(
         self,
-        store: Store | NoStore,
-        client: Client,
-        plan: ProbePlan,
+        job: ProbeJob,
         prompts: Mapping[str, ProbePrompt],
-        *,
+        documents: Sequence[Document],
         tally: ProbeTally,
-        reader: Client | None = None,
-        batch: int = 20,
+        reader: Access | None = None,
     ) -> None:
-        self._store, self._client, self._plan, self._tally, self._batch = store, client, plan, tally, batch
-        self._reader = reader or client
-        self._reads_back = reader is not None
+        super().__init__(job, tally, [reader] if reader else [])
+        self.documents, self._reading = documents, prompts["answer_probe"]
         self._write = ProbeStep(prompts["write_probes"])
-        self._read = ReaderStep(prompts["answer_probe"], model=self._reader.endpoint.model)
 
-    async def __call__(self, documents: Sequence[Document]) -> None:
-        """Do all of it.
+    def count(self, store: Store, calls: int) -> ProbeCounts:
+        """The funnel of the store, after so many calls."""
+        return count_probes(store, self.tally, calls=calls)
 
-        Raises:
-            ModelError: the endpoint does not work; what is finished is kept.
-        """
-        work = [partial(self._of_document, document) for document in documents]
-        await run_in_batches(work, partial(store_outcomes, self._store, self._tally), size=self._batch)
+    async def write(self, store: Store | NoStore, clients: Sequence[Client], tally: Tally) -> None:
+        """Do all of it."""
+        work = [partial(self._of_document, document, *clients) for document in self.documents]
+        await run_in_batches(work, partial(store_outcomes, store, tally), size=self.job.batch)
 
-    async def _of_document(self, document: Document) -> Outcome:
+    async def _of_document(self, document: Document, client: Client, reader: Client | None = None) -> Outcome:
         """A document with its probes, judged; without them where a call has no answer."""
-        ask = ProbesAsk(document, self._plan.fewest, self._plan.most)
-        requests = [self._write.sample(ask, document.key, attempt=n) for n in range(self._plan.samples)]
-        replies = await gather_all([self._client.ask(request) for request in requests])
+        ask = ProbesAsk(document, self.job.fewest, self.job.most)
+        requests = [self._write.sample(ask, document.key, attempt=n) for n in range(self.job.samples)]
+        replies = await gather_all([client.ask(request) for request in requests])
         if waiting := sum(reply.status == "unanswered" for reply in replies):
             return Outcome(document, unfinished=waiting)
         by_key: dict[str, tuple[TaggedProbe, Reply]] = {}
@@ -97,13 +108,13 @@ class ProbeConstruction:
                 probe.id,
                 "document_probes",
                 reply,
-                self._client,
+                client,
                 self._write,
                 parents=(document.id,),
                 detail={UNKNOWN_TAGS: list(unknown)} if unknown else {},
             )
             lines.append(line)
-        if self._reads_back and (waiting := await self._read_back(document, probes, said, lines)):
+        if reader and (waiting := await self._read_back(reader, document, probes, said, lines)):
             return Outcome(document, unfinished=waiting)
         return Outcome(
             document,
@@ -113,27 +124,49 @@ class ProbeConstruction:
         )
 
     async def _read_back(
-        self, document: Document, probes: Sequence[DocumentProbe], said: dict[str, list[Verdict]], lines: list[Lineage]
+        self,
+        reader: Client,
+        document: Document,
+        probes: Sequence[DocumentProbe],
+        said: dict[str, list[Verdict]],
+        lines: list[Lineage],
     ) -> int:
         """Add what a reader says of the probes that no check drops; returns calls without an answer.
 
         A probe about which the reader said nothing is ``unsure``: a rule keeps what is ``unscored``.
         """
+        step = ReaderStep(self._reading, model=reader.endpoint.model)
         asks = [
             ReaderAsk(document, probe, shown)
             for probe in probes
             if overall_label(said[probe.id]) != "drop"
             for shown in (True, False)
         ]
-        requests = [self._read.sample(ask, ask.probe.id, str(ask.shown), attempt=0) for ask in asks]
-        replies = await gather_all([self._reader.ask(request) for request in requests])
+        requests = [step.sample(ask, ask.probe.id, str(ask.shown), attempt=0) for ask in asks]
+        replies = await gather_all([reader.ask(request) for request in requests])
         for ask, reply in zip(asks, replies, strict=True):
             if reply.value is None:
-                verdict = self._read.verdict(ask, "unsure", f"no usable reply: {reply.status}")
+                verdict = step.verdict(ask, "unsure", f"no usable reply: {reply.status}")
             else:
-                (verdict,) = self._read.parse(ask, reply.value)
+                (verdict,) = step.parse(ask, reply.value)
             said[ask.probe.id].append(verdict)
-            lines.append(
-                lineage_of_call(verdict.id, "verify", reply, self._reader, self._read, parents=(ask.probe.id,))
-            )
+            lines.append(lineage_of_call(verdict.id, "verify", reply, reader, step, parents=(ask.probe.id,)))
         return sum(reply.status == "unanswered" for reply in replies)
+
+
+def prepare_probes(job: ProbeJob) -> ProbeConstruction:
+    """Read the documents and the prompts.
+
+    Raises:
+        UserError: a file that cannot be read, no such profile, or a limit without a price.
+        DataError: a file that holds no documents.
+    """
+    job.access.check()
+    profile = job.profile or profile_of(job.access, "paper")
+    reader = None if job.reader_name is None else verifier(job.reader_name, job.access, "paper", option="--reader")
+    prompts = FILES.load_all(profile, job.prompts_path)
+    if reader is not None and job.prompts_path is None:
+        prompts["answer_probe"] = FILES.load("answer_probe", reader.profile)
+    read, tally = read_documents(job.source, cut=job.cut, licence=job.licence), ProbeTally()
+    tally.lose("documents", "its text stood there before", read.repeated)
+    return ProbeConstruction(job, prompts, read.documents[: job.limit], tally, reader.access if reader else None)

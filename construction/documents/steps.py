@@ -8,7 +8,7 @@ from typing import Annotated, ClassVar, Literal, NamedTuple
 
 from pydantic import AfterValidator, BaseModel, ConfigDict, field_validator
 
-from construction.llm.prompt_file import ProfilePrompt, PromptFileStep, PromptFolder
+from construction.llm.prompt_file import ProfilePrompt, PromptFolder, PromptStep
 from construction.llm.prompt_text import ReplyText, fence_text, tidy
 from construction.llm.step import Message
 from curation.loaders.formats.mulfe import read_tags
@@ -85,7 +85,7 @@ class TaggedProbe(NamedTuple):
     unknown_tags: tuple[str, ...]
 
 
-class ProbeStep(PromptFileStep[ProbesAsk, TaggedProbe, ProbePrompt]):
+class ProbeStep(PromptStep[ProbesAsk, TaggedProbe, ProbePrompt]):
     """Writes probes of three levels."""
 
     reply = ProbesReply
@@ -133,7 +133,7 @@ class ReaderAsk(NamedTuple):
     shown: bool
 
 
-class ReaderStep(PromptFileStep[ReaderAsk, Verdict, ProbePrompt]):
+class ReaderStep(PromptStep[ReaderAsk, Verdict, ProbePrompt]):
     """Answers a probe from its document, or without it.
 
     From the document the right answer keeps a probe, none drops it, and another one is for people to decide. Without

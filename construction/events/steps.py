@@ -8,7 +8,7 @@ from typing import ClassVar, Literal, NamedTuple
 
 from pydantic import BaseModel, ConfigDict, ValidationError, field_validator
 
-from construction.llm.prompt_file import ProfilePrompt, PromptFileStep, PromptFolder
+from construction.llm.prompt_file import ProfilePrompt, PromptFolder, PromptStep
 from construction.llm.prompt_text import ReplyText
 from construction.llm.step import Message
 from curation.loaders.formats.elken import question_key
@@ -117,7 +117,7 @@ class TendencyReply(BaseModel):
         return questions
 
 
-class ParaphraseStep(PromptFileStep[Event, Event, EventPrompt]):
+class ParaphraseStep(PromptStep[Event, Event, EventPrompt]):
     """Words an event anew."""
 
     reply = ParaphraseReply
@@ -145,7 +145,7 @@ class TopicAsk(NamedTuple):
     call: int
 
 
-class TopicStep(PromptFileStep[TopicAsk, Event, EventPrompt]):
+class TopicStep(PromptStep[TopicAsk, Event, EventPrompt]):
     """Writes events of a topic.
 
     Args:
@@ -202,7 +202,7 @@ class WrittenTendencies(NamedTuple):
     refused: tuple[str, ...]
 
 
-class TendencyStep(PromptFileStep[TendencyAsk, WrittenTendencies, EventPrompt]):
+class TendencyStep(PromptStep[TendencyAsk, WrittenTendencies, EventPrompt]):
     """Writes tendency questions; the order of options is drawn anew, so that no letter hangs on the scope."""
 
     reply = TendencyReply

@@ -15,7 +15,6 @@ from schemas.text.counting import counted
 
 _CONTEXT = "Tokens of prompt and reply, for a model on this machine (4096; embedded: 2048)."
 _THREADS = "Processor threads at most, for a model on this machine (2)."
-_PATH = click.Path(path_type=Path)
 _POSITIVE = click.FloatRange(min=0, min_open=True)
 _KEY = "Environment variable with the key."
 _MODEL = "Model name at the endpoint; or on this machine: embedded, local, gguf:PATH, hf:OWNER/REPOSITORY/FILE."

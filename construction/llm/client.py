@@ -18,18 +18,16 @@ from weakref import WeakValueDictionary
 
 import openai
 
-from construction.llm.answering_models import AnsweringModels
-from construction.llm.attempts import ASKED_AGAIN, Reply, another_attempt, known_sum, merge_attempts
 from construction.llm.call_errors import CallError, fatal_error, pause, unreachable
-from construction.llm.cost.budget import Amount, Budget, cost_of, plausible_usage, upper_bound, used_by
+from construction.llm.cost.budget import NOTHING, Amount, Budget, cost_of, plausible_usage, upper_bound, used_by
 from construction.llm.cost.prices import Price
 from construction.llm.endpoint import Access, bare_address, key_of
-from construction.llm.prompt_file import PromptFileStep
-from construction.llm.replies import read, repair
+from construction.llm.prompt_file import PromptStep
+from construction.llm.replies import ASKED_AGAIN, Reply, another_attempt, known_sum, read, repair
 from construction.llm.reply_cache import ReplyCache, StoredOutcome, request_key
 from construction.llm.request_formats import KnownFormats, RequestFormat, body_of, fallback
 from construction.llm.step import Request
-from construction.llm.transport.batch import BatchApi, BatchTransport
+from construction.llm.transport.batch import BatchTransport
 from construction.llm.transport.live import LiveTransport, Throttle, Transport
 from construction.llm.transport.secrets import Mask, quiet_wire, secrets_of
 from schemas.core.clock import now
@@ -104,8 +102,6 @@ class Client:
         BudgetReached: the next call does not fit the budget.
     """
 
-    _models: AnsweringModels | None = None
-
     def __init__(
         self,
         endpoint: Access,
@@ -131,23 +127,15 @@ class Client:
         self._silent = 0
         self._answered = False
         self._told_of_usage = False
-        if not served_here:
-            self._models = AnsweringModels(endpoint.model, where=self.address, strict=endpoint.strict)
+        self._served_here = served_here
+        self._answering: list[str] = []  # models that answered, in cached replies and new ones
         self._unsure: dict[str, StoredOutcome] = {}  # failed for good before the endpoint was known to work at all
         self._stack = ExitStack()
 
     def _batches(self) -> BatchTransport:
-        e = self.endpoint
-        api = BatchApi(
-            self._openai,
-            address=self.address,
-            model=e.model,
-            key_name=e.key_name,
-            mask=self._mask,
-            tries=e.tries,
-            backoff=e.backoff,
+        return BatchTransport(
+            self._openai, self.endpoint, self._cache, address=self.address, mask=self._mask, keep=self._keep
         )
-        return BatchTransport(self._cache, api, place=(self.address, e.model), price=self._price, poll=e.poll)
 
     @property
     def calls(self) -> int:
@@ -183,8 +171,7 @@ class Client:
 
     async def _collect_batches(self) -> None:
         """Take what batches of an earlier run hold, so that a live run does not pay for it again."""
-        batches = self._batches()
-        if batches.open and (left := await batches.collect_ended()):
+        if left := await self._batches().collect_ended():
             raise ModelError(
                 f"{left} batches of an earlier run are still at work, and a live run would pay for their calls again",
                 where=self.address,
@@ -196,50 +183,62 @@ class Client:
 
         A reply that cannot be used is asked for again, ``attempts`` times in all; with ``retry_failed`` once more,
         where all cached attempts failed. Tokens, dollars and calls are those of all attempts together.
+
+        A reply that does not fit its type is first sent back with the error, ``repairs`` times. Every round is a call
+        with a journal key of its own, so a resumed run walks the same rounds without asking.
         """
-        earlier: Reply | None = None
+        asked, outcomes = 0, list[StoredOutcome]()
         for attempt in count():
             again = another_attempt(request, attempt)
-            if earlier is not None and not self._may_ask(again, attempt, earlier):
-                reply = earlier
+            if attempt and not self._may_ask(again, attempt, asked):
                 break
-            reply = merge_attempts(earlier, await self._in_rounds(again))
-            if reply.status not in ASKED_AGAIN:
+            for _ in range(self.endpoint.repairs + 1):
+                key = request_key(self.endpoint.model, again)
+                outcome, fresh = await self._recorded(key, again)
+                asked += fresh
+                if isinstance(outcome, CallError):
+                    return Reply("unanswered", None, "", outcome.message, key, None, None, "", asked)
+                outcomes.append(outcome)
+                answered_by = self._who_answered(outcome)
+                status, value, message = read(outcome, request.reply)
+                if status != "unparseable":
+                    break
+                again = repair(again, outcome.raw, message)
+            if status not in ASKED_AGAIN:
                 break
-            earlier = reply
-        if reply.status != "unanswered":
-            self.budget.activity.answered(from_endpoint=reply.asked > 0, failed=reply.status != "ok")
-        return reply
+        self.budget.activity.answered(from_endpoint=asked > 0, failed=status != "ok")
+        tokens_in, tokens_out = known_sum(o.tokens_in for o in outcomes), known_sum(o.tokens_out for o in outcomes)
+        last, cost = outcomes[-1], known_sum(o.cost for o in outcomes)
+        return Reply(status, value, last.raw, message, key, tokens_in, tokens_out, last.at, asked, cost, answered_by)
 
-    def _may_ask(self, again: Request, attempt: int, earlier: Reply) -> bool:
+    def _may_ask(self, again: Request, attempt: int, asked: int) -> bool:
         """Whether a further attempt is cached, within the bound, or wanted for a failure of an earlier run."""
         key = request_key(self.endpoint.model, again)
         if attempt < (self.endpoint.attempts or 1) or self._cache.get(key) is not None:
             return True
-        return self._cache.retry_failed and not earlier.asked
+        return self._cache.retry_failed and not asked
 
-    async def _in_rounds(self, request: Request) -> Reply:
-        """One attempt: a reply that does not fit its type is sent back with the error, ``repairs`` times.
+    def _who_answered(self, outcome: StoredOutcome) -> str | None:
+        """Who gave a reply, for the lineage; None where it is the model that was asked, or the endpoint names none.
 
-        Every round is a call of its own with a journal key of its own, so a resumed run walks the same rounds without
-        asking.
+        Raises:
+            ModelError: it is a second model, and that is to be an error. The reply is stored.
         """
-        calls, rounds = 0, list[StoredOutcome]()
-        for attempt in range(self.endpoint.repairs + 1):
-            key = request_key(self.endpoint.model, request)
-            outcome, fresh = await self._recorded(key, request)
-            calls += fresh
-            if isinstance(outcome, CallError):
-                return Reply("unanswered", None, "", outcome.message, key, None, None, "", calls)
-            rounds.append(outcome)
-            answered_by = self._models.who_answered(outcome) if self._models else None
-            status, value, message = read(outcome, request.reply)
-            if status != "unparseable" or attempt == self.endpoint.repairs:
-                break
-            request = repair(request, outcome.raw, message)
-        tokens_in, tokens_out = known_sum(s.tokens_in for s in rounds), known_sum(s.tokens_out for s in rounds)
-        last, cost = rounds[-1], known_sum(s.cost for s in rounds)
-        return Reply(status, value, last.raw, message, key, tokens_in, tokens_out, last.at, calls, cost, answered_by)
+        name, asked = outcome.answering_model, self.endpoint.model
+        if name is None or self._served_here:
+            return None
+        another = outcome.served != asked
+        if name not in self._answering:
+            if self._answering:
+                text = f"{asked} is asked, and after {self._answering[-1]} now {name} answers"
+                if self.endpoint.strict:
+                    fix = "ask for a model by its dated name with a journal of its own (--journal)"
+                    raise ModelError(text, where=self.address, fix=f"{fix}, or leave --strict out")
+                logger.warning("%s: %s; the lineage of each record names its own", self.address, text)
+            elif another:
+                logger.warning("%s: %s is asked, and %s answers; lineage names both", self.address, asked, name)
+            self._answering.append(name)
+        return name if another or outcome.fingerprint else None
 
     async def samples(self, request: Request, n: int) -> list[Reply]:
         """``n`` replies to one request, sample numbers from the request's own on; each is cached by itself."""
@@ -256,7 +255,11 @@ class Client:
             return await self._call(key, request), 1
 
     async def _call(self, key: str, request: Request) -> StoredOutcome | CallError:
-        """Ask, and ask again after transient faults."""
+        """Ask, and ask again after transient faults; what stays unanswered is left for another run.
+
+        An endpoint that was never heard of gets three tries: a wrong address should be told soon. The work stops where
+        several calls in a row stay without an answer.
+        """
         if self.endpoint.replay:
             raise ModelError(
                 f"the journal holds no reply of {self.endpoint.model} to a request of this run",
@@ -274,8 +277,12 @@ class Client:
                 limited += 1
             else:
                 failed += 1
-            if failed >= self._tries() or limited >= self.endpoint.tries * _LIMITED:
-                return self._leave_call(outcome, failed + limited)
+            tries = self.endpoint.tries if self._answered else min(self.endpoint.tries, 3)
+            if failed >= tries or limited >= self.endpoint.tries * _LIMITED:
+                self._silent += 1
+                if not self._answered or self._silent >= _GIVE_UP:
+                    raise unreachable(outcome, endpoint=self.address, tries=failed + limited)
+                return outcome
             if self._wire.repeats:
                 wait = pause(
                     failed + limited - 1, retry_after=outcome.wait, base=self.endpoint.backoff, jitter=self._jitter
@@ -287,10 +294,6 @@ class Client:
                 finally:
                     self.budget.activity.waiting -= 1
                 self.budget.activity.repeated += 1
-
-    def _tries(self) -> int:
-        """Attempts of a call; of an endpoint that was never heard of a wrong address should be told soon."""
-        return self.endpoint.tries if self._answered else min(self.endpoint.tries, 3)
 
     def _reply_limit(self, request: Request) -> int | None:
         """Tokens of a reply at most, where the parameters do not say: as the user says, else the prompt."""
@@ -325,31 +328,43 @@ class Client:
                 fix="leave --max-cost and --max-tokens out",
             )
         body = body_of(self.endpoint.model, request, form, longest=self._reply_limit(request))
-        upper_limit = upper_bound(body, self._price) if self.budget.limited else Amount()
+        upper_limit = upper_bound(body, self._price) if self.budget.limited else NOTHING
         await self.budget.set_aside(key, upper_limit, waiting=self._wire.waiting(key))
         outcome = await self._wire.send(key, body)
         if isinstance(outcome, CallError):
-            self.budget.settle(key, Amount(), lost=outcome.lost)
+            self.budget.settle(key, NOTHING, lost=outcome.lost)
             return outcome
+        outcome = self._keep(key, outcome, body, upper_limit)
+        self.budget.settle(key, used_by(outcome, upper_limit))
+        return outcome
+
+    def _keep(
+        self, key: str, outcome: StoredOutcome, body: dict[str, Any] | None, bound: Amount = NOTHING
+    ) -> StoredOutcome:
+        """Journal an outcome, once, with what it cost; token counts that cannot be true are replaced by estimates.
+
+        Args:
+            key: The call.
+            outcome: What came of it.
+            body: What was sent; None where an earlier run sent it.
+            bound: What it can have cost at most, where the endpoint counts nothing.
+        """
         outcome = plausible_usage(outcome, body)
         if outcome.estimated and not self._told_of_usage:
             self._told_of_usage = True
             logger.warning("%s counts tokens that cannot be; estimates by length take their place", self.address)
         if outcome.cost is None:
-            outcome = cost_of(outcome, upper_limit, self._price)
+            outcome = cost_of(outcome, bound, self._price)
         if self._cache.get(key) is None:
             self._cache.put(key, outcome)
-        self.budget.settle(key, used_by(outcome, upper_limit))
         return outcome
 
     def _final_failure(self, key: str, request: Request, fault: CallError) -> StoredOutcome:
         """The outcome of a call that never works; stored as soon as the endpoint is known to work at all."""
-        if fault.kind == "fatal":
-            raise self._stop_error(fault)
-        if fault.kind == "permanent":
-            self._silent += 1
-            if not self._answered and self._silent >= _GIVE_UP:
-                raise self._stop_error(fault)
+        self._silent += fault.kind == "permanent"
+        if fault.kind == "fatal" or (fault.kind == "permanent" and not self._answered and self._silent >= _GIVE_UP):
+            e = self.endpoint
+            raise fatal_error(fault, endpoint=self.address, model=e.model, key_name=e.key_name)
         outcome = StoredOutcome(
             kind="refused" if fault.kind == "refused" else "permanent", message=fault.message, at=now()
         )
@@ -367,23 +382,13 @@ class Client:
             if self._cache.get(key) is None:
                 self._cache.put(key, outcome)
 
-    def _leave_call(self, fault: CallError, tries: int) -> CallError:
-        """A call that is left for another run; the work stops where several in a row stay so."""
-        self._silent += 1
-        if not self._answered or self._silent >= _GIVE_UP:
-            raise unreachable(fault, endpoint=self.address, tries=tries)
-        return fault
-
-    def _stop_error(self, fault: CallError) -> ModelError:
-        return fatal_error(fault, endpoint=self.address, model=self.endpoint.model, key_name=self.endpoint.key_name)
-
 
 def lineage_of_call(
     item_id: str,
     stage: str,
     reply: Reply,
     client: Client,
-    step: PromptFileStep[Any, Any, Any],
+    step: PromptStep[Any, Any, Any],
     *,
     parents: tuple[str, ...] = (),
     detail: Mapping[str, Any] | None = None,

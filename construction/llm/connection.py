@@ -11,7 +11,7 @@ import signal
 import threading
 from collections.abc import AsyncIterator, Callable, Coroutine, Iterator
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import AbstractAsyncContextManager, ExitStack, asynccontextmanager, contextmanager
+from contextlib import ExitStack, asynccontextmanager, contextmanager
 from pathlib import Path
 from typing import Any, NamedTuple, TypeVar
 
@@ -25,40 +25,6 @@ from curation.files.local_models import gguf_of
 from schemas.core.errors import UserError
 
 T = TypeVar("T")
-
-
-@asynccontextmanager
-async def open_client(access: Access, journal: Journal, *, budget: Budget | None = None) -> AsyncIterator[Client]:
-    """A client for a model, with everything cached in a journal.
-
-    Args:
-        access: How it is asked.
-        journal: Open for writing.
-        budget: Shared with other clients on the same journal; a new one where left out.
-
-    Raises:
-        UserError: no key, no price for a budget in dollars, embedded model not installed.
-
-    Example:
-        >>> async def judge(requests, journal):
-        ...     async with opened(Access(model="gpt-4.1", max_cost=5.0), journal) as client:
-        ...         return await together([client.ask(r) for r in requests])
-    """
-    cache = ReplyCache(journal, retry_failed=access.retry_failed)
-    budget = budget or access.budget(cache)
-    with ExitStack() as stack:
-        base_url, key_name = access.base_url, access.key_name
-        concurrency = access.concurrency or (1 if access.on_this_machine else 8)
-        if access.on_this_machine and not access.replay:
-            key_name = "SCEDIT_NO_KEY"
-            context = access.context or (EMBEDDED_CONTEXT if access.embedded else CONTEXT)
-            server = serve(gguf_of(access.model), threads=access.threads or 2, slots=concurrency, context=context)
-            base_url = stack.enter_context(server)
-        resolved = {"model": access.label, "base_url": base_url, "key_name": key_name, "concurrency": concurrency}
-        endpoint = access.model_copy(update={**resolved, "timeout": access.time_limit})
-        here = access.on_this_machine
-        async with Client(endpoint, cache, budget=budget, price=access.price(), served_here=here) as client:
-            yield client
 
 
 class StopSignal(KeyboardInterrupt):
@@ -150,13 +116,28 @@ class ModelSession(NamedTuple):
     journal: Journal
     budget: Budget
 
-    def client(self, access: Access | None = None) -> AbstractAsyncContextManager[Client]:
+    @asynccontextmanager
+    async def client(self, access: Access | None = None) -> AsyncIterator[Client]:
         """A client of the session's model, or of another one on the same journal and budget.
 
         Raises:
             UserError: no key, embedded model not installed, endpoint away.
         """
-        return open_client(access or self.access, self.journal, budget=self.budget)
+        access = access or self.access
+        cache, here = ReplyCache(self.journal, retry_failed=access.retry_failed), access.on_this_machine
+        base_url, key_name = access.base_url, access.key_name
+        concurrency = access.concurrency or (1 if here else 8)
+        with ExitStack() as stack:
+            if here and not access.replay:
+                key_name = "SCEDIT_NO_KEY"
+                context = access.context or (EMBEDDED_CONTEXT if access.embedded else CONTEXT)
+                server = serve(gguf_of(access.model), threads=access.threads or 2, slots=concurrency, context=context)
+                base_url = stack.enter_context(server)
+            resolved = {"model": access.label, "base_url": base_url, "key_name": key_name, "concurrency": concurrency}
+            endpoint = access.model_copy(update={**resolved, "timeout": access.time_limit})
+            asking = Client(endpoint, cache, budget=self.budget, price=access.price(), served_here=here)
+            async with asking as client:
+                yield client
 
     def run(self, work: Coroutine[Any, Any, T]) -> T:
         """Run work until it ends.

@@ -10,14 +10,15 @@ A changed wording gets a higher version, which is part of what is asked for: its
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from functools import partial
 from importlib.resources import files
 from pathlib import Path
 from typing import Any, ClassVar, Generic, TypeVar
 
-from pydantic import Field, field_validator, model_validator
+from pydantic import BaseModel, Field, field_validator, model_validator
 
 from construction.llm.prompt_text import fill, refuse_unknown_places, require_places
-from construction.llm.step import Message, PromptStep, Request
+from construction.llm.step import Message, Request
 from curation.files.local_models import LOCAL_LABEL
 from curation.files.model_packages import EMBEDDED_LABEL
 from schemas.core.config import Options, read_toml, validate
@@ -30,28 +31,6 @@ SMALL_MODELS = frozenset({EMBEDDED_LABEL, LOCAL_LABEL})
 """Models that we know to be small, as records name them."""
 SMALL_PROFILES = frozenset({"embedded", "local"})
 """Profiles of prompts that a small model needs: a task for each question, a fixed form for each script."""
-
-
-def text_quality(model: str, profile: str = "", *, named: str | None = None) -> str | None:
-    """The quality that lineage states of a text; None where nothing is to be said.
-
-    A small model writes a smoke test whatever it is asked with, and so does any model that is asked with prompts for
-    small ones; of all else, a prompt of the user's own may name a quality.
-
-    Args:
-        model: The model, as records name it.
-        profile: The profile that the prompt was written for.
-        named: What the prompt file itself says.
-
-    Example:
-        >>> text_quality(EMBEDDED_LABEL, "paper"), text_quality("gpt-4.1", "local"), text_quality("gpt-4.1", "paper")
-        ('plumbing', 'plumbing', None)
-        >>> text_quality("gpt-4.1", "mine", named="draft")
-        'draft'
-    """
-    if model in SMALL_MODELS or profile in SMALL_PROFILES:
-        return SMOKE_TEST
-    return named
 
 
 MOST_ATTEMPTS = 50
@@ -74,7 +53,7 @@ class PromptFile(Options):
         name: Name of the prompt, as lineage and ratings give it.
         version: A changed wording gets a higher one.
         seeded: Send a seed drawn from the item, so that the same machine gives the same reply.
-        quality: What to call the output, where model and profile do not say (``text_quality``).
+        quality: What to call the output, where model and profile do not say (``quality_of``).
         parameters: Sampling parameters as the endpoint takes them.
         system: The system turn.
         user: The user's turn, with placeholders.
@@ -152,8 +131,12 @@ class ProfilePrompt(PromptFile):
         return self
 
     def quality_of(self, model: str) -> str | None:
-        """What to call a text that a model writes with this prompt; None where nothing is to be said."""
-        return text_quality(model, self.profile, named=self.quality)
+        """The quality that lineage states of a text that a model writes with this prompt; None where none is.
+
+        A small model writes a smoke test whatever it is asked with, and so does any model that is asked with prompts
+        for small ones; of all else, a prompt of the user's own may name a quality.
+        """
+        return SMOKE_TEST if model in SMALL_MODELS or self.profile in SMALL_PROFILES else self.quality
 
 
 P = TypeVar("P", bound=PromptFile)
@@ -291,11 +274,43 @@ R = TypeVar("R")
 W = TypeVar("W")
 
 
-class PromptFileStep(PromptStep[R, W], Generic[R, W, P]):
-    """A step with a prompt file; its name, version and sampling parameters come from there."""
+class PromptStep(Generic[R, W, P]):
+    """What to ask of an item, in the words of a prompt file, and what the reply means; its methods are pure.
 
-    def __init__(self, prompt: P) -> None:
-        self.wording, self.name, self.version = prompt, prompt.name, prompt.version
+    A check done by a model is a step with ``W = Verdict``, the judge is one with ``W = Rating``.
+
+    Args:
+        wording: The prompt file.
+
+    Attributes:
+        reply: Type of the reply; the endpoint is given its JSON schema.
+    """
+
+    reply: type[BaseModel]
+
+    def __init__(self, wording: P) -> None:
+        self.wording, self.version = wording, wording.version
+
+    @property
+    def label(self) -> str:
+        """``name@version``, as lineage keeps it."""
+        return self.wording.label
+
+    def prompt(self, item: R) -> Sequence[Message]:
+        """The messages that ask about an item."""
+        raise NotImplementedError
+
+    def parse(self, item: R, reply: BaseModel) -> list[W]:
+        """What the reply says of the item."""
+        raise NotImplementedError
+
+    def request(self, item: R, *, parameters: dict[str, Any], sample: int = 0) -> Request:
+        """The whole request for an item."""
+        return Request(tuple(self.prompt(item)), self.reply, parameters, sample, usual=partial(self.usual, item))
+
+    def usual(self, item: R) -> BaseModel | None:
+        """A reply as a good model gives it, for estimates; None where nobody estimates this step."""
+        return None
 
     def sample(self, item: R, *names: str, attempt: int) -> Request:
         """The request for one attempt at an item, seeded from the item's names where the wording asks for it.

@@ -1,11 +1,16 @@
-"""From the text of a reply to a value: reading, and asking for a correction; no network."""
+"""From the text of a reply to a value: reading it, and asking for a correction or once more; no network.
+
+Another attempt is the same request with another sample number, so it has a journal key of its own: what an attempt
+brought stays stored with its cost, and a resumed run walks through the same attempts without asking.
+"""
 
 from __future__ import annotations
 
 import json
 import logging
 import re
-from typing import Any, Literal
+from collections.abc import Iterable
+from typing import Any, Literal, NamedTuple
 
 from pydantic import BaseModel, ValidationError
 
@@ -22,6 +27,40 @@ _QUOTED = 4000  # characters of a bad reply that the repair round shows to the m
 _STARTS = 50  # places in a reply where an object is looked for
 _THOUGHT = re.compile(r"\A\s*<think>.*?</think>", re.DOTALL)
 _NO_CHAT = "the reply is not a chat completion"
+ATTEMPTS = 2  # of a construction, where the user does not say
+ASKED_AGAIN = ("unparseable", "refused")
+"""Fates of a call that another attempt may mend: empty, cut off, of the wrong shape, refused. What is permanent (a
+context that is too long) would fail again."""
+
+_APART = 1_000_000  # between the sample numbers of two attempts; no step takes so many samples
+
+
+class Reply(NamedTuple):
+    """The outcome of a request, after repair.
+
+    Attributes:
+        status: ``ok``, ``refused``, ``unparseable``, ``permanent``, or ``unanswered`` (nothing is cached: ask again
+            another time).
+        value: The parsed reply where ``ok``.
+        raw: Text of the last reply.
+        message: Why it is not ``ok``.
+        request: Journal key of the last call.
+        asked: Calls that went over the network now; 0 when all was cached.
+        cost: US dollars of all rounds and attempts together; None where no price is known.
+        answered_by: Model that gave the last reply, where it is not the one that was asked.
+    """
+
+    status: Literal["ok", "refused", "unparseable", "permanent", "unanswered"]
+    value: BaseModel | None
+    raw: str
+    message: str
+    request: str
+    tokens_in: int | None
+    tokens_out: int | None
+    at: str
+    asked: int
+    cost: float | None = None
+    answered_by: str | None = None
 
 
 def outcome_of(body: str) -> StoredOutcome | CallError:
@@ -131,11 +170,7 @@ def read(
     if values:
         return "unparseable", None, f"the reply holds {len(values)} different JSON objects that could be meant"
     cut = "; the reply was cut at the length limit" if stored.finish == "length" else ""
-    return "unparseable", None, (_reason_text(first) if stored.raw.strip() else "the reply is empty") + cut
-
-
-def _reason_text(error: ValidationError) -> str:
-    return explain(error)[:500]
+    return "unparseable", None, (explain(first)[:500] if stored.raw.strip() else "the reply is empty") + cut
 
 
 def _objects(text: str) -> list[dict[str, Any]]:
@@ -160,3 +195,25 @@ def repair(request: Request, raw: str, error: str) -> Request:
     complaint = f"This reply cannot be used: {error}. Send the whole corrected JSON object and nothing else."
     turns = (Message(role="assistant", content=raw[:_QUOTED] or "(empty)"), Message(role="user", content=complaint))
     return request._replace(messages=(*request.messages, *turns))
+
+
+def another_attempt(request: Request, attempt: int) -> Request:
+    """The request as its attempt number ``attempt`` (from 0) sends it; a seed is another one each time.
+
+    Example:
+        >>> again = another_attempt(Request((), PlainText, {"seed": 7}, sample=3), 2)
+        >>> again.sample, again.parameters
+        (2000003, {'seed': 9})
+    """
+    if not attempt:
+        return request
+    parameters = dict(request.parameters)
+    if "seed" in parameters:
+        parameters["seed"] += attempt
+    return request._replace(sample=request.sample + _APART * attempt, parameters=parameters)
+
+
+def known_sum(values: Iterable[Any]) -> Any:
+    """The sum of what is known, or None where nothing is."""
+    known = [v for v in values if v is not None]
+    return sum(known) if known else None

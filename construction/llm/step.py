@@ -1,18 +1,15 @@
-"""The contract of a language-model step: two pure methods and a reply type; the network is somebody else's."""
+"""What a language model is asked: messages, reply type and parameters; the network is somebody else's."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from functools import lru_cache, partial
-from typing import Any, Generic, Literal, NamedTuple, TypeVar
+from collections.abc import Callable
+from functools import lru_cache
+from typing import Any, Literal, NamedTuple
 
 from pydantic import BaseModel
 from pydantic.json_schema import SkipJsonSchema
 
 from schemas.core.records import Frozen
-
-R = TypeVar("R")
-W = TypeVar("W")
 
 
 class Message(Frozen):
@@ -45,14 +42,6 @@ class Request(NamedTuple):
     sample: int = 0
     longest: int | None = None
     usual: Callable[[], BaseModel | None] = lambda: None
-
-    def __eq__(self, other: object) -> bool:
-        """Whether both ask the same; what is usual decides nothing."""
-        return isinstance(other, Request) and self[:-1] == other[:-1]
-
-    def __ne__(self, other: object) -> bool:
-        """Whether they ask different things."""
-        return not self == other
 
 
 class PlainText(BaseModel):
@@ -89,40 +78,3 @@ def without_words(schema: Any) -> Any:
         return schema
     named = ("title", "description")
     return {k: without_words(v) for k, v in schema.items() if k not in named or not isinstance(v, str)}
-
-
-class PromptStep(Generic[R, W]):
-    """What to ask of an item, and what the reply means; both methods are pure.
-
-    A check done by a model is a step with ``W = Verdict``, the judge is one with ``W = Rating``.
-
-    Attributes:
-        name: Name of the prompt.
-        version: Its version; a new wording is a new version.
-        reply: Type of the reply; the endpoint is given its JSON schema.
-    """
-
-    name: str
-    version: int
-    reply: type[BaseModel]
-
-    @property
-    def label(self) -> str:
-        """``name@version``, as lineage keeps it."""
-        return f"{self.name}@{self.version}"
-
-    def prompt(self, item: R) -> Sequence[Message]:
-        """The messages that ask about an item."""
-        raise NotImplementedError
-
-    def parse(self, item: R, reply: BaseModel) -> list[W]:
-        """What the reply says of the item."""
-        raise NotImplementedError
-
-    def request(self, item: R, *, parameters: dict[str, Any], sample: int = 0) -> Request:
-        """The whole request for an item."""
-        return Request(tuple(self.prompt(item)), self.reply, parameters, sample, usual=partial(self.usual, item))
-
-    def usual(self, item: R) -> BaseModel | None:
-        """A reply as a good model gives it, for estimates; None where nobody estimates this step."""
-        return None

@@ -7,8 +7,7 @@ from datetime import date
 
 from pydantic import Field
 
-from construction.llm.cost.estimates import no_price_advice
-from construction.llm.cost.prices import Price
+from construction.llm.cost.prices import Price, how_to_add
 from construction.llm.endpoint import Access
 from construction.pipeline.pipeline import ConstructionPlan, ConstructionWork
 from construction.pipeline.rehearsal import RehearsalClient
@@ -118,7 +117,7 @@ def estimate(
         stages=tuple(stages),
         cost=cost,
         checked=price.checked if price else None,
-        advice=no_price_advice(unpriced) if unpriced else _check_prices(price),
+        advice=f"No dollars: {how_to_add(unpriced)}." if unpriced else _check_prices(price),
         budget=_compare_with_limits(access, sum(s.tokens_in + s.tokens_out for s in stages), cost),
         earlier=earlier,
         alone=work.alone(),

@@ -5,18 +5,17 @@ So a dry run counts the calls that the command would make now: none of a finishe
 
 from __future__ import annotations
 
-from collections.abc import Callable, Coroutine, Iterable, Sequence
+from collections.abc import Callable, Coroutine, Iterable
 from typing import Any
 
 from construction.llm import connection
 from construction.llm.call_errors import CallError
 from construction.llm.client import Client, Reply
 from construction.llm.cost.budget import Budget
-from construction.llm.cost.estimates import CHARACTERS_PER_TOKEN, CallCounter, CallEstimate
+from construction.llm.cost.estimates import CHARACTERS_PER_TOKEN, CallCounter
 from construction.llm.endpoint import Access
 from construction.llm.reply_cache import ReplyCache, StoredOutcome, request_key
 from construction.llm.step import Request
-from construction.pipeline.runner import WritingJob, recorded_replies
 from schemas.verdicts import Verdict
 
 
@@ -41,6 +40,7 @@ class RehearsalClient(Client):
         self.endpoint = Access(model=model, attempts=attempts)
         self.budget = Budget(cache)
         self._cache, self.missing, self.answers = cache, CallCounter(), 0
+        self._served_here = True  # who answered was said when it was asked
 
     @property
     def calls(self) -> int:
@@ -100,26 +100,3 @@ def rehearse(
     clients = [RehearsalClient(access.label, cache, attempts=attempts) for access in accesses]
     connection.run(work(clients))
     return clients
-
-
-def estimate_job(
-    job: WritingJob, work: Callable[[list[RehearsalClient]], Coroutine[Any, Any, Any]], others: Sequence[Access] = ()
-) -> CallEstimate:
-    """What a job would ask: its work, done with clients that ask nobody.
-
-    Args:
-        job: What is to be written, with the journal of what is cached.
-        work: The work, of a client for the job's model and for each other one.
-        others: Further models that are asked.
-    """
-    accesses = [job.access, *others]
-    with recorded_replies(job) as cache:
-        clients = rehearse(accesses, work, cache, attempts=job.attempts)
-    parts = [client.missing.estimate(access.price()) for client, access in zip(clients, accesses, strict=True)]
-    costs = [part.cost for part in parts if part.cost is not None]
-    return CallEstimate(
-        calls=sum(part.calls for part in parts),
-        tokens_in=sum(part.tokens_in for part in parts),
-        tokens_out=sum(part.tokens_out for part in parts),
-        cost=sum(costs) if len(costs) == len(parts) else None,
-    )

@@ -12,16 +12,19 @@ from collections.abc import Callable, Coroutine, Iterable, Iterator, Sequence
 from contextlib import AsyncExitStack, aclosing, contextmanager
 from functools import partial
 from pathlib import Path
-from typing import Any, NamedTuple, TypeVar
+from typing import Any, Generic, NamedTuple, TypeVar
 
 from construction.authoring.tally import Tally
-from construction.llm.attempts import ATTEMPTS
+from construction.llm import connection
 from construction.llm.cli_options import journal_of
 from construction.llm.client import Client, gather_all, ordered_map
 from construction.llm.connection import ModelSession, model_session
 from construction.llm.cost.budget import Budget
+from construction.llm.cost.estimates import CallEstimate, sum_estimates
 from construction.llm.endpoint import Access
+from construction.llm.replies import ATTEMPTS
 from construction.llm.reply_cache import ReplyCache
+from construction.pipeline.rehearsal import NoStore, RehearsalClient, rehearse
 from curation.files.journal import Journal
 from curation.store.store import Store
 from schemas.core.config import Options
@@ -111,6 +114,7 @@ class ProgressDisplay:
 
 logger = logging.getLogger(__name__)
 
+C = TypeVar("C")
 R = TypeVar("R")
 AHEAD = 2  # batches in the making beyond the one that is stored next
 TICK_SECONDS = 1.0
@@ -285,3 +289,65 @@ async def _tick(live: ProgressDisplay, budget: Budget) -> None:
     while True:
         await asyncio.sleep(TICK_SECONDS)
         live.tick(budget)
+
+
+class PreparedWork(Generic[C]):
+    """A construction of events or of probes whose sources are read; nothing is asked or written yet.
+
+    Args:
+        job: What is to be written, and where.
+        tally: Counts what the run loses and what leaves no record.
+        others: Further models that are asked.
+
+    Attributes:
+        asks: Whether a model is asked at all.
+    """
+
+    asks = True
+
+    def __init__(self, job: WritingJob, tally: Tally, others: Sequence[Access] = ()) -> None:
+        self.job, self.tally, self.others = job, tally, tuple(others)
+
+    async def write(self, store: Store | NoStore, clients: Sequence[Client], tally: Any) -> None:
+        """Do all of it, with a client for the job's model and for each other one.
+
+        Raises:
+            ModelError: the endpoint does not work; what is finished is kept.
+        """
+        raise NotImplementedError
+
+    def count(self, store: Store, calls: int) -> C:
+        """The funnel of the store, after so many calls."""
+        raise NotImplementedError
+
+    def estimate(self) -> CallEstimate:
+        """What it will ask: calls that are not cached; of what nobody wrote yet, no check drops anything."""
+        if not self.asks:
+            return CallEstimate(0, 0, 0, None)
+        accesses, tally = (self.job.access, *self.others), type(self.tally)()
+        with recorded_replies(self.job) as cache:
+            work = partial(self.write, NoStore(), tally=tally)
+            clients = rehearse(accesses, work, cache, attempts=self.job.attempts)
+        return sum_estimates(
+            client.missing.estimate(access.price()) for client, access in zip(clients, accesses, strict=True)
+        )
+
+    def run(self, *, live: ProgressDisplay) -> C:
+        """Construct; on any error what is finished stays in journal and store.
+
+        Raises:
+            UserError: store or journal in use, no key, endpoint away, embedded model not installed.
+            BudgetReached: the next call does not fit the budget.
+            StoppedEarly: Ctrl-C or SIGTERM.
+        """
+        if not self.asks:
+            nobody = RehearsalClient("", ReplyCache(None), attempts=1)
+            with Store.open(self.job.store, create=True) as store:
+                connection.run(self.write(store, [nobody], self.tally))
+                return self.count(store, 0)
+
+        async def work(session: ModelSession, store: Store, clients: list[Client]) -> C:
+            await self.write(store, clients, self.tally)
+            return self.count(store, sum(client.calls for client in set(clients)))
+
+        return run_job(self.job, work, live=live, others=self.others)

@@ -7,8 +7,8 @@ from functools import lru_cache
 from pathlib import Path
 
 from construction.authoring.author import FAILED
-from construction.llm.attempts import known_sum
 from construction.llm.cost.prices import Price, price_of
+from construction.llm.replies import known_sum
 from schemas.core.records import Frozen
 from schemas.lineage import Lineage
 

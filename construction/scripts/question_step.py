@@ -9,7 +9,7 @@ from typing import Annotated, Any
 
 from pydantic import BaseModel, ConfigDict, StringConstraints, field_validator, model_validator
 
-from construction.llm.prompt_file import PromptFileStep
+from construction.llm.prompt_file import PromptStep
 from construction.llm.prompt_text import tidy
 from construction.llm.step import Message, Request
 from construction.prompts.prompt_file import WriterPrompt
@@ -94,7 +94,7 @@ def question_key(fact: Fact, text: str) -> str:
     return f"{fact.key}/q-{content_id('words', tidy(text).casefold())[:8]}"
 
 
-class QuestionStep(PromptFileStep[QuestionAsk, ScriptQuestion, WriterPrompt]):
+class QuestionStep(PromptStep[QuestionAsk, ScriptQuestion, WriterPrompt]):
     """Asks for script questions.
 
     Args:

@@ -11,7 +11,7 @@ from typing import Annotated, Any, ClassVar, NamedTuple
 
 from pydantic import BaseModel, ConfigDict, Field, StringConstraints, create_model, field_validator
 
-from construction.llm.prompt_file import PromptFileStep
+from construction.llm.prompt_file import PromptStep
 from construction.llm.prompt_text import fill, tidy
 from construction.llm.step import Message, Request
 from construction.prompts.prompt_file import WriterPrompt
@@ -223,7 +223,7 @@ def script_of(question: ScriptQuestion, draft: Draft) -> Script:
     return Script(key=script_key(question, draft), question=question.key, steps=tuple(draft))
 
 
-class ScriptStep(PromptFileStep[ScriptAsk, Draft | None, WriterPrompt]):
+class ScriptStep(PromptStep[ScriptAsk, Draft | None, WriterPrompt]):
     """Asks for scripts.
 
     Args:

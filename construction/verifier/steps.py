@@ -20,7 +20,7 @@ from pydantic import BaseModel, ConfigDict, create_model, model_validator
 
 from construction.checks.prompts import blank_step_labels
 from construction.llm.client import Client, Reply, gather_all, lineage_of_call
-from construction.llm.prompt_file import PromptFileStep
+from construction.llm.prompt_file import PromptStep
 from construction.llm.prompt_text import LONGEST, fence_text, find_quote, tidy
 from construction.llm.step import Message, Request
 from construction.prompts.prompt_file import FILES, WriterPrompt
@@ -144,7 +144,7 @@ def _misread(reply: Any, count: int) -> dict[int, int]:
     return {n: times[n] for n in range(1, count + 1) if times[n] != 1}
 
 
-class VerifyStep(PromptFileStep[Sequence[VerifyAsk], Verdict, WriterPrompt]):
+class VerifyStep(PromptStep[Sequence[VerifyAsk], Verdict, WriterPrompt]):
     """Base of the verifier's steps.
 
     Attributes:

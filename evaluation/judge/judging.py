@@ -16,11 +16,12 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal, NamedTuple, cast
 
 from pydantic import Field, model_validator
 
-from construction.llm.attempts import known_sum
 from construction.llm.client import gather_all
 from construction.llm.connection import ModelSession, model_session
-from construction.llm.cost.estimates import CallCounter, no_price_advice
+from construction.llm.cost.estimates import CallCounter
+from construction.llm.cost.prices import how_to_add
 from construction.llm.endpoint import Access
+from construction.llm.replies import known_sum
 from curation.store.store import Store
 from evaluation.judge.inputs import JudgeInput
 from evaluation.judge.ratings import JUDGE_STAGE
@@ -254,7 +255,7 @@ def estimate(
             counter.add(step.prompt(ask), reply_tokens=step.reply_tokens, times=times)
     for question in control_questions(steps) if with_controls else []:
         counter.add(question.step.prompt(question.item.ask), reply_tokens=question.step.reply_tokens)
-    advice = "" if model.price() else no_price_advice(model.label)
+    advice = "" if model.price() else f"No dollars: {how_to_add(model.label)}."
     return JudgeEstimate(len(asks), left, *counter.estimate(model.price()), advice)
 
 

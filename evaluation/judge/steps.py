@@ -24,9 +24,9 @@ from pydantic import (
     model_validator,
 )
 
-from construction.llm.prompt_file import PromptFile, PromptFolder
+from construction.llm.prompt_file import PromptFile, PromptFolder, PromptStep
 from construction.llm.prompt_text import LONGEST, fence_text, find_quote, places, tidy
-from construction.llm.step import Message, PromptStep, Request
+from construction.llm.step import Message, Request
 from evaluation.judge.inputs import JudgeInput
 from schemas.raters import Rater
 from schemas.ratings import RUBRICS, SCRIPT, Aspect, Rating, Rubric
@@ -278,7 +278,7 @@ def judge_name(model: str, profile: str) -> str:
     return Rater.judge(name + ("" if profile == "paper" else f"+{profile}")).stored
 
 
-class JudgeStep(PromptStep[JudgeInput, Rating]):
+class JudgeStep(PromptStep[JudgeInput, Rating, JudgePrompt]):
     """Asks for the ratings of one prompt file.
 
     Args:
@@ -287,8 +287,8 @@ class JudgeStep(PromptStep[JudgeInput, Rating]):
     """
 
     def __init__(self, wording: JudgePrompt, *, rater: str) -> None:
-        self.wording, self.rater = wording, rater
-        self.name, self.version = wording.name, wording.version
+        super().__init__(wording)
+        self.rater = rater
         self.rubric = RUBRICS[wording.rubric]
         self.aspects = self.rubric.aspects if wording.aspect is None else (wording.aspect,)
         self.reply: type[JudgeReply] = reply_type(self.rubric, self.aspects, wording.shape)

@@ -69,6 +69,9 @@ class Amount(NamedTuple):
         )
 
 
+NOTHING = Amount()
+
+
 class BudgetReached(ModelError):
     """The next call does not fit into what is left; everything that was paid for is cached."""
 
@@ -88,9 +91,9 @@ class Budget:
 
     def __init__(self, cache: ReplyCache, *, max_cost: float | None = None, max_tokens: int | None = None) -> None:
         self._cache, self.max_cost, self.max_tokens = cache, max_cost, max_tokens
-        self.earlier, self.now = Amount(), Amount()
+        self.earlier = self.now = NOTHING
         self._held: dict[str, Amount] = {}
-        self._holding = Amount()
+        self._holding = NOTHING
         self._left: dict[str, Amount] = {}  # set aside by an earlier run and never settled
         self._freed = asyncio.Event()
         self._over = False
@@ -172,7 +175,7 @@ class Budget:
         held = self._held.pop(key, None)
         self.now = self.now.plus(used)
         if held is not None:
-            self._holding = self._holding.plus(held, -1) if self._held else Amount()
+            self._holding = self._holding.plus(held, -1) if self._held else NOTHING
             if lost:
                 self.now = self.now.plus(held)
                 self._note_lost(key, held)
@@ -258,5 +261,5 @@ def _count_use(stored: StoredOutcome, bound: Amount) -> tuple[int, int]:
 def used_by(stored: StoredOutcome, bound: Amount) -> Amount:
     """What an outcome cost, as ``cost_of`` has it; refusals by an error reply cost nothing."""
     if stored.kind != "reply" and stored.tokens_in is None:
-        return Amount()
+        return NOTHING
     return Amount(*_count_use(stored, bound), stored.cost or 0.0)

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
-from construction.llm.cost.prices import Price, how_to_add
+from construction.llm.cost.prices import Price
 
 if TYPE_CHECKING:
     from construction.llm.step import Message
@@ -54,11 +54,12 @@ class CallCounter:
         return CallEstimate(self._calls, tokens_in, self._tokens_out, cost)
 
 
-def no_price_advice(model: str) -> str:
-    """Why an estimate has no dollars, and what to do about it.
+def sum_estimates(parts: Iterable[CallEstimate]) -> CallEstimate:
+    """Several estimates as one; without dollars where one of them has none.
 
     Example:
-        >>> no_price_advice("m")[:41]
-        "No dollars: no price is known for 'm': wr"
+        >>> sum_estimates([CallEstimate(1, 10, 2, 0.5), CallEstimate(2, 20, 4, None)])
+        CallEstimate(calls=3, tokens_in=30, tokens_out=6, cost=None)
     """
-    return f"No dollars: {how_to_add(model)}."
+    calls, tokens_in, tokens_out, costs = zip(*parts, strict=True)
+    return CallEstimate(sum(calls), sum(tokens_in), sum(tokens_out), None if None in costs else sum(costs))

@@ -15,6 +15,7 @@ import logging
 import random
 import uuid
 from collections.abc import Awaitable, Callable, Iterator, Mapping
+from functools import partial
 from typing import Any, NamedTuple, TypeVar
 
 import openai
@@ -27,8 +28,7 @@ from construction.llm.call_errors import (
     pause,
     unreachable,
 )
-from construction.llm.cost.budget import Amount, cost_of, plausible_usage
-from construction.llm.cost.prices import Price
+from construction.llm.endpoint import Access
 from construction.llm.replies import outcome_of
 from construction.llm.reply_cache import ReplyCache, StoredOutcome
 from construction.llm.transport.live import Transport, mask_outcome
@@ -97,109 +97,6 @@ def _outcome(response: Any, error: Any) -> StoredOutcome | CallError:
     return CallError("transient", " ".join(str(reason or "no reply in the batch").split())[:200])
 
 
-class BatchApi:
-    """The calls of the Batch API, each tried again after passing faults.
-
-    Args:
-        client: The ``openai`` client.
-        address: For errors.
-        model: For errors.
-        key_name: For errors.
-        mask: Takes secrets out.
-        tries: Attempts of one call.
-        backoff: Seconds before the second one.
-    """
-
-    def __init__(
-        self,
-        client: openai.AsyncOpenAI,
-        *,
-        address: str,
-        model: str,
-        key_name: str,
-        mask: Mask,
-        tries: int = 6,
-        backoff: float = 1.0,
-    ) -> None:
-        self._client, self._address, self._model, self._key_name = client, address, model, key_name
-        self.mask, self._tries, self._backoff = mask, tries, backoff
-        self._jitter = random.Random()
-
-    async def create(self, mark: str, lines: bytes) -> str:
-        """Upload a file and make its batch; the id. A second attempt looks first whether the batch was made.
-
-        Raises:
-            ModelError: the endpoint has no Batch API.
-        """
-        content = (f"{_MARK}-{mark[:8]}.jsonl", lines)
-        try:
-            file = await self._patiently(lambda: self._client.files.create(file=content, purpose="batch"), missing=True)
-        except openai.NotFoundError:
-            fix = "leave --batch out, or check --base-url"
-            raise ModelError("the endpoint has no Batch API (HTTP 404)", where=self._address, fix=fix) from None
-        first = True
-
-        async def make() -> str:
-            nonlocal first
-            batch_id = None if first else await self._find(mark)
-            first = False
-            if batch_id is None:
-                batch = await self._client.batches.create(
-                    input_file_id=file.id,
-                    endpoint="/v1/chat/completions",
-                    completion_window="24h",
-                    metadata={_MARK: mark},
-                )
-                batch_id = batch.id
-            return batch_id
-
-        return await self._patiently(make)
-
-    async def find(self, mark: str) -> str | None:
-        """The id of the batch that carries a mark, or None."""
-        return await self._patiently(lambda: self._find(mark))
-
-    async def _find(self, mark: str) -> str | None:
-        seen = 0
-        async for batch in self._client.batches.list(limit=100):
-            if (batch.metadata or {}).get(_MARK) == mark:
-                return batch.id
-            seen += 1
-            if seen >= _LISTED:
-                break
-        return None
-
-    async def look(self, batch: str) -> openai.types.Batch | None:
-        """The state of a batch; None where the endpoint does not know it (any more)."""
-        try:
-            return await self._patiently(lambda: self._client.batches.retrieve(batch), missing=True)
-        except openai.NotFoundError:
-            logger.warning("batch %s is unknown to the endpoint; what it held is asked again", batch)
-            return None
-
-    async def content(self, file: str) -> str:
-        """A result file."""
-        answer = await self._patiently(lambda: self._client.files.content(file))
-        return answer.read().decode("utf-8", "replace")
-
-    async def _patiently(self, call: Callable[[], Awaitable[T]], *, missing: bool = False) -> T:
-        """The result of a call, tried again after passing faults."""
-        for attempt in range(self._tries):
-            try:
-                return await call()
-            except openai.OpenAIError as error:
-                if missing and isinstance(error, openai.NotFoundError):
-                    raise
-                fault = classify_error(error)
-                fault = fault._replace(message=self.mask(fault.message))
-            if fault.kind != "transient":
-                raise fatal_error(fault, endpoint=self._address, model=self._model, key_name=self._key_name)
-            wait = pause(attempt, retry_after=fault.wait, base=self._backoff, jitter=self._jitter)
-            logger.info("%s; asking again in %.1f s", fault.message, wait)
-            await asyncio.sleep(wait)
-        raise unreachable(fault, endpoint=self._address, tries=self._tries)
-
-
 _QUIET = 0.2  # seconds without a new call, after which all who could ask are taken to wait
 _TURNS = 20  # turns of the event loop that must also pass
 _ENDED = ("completed", "expired", "cancelled", "failed")
@@ -211,15 +108,15 @@ class _WaitingCall(NamedTuple):
 
 
 class BatchTransport(Transport):
-    """Sends calls in batches.
+    """Sends calls in batches; the calls of the Batch API are tried again after passing faults.
 
     Args:
         client: The ``openai`` client.
-        cache: Where results and batch ids are kept.
-        place: Address and model; batches of another place in the same journal are left alone.
-        price: Of the model, in batches.
-        api: The Batch API with its retries.
-        poll: Seconds between looks at the open batches.
+        endpoint: Whom to ask; batches of another address or model in the same journal are left alone.
+        cache: Where batch ids are kept.
+        address: The endpoint's, without secrets.
+        mask: Takes secrets out.
+        keep: Journals an outcome, with the body of its call where this process knows it.
         max_calls: Calls in one batch at most.
         size: Bytes of one batch's file at most.
     """
@@ -228,17 +125,19 @@ class BatchTransport(Transport):
 
     def __init__(
         self,
+        client: openai.AsyncOpenAI,
+        endpoint: Access,
         cache: ReplyCache,
-        api: BatchApi,
         *,
-        place: tuple[str, str],
-        price: Price | None = None,
-        poll: float = 30.0,
+        address: str,
+        mask: Mask,
+        keep: Callable[[str, StoredOutcome, dict[str, Any] | None], StoredOutcome],
         max_calls: int = FILE_CALLS,
         size: int = FILE_BYTES,
     ) -> None:
-        self._cache, self._api, self._place, self._price = cache, api, list(place), price
-        self._poll, self._max_calls, self._size = poll, max_calls, size
+        self._client, self._endpoint, self._cache, self._keep = client, endpoint, cache, keep
+        self._address, self._mask, self._place = address, mask, [address, endpoint.model]
+        self._max_calls, self._size, self._jitter = max_calls, size, random.Random()
         self._waiting: dict[str, _WaitingCall] = {}
         self._running: set[str] = set()  # batches that this process has seen at work
         self._open = {
@@ -253,11 +152,6 @@ class BatchTransport(Transport):
     def held_up(self) -> str:
         """How many calls of the open batches have been answered."""
         return f"batch: {self._counts[0]:,}/{self._counts[1]:,}" if self._counts[1] else ""
-
-    @property
-    def open(self) -> bool:
-        """Whether an earlier run left batches to collect."""
-        return bool(self._open)
 
     def waiting(self, key: str) -> bool:
         """Whether an open batch holds this call."""
@@ -296,7 +190,7 @@ class BatchTransport(Transport):
                 await self._wait_for_quiet()
                 await self._submit()
                 if not await self._look():
-                    await asyncio.sleep(self._poll)
+                    await asyncio.sleep(self._endpoint.poll)
         except asyncio.CancelledError:
             raise
         except Exception as error:  # noqa: BLE001 - it belongs to those who wait
@@ -318,7 +212,7 @@ class BatchTransport(Transport):
         """Learn what became of batches that an earlier run was about to make when it died."""
         for mark, batch in list(self._open.items()):
             if batch["state"] == "meant":
-                batch_id = await self._api.find(mark)
+                batch_id = await self._patiently(partial(self._find, mark))
                 self._note(mark, batch, state="sent" if batch_id else "done", id=batch_id)
 
     def _note(self, mark: str, batch: dict[str, Any], **changes: Any) -> None:
@@ -337,7 +231,7 @@ class BatchTransport(Transport):
             mark = uuid.uuid4().hex
             batch = {"state": "meant", "place": self._place, "keys": keys, "id": None}
             self._note(mark, batch)
-            batch_id = await self._api.create(mark, lines)
+            batch_id = await self._create(mark, lines)
             self._note(mark, batch, state="sent", id=batch_id)
             self.calls += len(keys)
             logger.info("batch %s: %d calls submitted", batch_id, len(keys))
@@ -346,7 +240,7 @@ class BatchTransport(Transport):
         """Look at every open batch once; returns whether one has ended."""
         ended, counts = False, [0, 0]
         for mark, batch in list(self._open.items()):
-            seen = await self._api.look(batch["id"])
+            seen = await self._retrieve(batch["id"])
             if seen is not None and seen.status not in _ENDED:
                 self._running.add(mark)
                 if seen.request_counts is not None:
@@ -363,15 +257,11 @@ class BatchTransport(Transport):
         status = seen.status if seen is not None else "unknown to the endpoint"
         for file in (seen.output_file_id, seen.error_file_id) if seen is not None else ():
             if file:
-                outcomes |= results(await self._api.content(file), set(batch["keys"]), mask=self._api.mask)
+                outcomes |= results(await self._content(file), set(batch["keys"]), mask=self._mask)
         for key, outcome in outcomes.items():
             if isinstance(outcome, StoredOutcome):
-                waiting_call = self._waiting.get(key)
-                outcome = plausible_usage(outcome, waiting_call.body if waiting_call else None)
-                outcome = cost_of(outcome, Amount(), self._price).model_copy(update={"batch": batch["id"]})
-                outcomes[key] = outcome
-                if self._cache.get(key) is None:
-                    self._cache.put(key, outcome)
+                body = self._waiting[key].body if key in self._waiting else None
+                outcomes[key] = self._keep(key, outcome.model_copy(update={"batch": batch["id"]}), body)
         left = len(batch["keys"]) - len(outcomes)
         self._note(mark, batch, state="done", status=status)
         logger.info("batch %s is %s: %d outcomes, %d calls without", batch["id"], status, len(outcomes), left)
@@ -388,7 +278,7 @@ class BatchTransport(Transport):
         """Why the work should stop after this batch, or None."""
         if seen is None or seen.status in ("completed", "expired"):
             return None
-        where, name = self._place[0], f"batch {batch['id']}"
+        where, name = self._address, f"batch {batch['id']}"
         if seen.status == "cancelled":
             again = "give the same command again to submit the rest; what was done is kept"
             return ModelError(f"{name} was cancelled", where=where, fix=again) if watched else None
@@ -398,7 +288,79 @@ class BatchTransport(Transport):
             self._max_calls = max(1, len(batch["keys"]) // 2)
             logger.info("%s is too large for the account's queue: at most %d calls a batch now", name, self._max_calls)
             return None
-        reason = self._api.mask(" ".join(str(text or "no reason given").split())[:200])
+        reason = self._mask(" ".join(str(text or "no reason given").split())[:200])
         return ModelError(
             f"{name} failed: {reason}", where=where, fix="mend the cause, or leave --batch out; work is kept"
         )
+
+    async def _create(self, mark: str, lines: bytes) -> str:
+        """Upload a file and make its batch; the id. A second attempt looks first whether the batch was made.
+
+        Raises:
+            ModelError: the endpoint has no Batch API.
+        """
+        content = (f"{_MARK}-{mark[:8]}.jsonl", lines)
+        try:
+            file = await self._patiently(lambda: self._client.files.create(file=content, purpose="batch"), missing=True)
+        except openai.NotFoundError:
+            fix = "leave --batch out, or check --base-url"
+            raise ModelError("the endpoint has no Batch API (HTTP 404)", where=self._address, fix=fix) from None
+        first = True
+
+        async def make() -> str:
+            nonlocal first
+            batch_id = None if first else await self._find(mark)
+            first = False
+            if batch_id is None:
+                batch = await self._client.batches.create(
+                    input_file_id=file.id,
+                    endpoint="/v1/chat/completions",
+                    completion_window="24h",
+                    metadata={_MARK: mark},
+                )
+                batch_id = batch.id
+            return batch_id
+
+        return await self._patiently(make)
+
+    async def _find(self, mark: str) -> str | None:
+        """The id of the batch that carries a mark, or None."""
+        seen = 0
+        async for batch in self._client.batches.list(limit=100):
+            if (batch.metadata or {}).get(_MARK) == mark:
+                return batch.id
+            seen += 1
+            if seen >= _LISTED:
+                break
+        return None
+
+    async def _retrieve(self, batch: str) -> openai.types.Batch | None:
+        """The state of a batch; None where the endpoint does not know it (any more)."""
+        try:
+            return await self._patiently(lambda: self._client.batches.retrieve(batch), missing=True)
+        except openai.NotFoundError:
+            logger.warning("batch %s is unknown to the endpoint; what it held is asked again", batch)
+            return None
+
+    async def _content(self, file: str) -> str:
+        """A result file."""
+        answer = await self._patiently(lambda: self._client.files.content(file))
+        return answer.read().decode("utf-8", "replace")
+
+    async def _patiently(self, call: Callable[[], Awaitable[T]], *, missing: bool = False) -> T:
+        """The result of a call, tried again after passing faults."""
+        for attempt in range(self._endpoint.tries):
+            try:
+                return await call()
+            except openai.OpenAIError as error:
+                if missing and isinstance(error, openai.NotFoundError):
+                    raise
+                fault = classify_error(error)
+                fault = fault._replace(message=self._mask(fault.message))
+            if fault.kind != "transient":
+                e = self._endpoint
+                raise fatal_error(fault, endpoint=self._address, model=e.model, key_name=e.key_name)
+            wait = pause(attempt, retry_after=fault.wait, base=self._endpoint.backoff, jitter=self._jitter)
+            logger.info("%s; asking again in %.1f s", fault.message, wait)
+            await asyncio.sleep(wait)
+        raise unreachable(fault, endpoint=self._address, tries=self._endpoint.tries)

@@ -7,7 +7,7 @@ import json
 from click.testing import CliRunner
 
 from construction.cli.funnel import funnel
-from construction.events.job import EventJob, prepare_events, run_events
+from construction.events.pipeline import EventJob, prepare_events
 from construction.llm.endpoint import Access
 from construction.pipeline.runner import ProgressDisplay
 from construction.report.store_funnel import store_yield
@@ -50,7 +50,7 @@ def test_events_have_a_funnel_of_their_own(tmp_path):
     path.write_text("".join(f"{f.model_dump_json()}\n" for f in facts()), encoding="utf-8")
     job = EventJob(templates=write(tmp_path / "t.toml", data()), store=store, facts=(str(path),), events=3,
                    paraphrase=False, inside=0, outside=0, access=Access())  # fmt: skip
-    run_events(prepare_events(job), live=ProgressDisplay(0))
+    prepare_events(job).run(live=ProgressDisplay(0))
     outcome = CliRunner().invoke(funnel, ["--store", store])
     assert outcome.exit_code == 0 and "events of templates" in outcome.stdout and "draws" not in outcome.stdout
     assert json.loads(CliRunner().invoke(funnel, ["--store", store, "--json"]).stdout)["events"] == 3

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from construction.documents.job import ProbeJob, prepare_probes, run_probes
+from construction.documents.pipeline import ProbeJob, prepare_probes
 from construction.llm.cost.budget import BudgetReached
 from construction.llm.endpoint import Access
 from construction.pipeline.runner import ProgressDisplay
@@ -44,8 +44,8 @@ def test_the_estimate_holds_of_first_attempts_and_a_second_run_asks_nothing(job:
         wanted = job(server.url, limit=4)
         prepared = prepare_probes(wanted)
         assert prepared.estimate().calls == 4
-        counts = run_probes(prepared, live=LIVE)
-        again = run_probes(prepare_probes(wanted), live=LIVE)
+        counts = prepared.run(live=LIVE)
+        again = prepare_probes(wanted).run(live=LIVE)
     assert counts.calls == 4 and again.calls == 0
     assert counts.model_copy(update={"calls": 0}) == again
 
@@ -54,7 +54,7 @@ def test_another_model_reads(job: Any) -> None:
     with ScriptedServer(answer) as server:
         prepared = prepare_probes(job(server.url, reader_name=f"other@{server.url}"))
         assert prepared.estimate().calls == 6 + 6 * 2 * 5
-        counts = run_probes(prepared, live=LIVE)
+        counts = prepared.run(live=LIVE)
         assert prepared.estimate().calls == 0, "all is cached"
         models = [request["model"] for request in server.requests]
     assert models.count("m") == 6 and models.count("other") == counts.calls - 6 > 0
@@ -68,18 +68,18 @@ def test_a_budget_stops_and_the_same_job_goes_on(job: Any) -> None:
 
     with ScriptedServer(costly) as server:
         with pytest.raises(BudgetReached):
-            run_probes(prepare_probes(job(server.url, access={"max_tokens": 7000, "reply_tokens": 900})), live=LIVE)
+            prepare_probes(job(server.url, access={"max_tokens": 7000, "reply_tokens": 900})).run(live=LIVE)
         part = len(server.requests)
-        counts = run_probes(prepare_probes(job(server.url)), live=LIVE)
+        counts = prepare_probes(job(server.url)).run(live=LIVE)
         assert 0 < part < len(server.requests) == part + counts.calls
 
 
 def test_a_batch_gives_the_store_of_live_calls(job: Any, tmp_path: Path) -> None:
     batches = Batches()
     with ScriptedServer(answer, batches=batches) as server:
-        run_probes(prepare_probes(job(server.url, store=tmp_path / "live.duckdb")), live=LIVE)
+        prepare_probes(job(server.url, store=tmp_path / "live.duckdb")).run(live=LIVE)
         sent = len(server.requests)
-        run_probes(prepare_probes(job(server.url, access={"batch": True, "poll": 0.01})), live=LIVE)
+        prepare_probes(job(server.url, access={"batch": True, "poll": 0.01})).run(live=LIVE)
         assert len(batches.made) and len(server.requests) == sent, "no call went out alone"
     assert stored(tmp_path / "s.duckdb") == stored(tmp_path / "live.duckdb")
 

@@ -7,8 +7,9 @@ from pathlib import Path
 from typing import Any
 
 from construction.documents.funnel import ProbeCounts, ProbeTally, count_probes
-from construction.documents.pipeline import ProbeConstruction, ProbePlan
+from construction.documents.pipeline import ProbeConstruction, ProbeJob
 from construction.documents.steps import FILES
+from construction.llm.endpoint import Access
 from construction.llm.step import Request
 from curation.rules.rule import DocumentRule
 from curation.rules.selection import SelectionStream
@@ -18,7 +19,8 @@ from tests.support.construction.probe_author import documents, write
 from tests.support.construction.scripted_client import client_of
 from tests.support.facts import SOURCE
 
-PLAN = ProbePlan(fewest=5, most=8)
+ACCESS = Access(model="local")
+JOB = ProbeJob(source=Path("d"), store=Path("s"), access=ACCESS, fewest=5, most=8)
 DOCUMENTS = [Document.model_validate({"key": f"d/{n}", "source": SOURCE, **d}) for n, d in enumerate(documents(5))]
 
 
@@ -27,13 +29,12 @@ def author(request: Request) -> str:
 
 
 def construct(
-    path: Path, answer: Callable[[Request], Any] = author, plan: ProbePlan = PLAN, *, read_back: bool = False
+    path: Path, answer: Callable[[Request], Any] = author, job: ProbeJob = JOB, *, read_back: bool = False
 ) -> tuple[ProbeCounts, Any]:
     client, tally = client_of(answer), ProbeTally()
     with Store.open(path, create=True) as store:
-        reader = client if read_back else None
-        work = ProbeConstruction(store, client, plan, FILES.load_all("paper"), tally=tally, reader=reader, batch=2)
-        asyncio.run(work(DOCUMENTS))
+        work = ProbeConstruction(job, FILES.load_all("paper"), DOCUMENTS, tally)
+        asyncio.run(work.write(store, [client] * (2 if read_back else 1), tally))
         return count_probes(store, tally, calls=client.calls), client
 
 
@@ -78,7 +79,7 @@ def test_samples_are_put_together(tmp_path: Path) -> None:
         probes = [{"query": f"Was {year} number {request.sample}?", "answer": "so", "level": 2, "tags": []}]
         return json.dumps({"probes": probes})
 
-    counts, client = construct(tmp_path / "s.duckdb", samples, PLAN.model_copy(update={"samples": 3}))
+    counts, client = construct(tmp_path / "s.duckdb", samples, JOB.model_copy(update={"samples": 3}))
     assert counts.written == 15 and client.calls == 15
 
 

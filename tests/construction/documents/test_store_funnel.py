@@ -18,7 +18,7 @@ from construction.documents.funnel import (
     probe_curation,
     stored_probe_counts,
 )
-from construction.documents.job import ProbeJob, prepare_probes, run_probes
+from construction.documents.pipeline import ProbeJob, prepare_probes
 from construction.llm.endpoint import Access
 from curation.store.store import Store
 from schemas.documents.document import DocumentProbe
@@ -40,7 +40,7 @@ def test_it_counts_what_the_run_counted_and_people_after_it(tmp_path: Path, monk
     path.write_text("".join(f"{json.dumps(d)}\n" for d in documents(5)), encoding="utf-8")
     with ScriptedServer(answer) as server:
         access = Access(model="m", base_url=server.url)
-        told = run_probes(prepare_probes(ProbeJob(source=path, store=tmp_path / "s.duckdb", access=access)), live=LIVE)
+        told = prepare_probes(ProbeJob(source=path, store=tmp_path / "s.duckdb", access=access)).run(live=LIVE)
     counts = stored_probe_counts(tmp_path / "s.duckdb")
     assert counts is not None
     assert {n: getattr(counts, n) for n in SAME} == {n: getattr(told, n) for n in SAME}

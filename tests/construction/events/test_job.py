@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from construction.events.job import EventJob, prepare_events, run_events
+from construction.events.pipeline import EventJob, prepare_events
 from construction.events.steps import FILES
 from construction.llm.endpoint import Access
 from construction.pipeline.runner import ProgressDisplay
@@ -40,7 +40,7 @@ def job(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Any:
 def test_without_anything_to_ask_no_model_is_needed(job: Any, tmp_path: Path) -> None:
     prepared = prepare_events(job(paraphrase=False, inside=0, outside=0))
     assert not prepared.asks and prepared.estimate().calls == 0
-    counts = run_events(prepared, live=LIVE)
+    counts = prepared.run(live=LIVE)
     assert (counts.events, counts.calls, counts.quality) == (4, 0, None) and counts.drawn >= 4
     assert not (tmp_path / "s.duckdb.llm.jsonl").exists()
     with Store.open(tmp_path / "s.duckdb") as store:
@@ -52,9 +52,9 @@ def test_the_estimate_holds_of_first_attempts_and_a_second_run_asks_nothing(job:
         plan = job(server.url, topics=("Energy",), events_per_topic=10)
         prepared = prepare_events(plan)
         assert prepared.estimate().calls == 4 + 4 + 1 + 10
-        counts = run_events(prepared, live=LIVE)
+        counts = prepared.run(live=LIVE)
         assert prepare_events(plan).estimate().calls == 0, "all is cached"
-        repeat = run_events(prepare_events(plan), live=LIVE)
+        repeat = prepare_events(plan).run(live=LIVE)
     assert counts.calls and repeat.calls == 0
     assert counts.model_copy(update={"calls": 0}) == repeat
 
@@ -86,7 +86,7 @@ def test_prompts_of_one_s_own_are_asked(job: Any, tmp_path: Path) -> None:
     variant = re.sub(r'(?m)^name = ".*"$', 'name = "mine"', text).replace("{event}", "{event}\nIn Welsh, please.")
     (tmp_path / "mine/paraphrase.toml").write_text(variant, encoding="utf-8")
     with ScriptedServer(answer) as server:
-        run_events(prepare_events(job(server.url, prompts_path=tmp_path / "mine", inside=0, outside=0)), live=LIVE)
+        prepare_events(job(server.url, prompts_path=tmp_path / "mine", inside=0, outside=0)).run(live=LIVE)
         assert all("In Welsh, please." in str(r["messages"]) for r in server.requests) and server.requests
 
 

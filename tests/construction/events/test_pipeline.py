@@ -8,9 +8,10 @@ from typing import Any
 
 from construction.events.draw import draw_events
 from construction.events.funnel import EventCounts, EventTally, count_events
-from construction.events.pipeline import DrawnEvent, EventConstruction, EventPlan, duplicate_verdicts
+from construction.events.pipeline import DrawnEvent, EventConstruction, EventJob, duplicate_verdicts
 from construction.events.questions import ask_facts
 from construction.events.steps import FILES
+from construction.llm.endpoint import Access
 from construction.llm.step import Request
 from curation.files.model_packages import EMBEDDED_LABEL
 from curation.rules.rule import EventRule
@@ -24,7 +25,15 @@ from tests.support.construction.event_templates import table, templates
 from tests.support.construction.scripted_client import client_of
 from tests.support.events import make_event
 
-PLAN = EventPlan(topics=("Energy",), events_per_topic=20, inside=3, outside=1)
+JOB = EventJob(
+    templates=None,
+    store=Path("s"),
+    access=Access(model="local"),
+    topics=("Energy",),
+    events_per_topic=20,
+    inside=3,
+    outside=1,
+)
 
 
 def author(request: Request) -> str:
@@ -37,12 +46,11 @@ def drawn() -> list[DrawnEvent]:
     return [DrawnEvent(f.event(lists.source), ask_facts(f, lists, facts)) for f in events]
 
 
-def construct(
-    path: Path, answer: Callable[[Request], Any] = author, plan: EventPlan = PLAN, *, model: str = "m"
-) -> tuple[EventCounts, Any]:
+def construct(path: Path, answer: Callable[[Request], Any] = author, *, model: str = "m") -> tuple[EventCounts, Any]:
     client, tally = client_of(answer, model=model), EventTally()
     with Store.open(path, create=True) as store:
-        asyncio.run(EventConstruction(store, client, plan, FILES.load_all("paper"), tally=tally, batch=2)(drawn()))
+        work = EventConstruction(JOB, FILES.load_all("paper"), drawn(), tally)
+        asyncio.run(work.write(store, [client], tally))
         return count_events(store, tally, calls=client.calls), client
 
 

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from construction.events.funnel import EventCounts, EventTally, stored_event_counts
-from construction.events.job import EventJob, prepare_events, run_events
+from construction.events.pipeline import EventJob, prepare_events
 from construction.llm.endpoint import Access
 from curation.store.store import Store
 from schemas.events.questions import TendencyQuestion
@@ -28,7 +28,7 @@ def constructed(folder: Path, url: str) -> EventCounts:
     path.write_text("".join(f"{f.model_dump_json()}\n" for f in facts()), encoding="utf-8")
     job = EventJob(templates=write(folder / "t.toml", data()), store=folder / "s.duckdb", facts=(str(path),), events=4,
                    topics=("Energy",), events_per_topic=10, access=Access(model="m", base_url=url))  # fmt: skip
-    return run_events(prepare_events(job), live=LIVE)
+    return prepare_events(job).run(live=LIVE)
 
 
 def test_it_counts_what_the_run_counted_and_people_after_it(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -12,7 +12,7 @@ from pydantic import ValidationError
 
 from construction.llm import connection
 from construction.llm.client import Client, gather_all
-from construction.llm.connection import StopSignal, model_session, open_client, run
+from construction.llm.connection import StopSignal, model_session, run
 from construction.llm.endpoint import Access
 from construction.llm.reply_cache import ReplyCache
 from curation.files.journal import Journal
@@ -96,8 +96,8 @@ def test_the_embedded_model_is_served_while_the_client_is_open_and_sent_no_key(
         requests.append("stopped")
 
     async def main():
-        with Journal(tmp_path / "j", write=True) as journal:
-            async with open_client(Access(concurrency=concurrency), journal) as client:
+        with model_session(tmp_path / "j", Access(concurrency=concurrency)) as session:
+            async with session.client() as client:
                 replies = await gather_all([client.ask(request(str(n))) for n in range(2)])
                 assert requests == [slots]
                 return replies
@@ -120,8 +120,8 @@ def test_the_model_is_stopped_when_the_client_cannot_be_opened(tmp_path, monkeyp
             requests.append("stopped")
 
     async def main():
-        with Journal(tmp_path / "j", write=True) as journal:
-            async with open_client(Access(), journal):
+        with model_session(tmp_path / "j", Access()) as session:
+            async with session.client():
                 raise AssertionError("it opened")
 
     monkeypatch.setattr(connection, "serve", serve)

@@ -6,10 +6,10 @@ from pathlib import Path
 
 import pytest
 
-from construction.llm.attempts import ATTEMPTS
 from construction.llm.connection import StoppedEarly
 from construction.llm.cost.budget import Amount, Budget
 from construction.llm.endpoint import Access
+from construction.llm.replies import ATTEMPTS
 from construction.llm.reply_cache import ReplyCache
 from construction.pipeline.author_models import ScriptAuthor
 from construction.pipeline.job import ConstructionJob, PreparedJob

@@ -313,12 +313,12 @@ def test_reply_types_refuse_what_they_do_not_know():
 @pytest.mark.model
 def test_the_embedded_model_verifies(tmp_path):
     pytest.importorskip("xllamacpp", reason="xllamacpp is not installed")
-    from construction.llm.connection import open_client
+    from construction.llm.connection import model_session
     from construction.llm.endpoint import Access
 
     async def run():
-        with Journal(tmp_path / "j.jsonl", write=True) as journal:
-            async with open_client(Access(), journal) as client:
+        with model_session(tmp_path / "j.jsonl", Access()) as session:
+            async with session.client() as client:
                 asks = [VerifyAsk(p.fact, p.script_prompt) for p in leak_prompts("test")[:4]]
                 return await verify(STEPS["prompt"].load(model=client.endpoint.model), asks, client)
 

@@ -9,7 +9,7 @@ from contextlib import asynccontextmanager
 
 import pytest
 
-from construction.llm.connection import open_client
+from construction.llm.connection import model_session
 from construction.llm.cost.budget import Amount, Budget, BudgetReached, upper_bound
 from construction.llm.endpoint import Access
 from construction.llm.reply_cache import ReplyCache
@@ -184,20 +184,16 @@ def test_the_upper_bound_is_above_every_tokeniser(text):
 
 def test_two_clients_share_a_budget(tmp_path):
     async def main(url):
-        with Journal(tmp_path / "j", write=True) as journal:
-            access = Access(model="a", base_url=url, max_tokens=1000, reply_tokens=100)
-            budget = access.budget(ReplyCache(journal))
+        access = Access(model="a", base_url=url, max_tokens=1000, reply_tokens=100)
+        with model_session(tmp_path / "j", access) as session:
             other = access.model_copy(update={"model": "b"})
-            async with (
-                open_client(access, journal, budget=budget) as a,
-                open_client(other, journal, budget=budget) as b,
-            ):
+            async with session.client() as a, session.client(other) as b:
                 try:
                     for i in range(50):
                         await a.ask(request(str(i)))
                         await b.ask(request(str(i)))
                 except BudgetReached:
-                    return budget.spent.tokens
+                    return session.budget.spent.tokens
         return None
 
     with ScriptedServer(lambda p: counted(10, 10)) as server:

@@ -4,8 +4,8 @@ from datetime import date
 
 import pytest
 
-from construction.llm.cost.estimates import CHARACTERS_PER_TOKEN, CallCounter, no_price_advice
-from construction.llm.cost.prices import Price, price_of
+from construction.llm.cost.estimates import CHARACTERS_PER_TOKEN, CallCounter
+from construction.llm.cost.prices import Price, how_to_add, price_of
 from construction.llm.step import Message
 from schemas.core.errors import DataError, UserError
 
@@ -44,4 +44,4 @@ def test_without_a_price_there_are_no_dollars_and_a_word_on_how_to_add_them():
     counter = CallCounter()
     counter.add(CHAT, reply_tokens=5)
     assert counter.estimate(None).cost is None
-    assert "no price is known for 'qwen'" in no_price_advice("qwen") and "--prices" in no_price_advice("qwen")
+    assert "no price is known for 'qwen'" in how_to_add("qwen") and "--prices" in how_to_add("qwen")

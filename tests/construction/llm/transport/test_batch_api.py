@@ -9,9 +9,10 @@ import openai
 import pytest
 
 from construction.llm.call_errors import CallError
-from construction.llm.reply_cache import StoredOutcome
+from construction.llm.endpoint import Access
+from construction.llm.reply_cache import ReplyCache, StoredOutcome
 from construction.llm.transport import batch as batch_api
-from construction.llm.transport.batch import BatchApi, chunks, results
+from construction.llm.transport.batch import BatchTransport, chunks, results
 from construction.llm.transport.secrets import Mask
 from schemas.core.errors import ModelError
 from tests.support.scripted_server import Batches, Raw, ScriptedServer, completion
@@ -81,8 +82,10 @@ def test_refused_in_a_batch_is_refused():
 def use(url, work, *, tries=3):
     async def main():
         async with openai.AsyncOpenAI(api_key=KEY, base_url=url, max_retries=0, timeout=5.0) as client:
-            names = {"address": url, "model": "m", "key_name": "TEST_KEY"}
-            return await work(BatchApi(client, **names, mask=MASK, tries=tries, backoff=0.01))
+            endpoint = Access(model="m", base_url=url, key_name="TEST_KEY", tries=tries, backoff=0.01)
+            return await work(
+                BatchTransport(client, endpoint, ReplyCache(None), address=url, mask=MASK, keep=lambda *_: None)
+            )
 
     return asyncio.run(main())
 
@@ -92,8 +95,8 @@ def test_a_batch_carries_its_mark_and_is_found_by_it():
     batches = Batches()
 
     async def work(api):
-        batch = await api.create("mark-1", lines)
-        return batch, await api.find("mark-1"), await api.find("another"), (await api.look(batch)).id
+        batch = await api._create("mark-1", lines)
+        return batch, await api._find("mark-1"), await api._find("another"), (await api._retrieve(batch)).id
 
     with ScriptedServer(lambda p: "yes", batches=batches) as server:
         replies, result, other, requests = use(server.url, work)
@@ -115,13 +118,13 @@ def test_a_batch_that_was_made_though_its_reply_was_lost_is_not_made_twice():
     batches.handle = cut
     _, lines = next(chunks({"llm/1": body("x")}, max_calls=9, size=9999))
     with ScriptedServer(lambda p: "yes", batches=batches) as server:
-        assert use(server.url, lambda api: api.create("mark-1", lines))
+        assert use(server.url, lambda api: api._create("mark-1", lines))
     assert losses and len(batches.made) == 1
 
 
 def test_a_batch_that_the_endpoint_forgot_is_nothing():
     with ScriptedServer(lambda p: "yes", batches=Batches()) as server:
-        assert use(server.url, lambda api: api.look("batch-unknown")) is None
+        assert use(server.url, lambda api: api._retrieve("batch-unknown")) is None
 
 
 FAULTS = {
@@ -144,7 +147,7 @@ def test_patience_has_an_end_and_says_why(name, monkeypatch):
     waits = []
     monkeypatch.setattr(batch_api.asyncio, "sleep", lambda seconds: _note(waits, seconds))
     with ScriptedServer(lambda p: "yes", batches=Broken()) as server, pytest.raises(ModelError) as error:
-        use(server.url, lambda api: api.find("mark"))
+        use(server.url, lambda api: api._patiently(lambda: api._find("mark")))
     assert words in str(error.value) and KEY not in str(error.value) and len(records) == calls
     assert len(waits) == (calls if calls > 1 else 0)
 

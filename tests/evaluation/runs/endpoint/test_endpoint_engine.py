@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 from pydantic import ValidationError
 
-from construction.llm.attempts import Reply
+from construction.llm.replies import Reply
 from construction.llm.step import PlainText
 from curation.splits.split_file import make_split, write_split
 from evaluation.analysis.comparison import compare
