@@ -19,7 +19,6 @@ import argparse
 import sys
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[2]))
 
@@ -50,11 +49,11 @@ def order_table(order: MethodOrder) -> str:
     """One row a condition; in a method's cell its mean and, in brackets, its rank."""
     rows = []
     for one in order.conditions:
-        tau = "–" if one.tau is None else f"{one.tau:.2f}"
-        ends = "" if one.ends is None else f" [{one.ends[0]:.2f}, {one.ends[1]:.2f}]"
-        same = "–" if one.same_best is None else f"{100 * one.same_best:.0f}"
-        cells = [f"{100 * one.means[m]:.1f} ({one.ranks[m]:g})" for m in order.methods]
-        rows.append([one.title, *cells, tau + ends, same])
+        tau = "–" if one["tau"] is None else f"{one['tau']:.2f}"
+        ends = "" if one["ends"] is None else " [{:.2f}, {:.2f}]".format(*one["ends"])
+        same = "–" if one["same_best"] is None else f"{100 * one['same_best']:.0f}"
+        cells = [f"{100 * one['means'][m]:.1f} ({one['ranks'][m]:g})" for m in order.methods]
+        rows.append([one["title"], *cells, tau + ends, same])
     return table([order.subject, *(f"`{m}`" for m in order.methods), "tau-b", "same best, %"], rows)
 
 
@@ -73,13 +72,6 @@ def markdown(gaps: FigureTable) -> str:
     return table([head.lower() for head in gaps.head], rows)
 
 
-def figures(found: Sequence[MethodOrder]) -> list[dict[str, Any]]:
-    """What is kept: all conditions, to the last digit."""
-    return [
-        {**order._asdict(), "conditions": [condition._asdict() for condition in order.conditions]} for order in found
-    ]
-
-
 def main(arguments: Sequence[str] | None = None) -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("run", type=Path)
@@ -92,7 +84,10 @@ def main(arguments: Sequence[str] | None = None) -> None:
     if options.page is not None:
         page = options.page.read_text(encoding="utf-8")
         options.page.write_text(put_between(page, text, marks=MARKS), encoding="utf-8")
-        write("editing/method_order", {"split": f"{run.split.name} {run.split.digest[:12]}", "orders": figures(found)})
+        write(
+            "editing/method_order",
+            {"split": f"{run.split.name} {run.split.digest[:12]}", "orders": [order._asdict() for order in found]},
+        )
 
 
 if __name__ == "__main__":

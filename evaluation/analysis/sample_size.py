@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from itertools import combinations
-from typing import NamedTuple
+from typing import Any
 
 import numpy as np
 
@@ -16,28 +16,14 @@ from evaluation.runs.frame import Scores
 from evaluation.runs.results import Run
 
 
-class CasesNeeded(NamedTuple):
-    """Cases that one metric needs.
-
-    Attributes:
-        metric: Its name.
-        cases: Of the run: the fewest that a pair of methods has in common.
-        pairs: Pairs of methods whose values differ in some case.
-        sd: Standard deviation of the paired differences over cases: of the median pair, and of the widest.
-        needed: Cases by true difference, for the median pair and for the widest; at least as many as an interval needs.
-    """
-
-    metric: str
-    cases: int
-    pairs: int
-    sd: tuple[float, float]
-    needed: dict[float, tuple[int, int]]
-
-
 def sample_sizes(
     run: Run, scores: Scores, metrics: Sequence[Metric], *, differences: Sequence[float], power: float, family: int
-) -> list[CasesNeeded]:
+) -> list[dict[str, Any]]:
     """For every metric whose values vary over five cases or more: the cases that a paired test needs (t, 5 %).
+
+    ``cases``: of the run, the fewest that a pair of methods has in common. ``pairs``: those of methods whose values
+    differ in some case. ``sd``: of the paired differences over cases, of the median pair and of the widest. ``needed``:
+    for these two, by difference in points of 100; at least as many as an interval needs.
 
     Args:
         run: A run with two methods at least, control methods aside. Only rows that are asked in one form make a pair:
@@ -69,6 +55,8 @@ def sample_sizes(
         needed = {}
         for gap in differences:
             few, many = (cases_needed(gap, sd=sd, power=power, family=family) for sd in (middle, widest))
-            needed[gap] = max(few, LEAST_CASES), max(many, LEAST_CASES)
-        out.append(CasesNeeded(metric.name, min(n for _, n in found), len(spreads), (middle, widest), needed))
+            needed[f"{100 * gap:g}"] = max(few, LEAST_CASES), max(many, LEAST_CASES)
+        least = min(n for _, n in found)
+        figures = {"cases": least, "pairs": len(spreads), "sd": (middle, widest), "needed": needed}
+        out.append({"metric": metric.name, **figures})
     return out

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import click
 
@@ -14,7 +14,7 @@ from schemas.text.table_lines import aligned
 
 if TYPE_CHECKING:
     from evaluation.reproduction.comparison import FigureComparison, OurResults
-    from evaluation.reproduction.published import PublishedData, PublishedTable, Requirement
+    from evaluation.reproduction.published import PublishedData, PublishedTable
     from schemas.cases import Case
 
 _FILE = click.Path(path_type=Path)
@@ -42,41 +42,31 @@ def reproduce(
     (Table 8) need no run: --store is enough.
     """
     from evaluation.reproduction.comparison import compare_figures
-    from evaluation.reproduction.published import published_table, published_tables, requirements
+    from evaluation.reproduction.published import published_data, published_table, published_tables, requirements
 
     if name is None:
-        _list_tables([published_table(known) for known in published_tables()], as_json=as_json)
+        for known in map(published_table, published_tables()):
+            line = {key: known[key] for key in ("name", "title", "where")}
+            text = "{name}  {title} ({where})".format_map(line)
+            click.echo(json.dumps(line, ensure_ascii=False) if as_json else text)
         return
     what = published_table(name)
-    if not folders and store is not None and what.kind not in ("text", "agreement"):
+    if not folders and store is not None and what["kind"] not in ("text", "agreement"):
         raise UserError(
             f"a store alone has no figures of {name}", where=str(store), fix="name the run too: RUN --store S"
         )
-    published = _data_files(what, data)
+    published = {} if data is None else published_data((Path(f).stem for f in what["data"]), data)
     rows = compare_figures(what, _our_results(folders, store, published))
     wanted = requirements(what, data=data)
     if as_json:
-        for need in wanted:
-            click.echo(json.dumps({"need": need.what, "here": need.here, "fix": need.fix}, ensure_ascii=False))
-        for row in rows:
-            click.echo(json.dumps({**row._asdict(), "printed": row.printed._asdict()}, ensure_ascii=False))
+        for line in (*wanted, *({**row._asdict(), "printed": row.printed._asdict()} for row in rows)):
+            click.echo(json.dumps(line, ensure_ascii=False))
         return
     _print_comparison(what, wanted, rows, with_ours=bool(folders or store))
     for file in published.values():
-        click.echo(f"Data: {file.path}, {file.cases:,} cases, SHA-256 {file.sha256} (the authors print none).")
-
-
-def _list_tables(tables: list[PublishedTable], *, as_json: bool) -> None:
-    for what in tables:
-        line = {"name": what.name, "title": what.title, "where": what.where}
-        click.echo(json.dumps(line, ensure_ascii=False) if as_json else f"{what.name}  {what.title} ({what.where})")
-
-
-def _data_files(what: PublishedTable, folder: Path | None) -> dict[str, PublishedData]:
-    """The published files of a table that lie in a folder."""
-    from evaluation.reproduction.published import published_data
-
-    return {} if folder is None else published_data((Path(f).stem for f in what.data["data"]), folder)
+        click.echo(
+            f"Data: {file.path}, {file.contents.total():,} cases, SHA-256 {file.sha256} (the authors print none)."
+        )
 
 
 def _our_results(folders: tuple[Path, ...], store: Path | None, data: dict[str, PublishedData]) -> OurResults:
@@ -106,17 +96,20 @@ def _stored_cases(place: Path, keys: set[str]) -> list[Case]:
 
 
 def _print_comparison(
-    what: PublishedTable, wanted: list[Requirement], rows: list[FigureComparison], *, with_ours: bool
+    what: PublishedTable, wanted: list[dict[str, Any]], rows: list[FigureComparison], *, with_ours: bool
 ) -> None:
-    from evaluation.reproduction.published import short, unit
+    from evaluation.analysis.text_ratings import SHORT
+    from evaluation.reproduction.published import unit
 
-    click.secho(f"{what.title}, in {unit(what)}", bold=True)
-    click.echo(f"{what.data['source']}; {what.where}")
+    click.secho(f"{what['title']}, in {unit(what)}", bold=True)
+    click.echo(f"{what['source']}; {what['where']}")
     click.secho("\nNeeded for the published figures", bold=True)
     for need in wanted:
-        click.echo(f"  {'here   ' if need.here else 'MISSING'}  {need.what}" + ("" if need.here else f": {need.fix}"))
+        click.echo(
+            "  here     {need}".format_map(need) if need["here"] else "  MISSING  {need}: {fix}".format_map(need)
+        )
     click.secho("\nWhat differs or is not known", bold=True)
-    for knob in what.data["knobs"]:
+    for knob in what["knobs"]:
         click.echo(f"  - {knob}")
     click.secho("\nPrinted and ours", bold=True)
     head = ("printed for", "figure", "printed", "ours", "tolerance", "verdict", "ours rests on")
@@ -125,18 +118,10 @@ def _print_comparison(
         p = row.printed
         who = " ".join(t for t in (p.model, p.method, p.split) if t)
         reason = row.told + (f"; printed: {p.note}" if p.note else "")
-        tolerance = _tolerance(row)
-        lines.append(
-            (
-                who,
-                short(p.metric),
-                _figure(p.value, p.half, places=1 if what.kind == "events" else 2),
-                _figure(row.ours, row.half),
-                tolerance,
-                row.verdict,
-                reason,
-            )
-        )
+        printed = _figure(p.value, p.half, places=1 if what["kind"] == "events" else 2)
+        tolerance = " to ".join(dict.fromkeys(f"{b:.2f}" for b in (row.paired, row.tolerance) if b is not None))
+        figures = (SHORT.get(p.metric, p.metric), printed, _figure(row.ours, row.half), tolerance)
+        lines.append((who, *figures, row.verdict, reason))
     for line in aligned(lines, left=7):
         click.echo(f"  {line}")
     counts = {v: sum(r.verdict == v for r in rows) for v in _VERDICTS}
@@ -147,13 +132,7 @@ def _print_comparison(
     if counts["not comparable"]:
         click.echo("Not comparable (another model, data or rater): such figures only show that the pipeline runs.")
     if not with_ours:
-        click.echo(f"Ours: scedit results reproduce {what.name} RUN [--store S].")
-
-
-def _tolerance(row: FigureComparison) -> str:
-    if row.tolerance is None or row.paired is None:
-        return ""
-    return f"{row.tolerance:.2f}" if row.paired == row.tolerance else f"{row.paired:.2f} to {row.tolerance:.2f}"
+        click.echo(f"Ours: scedit results reproduce {what['name']} RUN [--store S].")
 
 
 def _figure(value: float | None, half: float | None, *, places: int = 2) -> str:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import tempfile
+from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -17,7 +18,6 @@ from schemas.text.counting import counted
 
 if TYPE_CHECKING:
     from curation.export.hub import HubUpload
-    from evaluation.analysis.method_order import ItemAnalysis
     from evaluation.analysis.sequences import SequenceState
 
 
@@ -266,6 +266,7 @@ def cases(
     pair of the run's methods, the second for the pair whose differences vary most.
     """
     from evaluation.analysis.sample_size import sample_sizes
+    from evaluation.report.formatting import count_range
     from evaluation.runs.frame import chosen_metrics, score_run
     from evaluation.runs.results import load_run
     from schemas.text.table_lines import aligned
@@ -290,24 +291,23 @@ def cases(
         )
     if as_json:
         for one in found:
-            needed = {f"{100 * gap:g}": both for gap, both in one.needed.items()}
-            click.echo(json.dumps({**one._asdict(), "needed": needed}))
+            click.echo(json.dumps(one))
         return
     titles = {m.name: m.title for m in wanted}
     heads = ("metric", "cases here", "pairs", *(f"{p:g} points" for p in points))
     rows = [
         (
-            titles[one.metric],
-            f"{one.cases:,}",
-            str(one.pairs),
-            *(f"{a:,}" if a == b else f"{a:,} to {b:,}" for a, b in one.needed.values()),
+            titles[one["metric"]],
+            f"{one['cases']:,}",
+            str(one["pairs"]),
+            *map(count_range, one["needed"].values()),
         )
         for one in found
     ]
     click.echo("\n".join(aligned([heads, *rows])))
     corrected = f", corrected for {comparisons} comparisons" if comparisons > 1 else ""
     click.echo(f"Cases for {100 * power:g} % power, paired t test over cases, 5 %{corrected}.")
-    answered = {one.metric for one in found}
+    answered = {one["metric"] for one in found}
     if left := [m.title for m in chosen if m.name not in answered]:
         why = f"no mean of shares over cases, or no two methods that differ on {LEAST_CASES} common cases"
         click.echo(f"Left out: {', '.join(left)} ({why}).")
@@ -347,40 +347,38 @@ def item_analysis(
     for metric in chosen:
         figures = analyse(run, scores, metric, draws=draws, seed=seed)
         if as_json:
-            relations = [relation._asdict() for relation in figures.relations]
-            parts = {"halves": figures.halves._asdict(), "items": figures.items and figures.items._asdict()}
-            click.echo(json.dumps({**figures._asdict(), **parts, "relations": relations}, ensure_ascii=False))
+            click.echo(json.dumps(figures, ensure_ascii=False))
         else:
             click.echo(analysis_text(figures, metric.title))
 
 
-def analysis_text(figures: ItemAnalysis, title: str) -> str:
+def analysis_text(figures: Mapping[str, Any], title: str) -> str:
     """The figures of one metric as lines of text."""
-    halves, items = figures.halves, figures.items
-    means = ", ".join(f"{label} {_points(mean)}" for label, mean in figures.means.items())
+    halves, items = figures["halves"], figures["items"]
+    means = ", ".join(f"{label} {_points(mean)}" for label, mean in figures["means"].items())
     lines = [
-        f"{title}, {figures.cases} cases in common, best first: {means}",
-        f"  two halves of the cases: Kendall's tau-b {_coefficient(halves.tau)} between the orders, the same best "
-        f"method in {halves.same_first:.0%} of {halves.draws:,} divisions; reliability of the means "
-        f"{_coefficient(halves.reliability)}",
+        f"{title}, {figures['cases']} cases in common, best first: {means}",
+        f"  two halves of the cases: Kendall's tau-b {_coefficient(halves['tau'])} between the orders, the same best "
+        f"method in {halves['same_first']:.0%} of {halves['draws']:,} divisions; reliability of the means "
+        f"{_coefficient(halves['reliability'])}",
     ]
-    if items is not None and items.items:
-        idle, none, whole = items.idle, items.passed_by[0], items.passed_by[-1]
+    if items is not None and items["items"]:
+        none, whole = items["passed_by"][0], items["passed_by"][-1]
         lines.append(
-            f"  {items.items:,} items: no method passes {none:,}, all pass {whole:,}; {1 - idle / items.items:.0%} "
-            "tell methods apart"
+            f"  {items['items']:,} items: no method passes {none:,}, all pass {whole:,}; "
+            f"{1 - (none + whole) / items['items']:.0%} tell methods apart"
         )
-    if items is not None and items.discrimination:
-        ranked = sorted(items.discrimination)
+    if items is not None and items["discrimination"]:
+        ranked = sorted(items["discrimination"])
         against = sum(r < 0 for r in ranked)
         lines.append(
             f"  correlation of such an item with the other cases: median {_coefficient(ranked[len(ranked) // 2])}, "
             f"negative for {against:,} of {len(ranked):,}"
         )
-    for relation in figures.relations[:MOST_RELATIONS]:
+    for one in figures["relations"][:MOST_RELATIONS]:
         lines.append(
-            f"  without {relation.relation} ({counted(relation.cases, 'case')}): {relation.method} "
-            f"{_points(relation.shift, signed=True)}, order {_coefficient(relation.tau)}"
+            f"  without {one['relation']} ({counted(one['cases'], 'case')}): {one['method']} "
+            f"{_points(one['shift'], signed=True)}, order {_coefficient(one['tau'])}"
         )
     return "\n".join(lines)
 

@@ -7,14 +7,13 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from typing import Literal, NamedTuple
 
 from evaluation.analysis.comparison import Comparison, MethodRow
 from evaluation.analysis.correlations import passes_filter, spearman_p
 from evaluation.analysis.text_ratings import PEOPLE, PROGRAMS, SHORT, RatingSource
 from evaluation.judge.ratings import RatingCell
-from evaluation.metrics.base import Role, Summary, metric_of
 from evaluation.metrics.event_answers import RatedAnswer
 from evaluation.metrics.pooled import PERPLEXITY
 from evaluation.report.sections import ReportSection, TextSection, main_source
@@ -26,12 +25,12 @@ from evaluation.reproduction.published import (
     data_difference,
     printed_figures,
 )
-from evaluation.runs.results import cases_by_key
+from evaluation.runs.results import all_cases_by_key, cases_by_key
 from schemas.cases import AnyCase, Case, DocumentCase, EventCase
 from schemas.text.counting import counted
 
-_ROLES: dict[str, Role] = {"ES": "efficacy", "S-ES": "script_efficacy", "S-NS": "script_locality", "S-BO": "bleed_over"}
 _GROUPS = {"ScEdit-CF": "counterfactual", "ScEdit-T": "temporal"}
+_TYPES: dict[str, type[AnyCase]] = {"token": Case, "events": EventCase, "documents": DocumentCase}
 _RATED = frozenset(SHORT.values())
 _DATE = re.compile(r"-(20\d\d-?\d\d-?\d\d|latest)$")
 """What closed models' names end in: ``-2024-08-06``, ``-20241022``."""
@@ -71,7 +70,7 @@ class OurResults(NamedTuple):
 
 def our_figures(what: PublishedTable, entry: PrintedFigure, ours: OurResults) -> list[OurFigure]:
     """Every figure of ours of a printed kind, those that may be compared first."""
-    return sorted(_KINDS[what.kind](what, entry, ours), key=lambda o: len(o.differs))
+    return sorted(_KINDS.get(what["kind"], _metric)(what, entry, ours), key=lambda o: len(o.differs))
 
 
 def is_published_model(what: PublishedTable, printed: str, model: str) -> bool:
@@ -85,61 +84,86 @@ def is_published_model(what: PublishedTable, printed: str, model: str) -> bool:
         >>> [is_published_model(table, "GPT-4o", m) for m in ("gpt-4o", "gpt-4o-2024-08-06", "gpt-4o-mini")]
         [True, True, False]
     """
-    known = what.data["models"].get(printed, ())
-    names = [_last_part(name) for name in ([known] if isinstance(known, str) else known)]
-    mine = _last_part(model)
-    return mine in names or (bool(what.data.get("endpoint")) and _DATE.sub("", mine) in names)
-
-
-def _last_part(name: str) -> str:
-    return name.rstrip("/").rsplit("/", 1)[-1].casefold()
+    known = what["models"].get(printed, ())
+    mine, *names = (
+        name.rstrip("/").rsplit("/", 1)[-1].casefold()
+        for name in (model, *([known] if isinstance(known, str) else known))
+    )
+    return mine in names or (bool(what.get("endpoint")) and _DATE.sub("", mine) in names)
 
 
 def _model_and_cases(
-    what: PublishedTable, entry: PrintedFigure, model: str, cases: Iterable[AnyCase], ours: OurResults
+    what: PublishedTable, entry: PrintedFigure, model: str, cases: Collection[AnyCase], ours: OurResults
 ) -> Iterator[str]:
     """In what model and cases are not the published ones."""
     same = is_published_model(what, entry.model, model)
     if not same:
         yield f"another model than {entry.model}"
-    listed, part = list(cases), "cases" in what.data
-    count = what.data.get("cases", CASES.get(entry.split, len(listed)))  # of events: see the data
-    if len(listed) != count:
-        yield f"{len(listed):,} cases, not {count:,}"
-    if same and len(listed) == count and (why := data_difference(entry.split, listed, ours.data, part=part)):
+    count = what.get("cases", CASES.get(entry.split, len(cases)))  # of events: see the data
+    if len(cases) != count:
+        yield f"{len(cases):,} cases, not {count:,}"
+    if same and len(cases) == count and (why := data_difference(entry.split, cases, ours.data, part="cases" in what)):
         yield why
 
 
-def _set_up(part: ReportSection, row: MethodRow) -> Iterator[str]:
-    """In what a method's row was not made as the published ones."""
+def _set_up(what: PublishedTable, entry: PrintedFigure, part: ReportSection, row: MethodRow) -> Iterator[str]:
+    """In what a method's row was not made as the published ones: regime, instruction, judge, simplification."""
     run = next(e for e in part.run.editors if e.label == row.label)
-    if (regime := run.manifest.regime) != "single":
-        yield f"regime {regime}, not each edit alone"
+    kind, regime, config = what["kind"], run.manifest.regime, part.run.about["config"]
+    edit, at_once = "edit", False
+    if kind == "events":
+        edit, at_once = "event", entry.method == "FT"
+        if config.get("events", {}).get("instruction") != "paper":
+            yield "one instruction for all methods, not the published two"
+    if at_once == (regime == "single"):
+        yield f"regime {regime}, not {'all events at once' if at_once else f'each {edit} alone'}"
     if run.variant:
         yield f"a validity row ({run.variant.partition('@')[0]})"
     if absent := row.failed + row.pending + row.unedited:
         yield f"{counted(absent, 'case')} without answers"
+    scored = kind in ("token", "correlation") and not set(entry.metric.split(", ")) <= _RATED
+    if scored and part.normalisation != "mean":
+        yield f"normalisation {part.normalisation}, published is mean"
+    if kind == "events" and entry.metric.startswith(("ev_open", "ev_all")):
+        answers = (a for e in part.run.editors for result in e.results.values() for a in result.answers)
+        if what["judge"] not in {a.source for a in answers if isinstance(a, RatedAnswer)}:
+            yield f"not rated by {what['judge']}"
+    if kind == "documents":
+        if entry.method.partition(" ")[0] in ("MEMIT", "ROME", "MEND"):
+            strategy = _STRATEGIES[entry.method.partition(" + ")[2] or "NERQG"]
+            choice = (config["editors"].get(row.label) or {}).get("simplify") or {}
+            if not str(choice.get("file", "")).endswith(f".{strategy}"):
+                yield f"not simplified by the released file of {strategy}"
+        if entry.metric.endswith("_spec") and (part.run.about.get("specificity") or {}).get("number") is not None:
+            yield "some specificity questions after each edit, not all 400"
 
 
-def _token(what: PublishedTable, entry: PrintedFigure, ours: OurResults) -> list[OurFigure]:
-    out = []
+_STRATEGIES = {"Stanford": "stanford_openie", "DOCoR": "doc_openie", "E2EQG": "lmqg", "NERQG": "lmqg_ner"}
+"""Simplifications as printed, and as the released files call them."""
+
+
+def _metric(what: PublishedTable, entry: PrintedFigure, ours: OurResults) -> list[OurFigure]:
+    """Every row that is the printed method, under the printed metric: over cases, or over their questions."""
+    kind, out = what["kind"], []
     for part in ours.parts:
-        kind = _GROUPS[entry.split]
-        cases = [c for c in cases_by_key(part.run).values() if c.fact.change == kind]
-        table, metric = _table(part, kind, len(cases)), metric_of(part.metrics, _ROLES[entry.metric])
-        if table is None or metric is None:
-            continue
-        model = str(part.run.about["model"])
-        for row in table.rows:
+        run, group = part.run, _GROUPS.get(entry.split, "")
+        chosen = cases_by_key(run) if kind == "token" else all_cases_by_key(run)
+        cases = [c for c in chosen.values() if isinstance(c, _TYPES[kind]) and group in ("", c.group)]
+        table = _table(part, group, len(cases))
+        metric = next((m for m in part.metrics if entry.metric in (m.name, m.title)), None)
+        for row in table.rows if table is not None and cases and metric is not None else ():
+            assert metric is not None
             s = row.summaries[metric.name]
-            if row.editor != what.data["methods"][entry.method] or s.mean is None:
+            if row.editor != what["methods"][entry.method] or s.mean is None:
                 continue
-            differs = [*_model_and_cases(what, entry, model, cases, ours), *_set_up(part, row)]
-            if part.normalisation != "mean":
-                differs.append(f"normalisation {part.normalisation}, published is mean")
-            basis = f"{model}, {part.run.split.name} ({part.run.split.digest[:12]}), {s.cases} cases, {row.label}"
+            model, scale = str(run.about["model"]), 1 if s.unit == PERPLEXITY else 100
+            differs = [*_model_and_cases(what, entry, model, cases, ours), *_set_up(what, entry, part, row)]
+            items = {"events": f"{s.items} questions of ", "documents": f"{s.items} probes of "}.get(kind, "")
+            over = f"{items}{s.cases} {f'{run.split.type}s' if items else 'cases'}"
+            basis = f"{model}, {run.split.name} ({run.split.digest[:12]}), {over}, {row.label}"
             basis += f", {counted(s.unscored, 'prompt')} unscored" if s.unscored else ""
-            out.append(OurFigure(100 * s.mean, None if s.half is None else 100 * s.half, tuple(differs), basis))
+            half = s.half if kind == "token" else _half(*(s.ends or (None, None)))
+            out.append(OurFigure(scale * s.mean, None if half is None else scale * half, tuple(differs), basis))
     return out
 
 
@@ -149,140 +173,50 @@ def _table(part: ReportSection, kind: str, cases: int) -> Comparison | None:
     return of_kind or (part.tables[0] if part.tables[0].cases == cases else None)
 
 
-def _rows(
-    what: PublishedTable, entry: PrintedFigure, ours: OurResults, kind: type[EventCase] | type[DocumentCase]
-) -> Iterator[tuple[ReportSection, MethodRow, Summary, list[str]]]:
-    """Rows over cases of a type that are the printed method, with what differs of model and cases."""
-    for part in ours.parts:
-        chosen = set(part.run.cases)
-        cases = [c for c in part.run.split.all_cases if isinstance(c, kind) and c.key in chosen]
-        table = _table(part, "", len(cases))
-        if table is None or not cases:
-            continue
-        for row in table.rows:
-            summary = row.summaries.get(entry.metric)
-            if row.editor == what.data["methods"][entry.method] and summary is not None and summary.mean is not None:
-                model = str(part.run.about["model"])
-                yield part, row, summary, list(_model_and_cases(what, entry, model, cases, ours))
-
-
-def _pooled_figure(
-    part: ReportSection, row: MethodRow, summary: Summary, differs: Iterable[str], items: str
-) -> OurFigure:
-    """A figure over ``items`` of the cases, in percent where it is a share."""
-    assert summary.mean is not None
-    run, scale = part.run, 1 if summary.unit == PERPLEXITY else 100
-    basis = f"{run.about['model']}, {run.split.name} ({run.split.digest[:12]}), {summary.items} {items} of "
-    basis += f"{summary.cases} {run.split.type}s, {row.label}"
-    half = None if summary.ends is None else scale * (summary.ends[1] - summary.ends[0]) / 2
-    return OurFigure(scale * summary.mean, half, tuple(differs), basis)
-
-
-def _events(what: PublishedTable, entry: PrintedFigure, ours: OurResults) -> list[OurFigure]:
-    return [
-        _pooled_figure(part, row, summary, [*differs, *_event_set_up(what, entry, part, row)], "questions")
-        for part, row, summary, differs in _rows(what, entry, ours, EventCase)
-    ]
-
-
-def _event_set_up(what: PublishedTable, entry: PrintedFigure, part: ReportSection, row: MethodRow) -> Iterator[str]:
-    """In what a method's row was not made as ELKEN's: instruction, edits in force, judge."""
-    if part.run.about["config"].get("events", {}).get("instruction") != "paper":
-        yield "one instruction for all methods, not the published two"
-    regime = next(e.manifest.regime for e in part.run.editors if e.label == row.label)
-    if (entry.method == "FT") != (regime != "single"):
-        yield f"regime {regime}, not {'all events at once' if entry.method == 'FT' else 'each event alone'}"
-    if absent := row.failed + row.pending + row.unedited:
-        yield f"{counted(absent, 'case')} without answers"
-    if entry.metric.startswith(("ev_open", "ev_all")) and (judge := what.data["judge"]) not in _judges(part):
-        yield f"not rated by {judge}"
-
-
-def _judges(part: ReportSection) -> set[str]:
-    """Who rated the open answers that count."""
-    answers = (a for e in part.run.editors for result in e.results.values() for a in result.answers)
-    return {a.source for a in answers if isinstance(a, RatedAnswer)}
-
-
-def _documents(what: PublishedTable, entry: PrintedFigure, ours: OurResults) -> list[OurFigure]:
-    figures = []
-    for part, row, summary, differs in _rows(what, entry, ours, DocumentCase):
-        differs += [*_set_up(part, row), *_simplified_otherwise(entry, part, row)]
-        if entry.metric.endswith("_spec") and (part.run.about.get("specificity") or {}).get("number") is not None:
-            differs.append("some specificity questions after each edit, not all 400")
-        figures.append(_pooled_figure(part, row, summary, differs, "probes"))
-    return figures
-
-
-_STRATEGIES = {"Stanford": "stanford_openie", "DOCoR": "doc_openie", "E2EQG": "lmqg", "NERQG": "lmqg_ner"}
-"""Simplifications as printed, and as the released files call them."""
-
-
-def _simplified_otherwise(entry: PrintedFigure, part: ReportSection, row: MethodRow) -> Iterator[str]:
-    """Whether the facts that a document became may be others than the published ones."""
-    if entry.method.partition(" ")[0] not in ("MEMIT", "ROME", "MEND"):
-        return
-    strategy = _STRATEGIES[entry.method.partition(" + ")[2] or "NERQG"]
-    choice = (part.run.about["config"]["editors"].get(row.label) or {}).get("simplify") or {}
-    if not str(choice.get("file", "")).endswith(f".{strategy}"):
-        yield f"not simplified by the released file of {strategy}"
-
-
-class _Texts(NamedTuple):
-    """Scripts of one model: their cases, the method behind each label, and the run they are of."""
-
-    text: TextSection
-    cases: Sequence[Case]
-    methods: Mapping[str, str]
-    part: ReportSection | None
-
-
-def _known_texts(ours: OurResults) -> Iterator[_Texts]:
+def _texts(ours: OurResults) -> Iterator[tuple[TextSection, Sequence[Case], ReportSection | None]]:
+    """The scripts of every model, their cases, and the run that they are of."""
     for part in ours.parts:
         if part.text is not None:
-            methods = {e.label: e.manifest.editor for e in part.run.editors}
-            yield _Texts(part.text, list(cases_by_key(part.run).values()), methods, part)
+            yield part.text, list(cases_by_key(part.run).values()), part
     for text in ours.others:
         keys = dict.fromkeys(s.case for s in text.texts.scripts)
-        yield _Texts(text, [ours.cases[k] for k in keys if k in ours.cases], {}, None)
+        yield text, [ours.cases[k] for k in keys if k in ours.cases], None
 
 
 def _judge_differs(what: PublishedTable, source: RatingSource) -> Iterator[str]:
-    judge = what.data.get("judge")
+    judge = what.get("judge")
     if judge not in source.raters:
         yield f"not rated by {judge}"
     elif len(source.raters) > 1:
         yield "rated by others too"
 
 
-def _not_rated(known: _Texts, label: str, cell: RatingCell) -> Iterator[str]:
+def _not_rated(text: TextSection, known: Sequence[Case], label: str, cell: RatingCell) -> Iterator[str]:
     """What of a method's scripts is not there or not rated: the printed means are over all cases and scripts."""
-    scripts = [s for s in known.text.texts.scripts if s.editor == label]
+    scripts = [s for s in text.texts.scripts if s.editor == label]
     cases, asked = len({s.case for s in scripts}), cell.scripts + cell.unscored
-    if cases < len(known.cases):
-        yield f"scripts of {cases:,} of {counted(len(known.cases), 'case')}"
+    if cases < len(known):
+        yield f"scripts of {cases:,} of {counted(len(known), 'case')}"
     if asked < len(scripts):
         yield f"{asked:,} of {counted(len(scripts), 'script')} rated"
 
 
 def _text(what: PublishedTable, entry: PrintedFigure, ours: OurResults) -> list[OurFigure]:
     out = []
-    for known in _known_texts(ours):
-        sources = known.text.sources
-        source = main_source([s for s in sources if what.data.get("judge") in s.raters]) or main_source(sources)
-        for label, row in () if source is None else source.cells.items():
-            if known.methods.get(label, label) != what.data["methods"][entry.method] or entry.metric not in row:
+    for text, cases, part in _texts(ours):
+        judged = [s for s in text.sources if what.get("judge") in s.raters]
+        source = main_source(judged) or main_source(text.sources)
+        if source is None:
+            continue
+        rows = {} if part is None else {r.label: r for r in part.tables[0].rows}
+        for label, by_aspect in source.cells.items():
+            method, cell = rows[label].editor if rows else label, by_aspect.get(entry.metric)
+            if method != what["methods"][entry.method] or cell is None or cell.by_script.mean is None:
                 continue
-            cell = row[entry.metric]
-            if source is None or cell.by_script.mean is None:
-                continue
-            model = known.text.model.partition("@")[0]
-            differs = [*_model_and_cases(what, entry, model, known.cases, ours), *_judge_differs(what, source)]
-            differs += _not_rated(known, label, cell)
-            if known.part is not None:
-                table_row = next(r for r in known.part.tables[0].rows if r.label == label)
-                differs += _set_up(known.part, table_row)
-            basis = f"{known.text.model}, {label}, {cell.scripts} scripts, rated by {source.title}"
+            differs = [*_model_and_cases(what, entry, text.model.partition("@")[0], cases, ours)]
+            differs += [*_judge_differs(what, source), *_not_rated(text, cases, label, cell)]
+            differs += [] if part is None else _set_up(what, entry, part, rows[label])
+            basis = f"{text.model}, {label}, {cell.scripts} scripts, rated by {source.title}"
             basis += f", {cell.unscored} unscored" if cell.unscored else ""
             out.append(OurFigure(cell.by_script.mean, cell.by_script.half, tuple(differs), basis))
     return out
@@ -290,7 +224,7 @@ def _text(what: PublishedTable, entry: PrintedFigure, ours: OurResults) -> list[
 
 def _agreement(what: PublishedTable, entry: PrintedFigure, ours: OurResults) -> list[OurFigure]:
     out = []
-    for text in [*(p.text for p in ours.parts if p.text is not None), *ours.others]:
+    for text, _, _ in _texts(ours):
         reliability = None if text.judging is None else text.judging.people.get(entry.metric)
         if reliability is None or reliability.alpha.value is None:
             continue
@@ -305,28 +239,28 @@ def _correlation(what: PublishedTable, entry: PrintedFigure, ours: OurResults) -
     out = []
     first, second = entry.metric.split(", ")
     for part in ours.parts:
-        for view in part.correlations:
-            pair = view.between(first, second)
-            if view.view != "pooled" or pair is None or pair.correlation.value is None:
-                continue
-            e, model = pair.correlation, str(part.run.about["model"])
-            cases = cases_by_key(part.run)
-            differs = [*_model_and_cases(what, entry, model, cases.values(), ours)]
-            if (e.cases or 0) < len(cases):
-                differs.append(f"{e.cases} of {counted(len(cases), 'case')} with both values under every method")
-            for row in part.tables[0].rows:
-                differs += [] if row.null else _set_up(part, row)
-            editors = {r.editor for r in part.tables[0].rows if not r.null}
-            if editors != set(what.data["methods"].values()):
-                differs.append(f"other methods ({', '.join(sorted(editors))})")
-            source = None if part.text is None else main_source(part.text.sources)
-            if {first, second} & _RATED and source is not None:
-                differs += _judge_differs(what, source)
-            p = "–" if e.p is None else f"{e.p:.2g}"
-            basis = f"{model}, {e.cases} cases, {view.methods} methods, p {p}"
-            kept = passes_filter(e.value, spearman_p(pair.correlation.value, e.n))  # single units, as printed
-            basis += f"; {'passes' if kept else 'does not pass'} the printed filter"
-            out.append(OurFigure(e.value or 0.0, _half(e.low, e.high), tuple(differs), basis))
+        view = next((view for view in part.correlations if view.view == "pooled"), None)
+        pair = None if view is None else view.between(first, second)
+        if view is None or pair is None or pair.correlation.value is None:
+            continue
+        e, model = pair.correlation, str(part.run.about["model"])
+        cases = cases_by_key(part.run).values()
+        differs = [*_model_and_cases(what, entry, model, cases, ours)]
+        if (e.cases or 0) < len(cases):
+            differs.append(f"{e.cases} of {counted(len(cases), 'case')} with both values under every method")
+        rows = [row for row in part.tables[0].rows if not row.null]
+        differs += dict.fromkeys(why for row in rows for why in _set_up(what, entry, part, row))
+        editors = {row.editor for row in rows}
+        if editors != set(what["methods"].values()):
+            differs.append(f"other methods ({', '.join(sorted(editors))})")
+        source = None if part.text is None else main_source(part.text.sources)
+        if {first, second} & _RATED and source is not None:
+            differs += _judge_differs(what, source)
+        p = "–" if e.p is None else f"{e.p:.2g}"
+        basis = f"{model}, {e.cases} cases, {view.methods} methods, p {p}"
+        kept = passes_filter(e.value, spearman_p(pair.correlation.value, e.n))  # single units, as printed
+        basis += f"; {'passes' if kept else 'does not pass'} the printed filter"
+        out.append(OurFigure(pair.correlation.value, _half(e.low, e.high), tuple(differs), basis))
     return out
 
 
@@ -335,9 +269,6 @@ def _half(low: float | None, high: float | None) -> float | None:
 
 
 _KINDS: dict[str, Callable[[PublishedTable, PrintedFigure, OurResults], list[OurFigure]]] = {
-    "token": _token,
-    "documents": _documents,
-    "events": _events,
     "text": _text,
     "agreement": _agreement,
     "correlation": _correlation,
@@ -372,44 +303,29 @@ class FigureComparison(NamedTuple):
     paired: float | None = None
 
 
-class Tolerance(NamedTuple):
-    """How far a figure may be off: if the same cases agree as far as they can, and as if by other cases; and a note."""
-
-    paired: float
-    unpaired: float
-    note: str = ""
-
-
 def compare_figures(what: PublishedTable, ours: OurResults) -> list[FigureComparison]:
     """Every printed figure with ours: the one that is most like the published one."""
-    out = []
-    for entry in printed_figures(what):
-        candidates = our_figures(what, entry, ours)
-        if not candidates:
-            out.append(FigureComparison(entry, None, None, "", None, "no figure"))
-            continue
-        best = candidates[0]
-        if best.differs:
-            basis = f"{best.basis}; {'; '.join(best.differs)}"
-            out.append(FigureComparison(entry, best.value, best.half, basis, None, "not comparable"))
-        else:
-            others = sum(not figure.differs for figure in candidates[1:])
-            note = f"; {others} more of ours may be compared" if others else ""
-            best = best._replace(basis=best.basis + note)
-            out.append(_compared(entry, best, same_cases="cases" not in what.data))
-    return out
+    same_cases = "cases" not in what
+    return [_compared(entry, our_figures(what, entry, ours), same_cases=same_cases) for entry in printed_figures(what)]
 
 
-def _compared(entry: PrintedFigure, best: OurFigure, *, same_cases: bool) -> FigureComparison:
-    allowed = tolerance(entry.half, best.half, same_cases=same_cases)
+def _compared(entry: PrintedFigure, candidates: Sequence[OurFigure], *, same_cases: bool) -> FigureComparison:
+    if not candidates:
+        return FigureComparison(entry, None, None, "", None, "no figure")
+    best, *others = candidates
+    if best.differs:
+        basis = f"{best.basis}; {'; '.join(best.differs)}"
+        return FigureComparison(entry, best.value, best.half, basis, None, "not comparable")
+    paired, unpaired, note = tolerance(entry.half, best.half, same_cases=same_cases)
     off = abs(best.value - entry.value) - 1e-9
-    verdict: Verdict = "within" if off <= allowed.paired else "outside" if off > allowed.unpaired else "undecided"
-    basis = best.basis + (f"; {allowed.note}" if allowed.note else "")
-    return FigureComparison(entry, best.value, best.half, basis, allowed.unpaired, verdict, allowed.paired)
+    verdict: Verdict = "within" if off <= paired else "outside" if off > unpaired else "undecided"
+    more = sum(not figure.differs for figure in others)
+    notes = (best.basis, f"{more} more of ours may be compared" if more else "", note)
+    return FigureComparison(entry, best.value, best.half, "; ".join(filter(None, notes)), unpaired, verdict, paired)
 
 
-def tolerance(printed: float | None, ours: float | None, *, same_cases: bool) -> Tolerance:
-    """How far two means may differ, from their half widths.
+def tolerance(printed: float | None, ours: float | None, *, same_cases: bool) -> tuple[float, float, str]:
+    """How far two means may differ, from their half widths: if paired by case, if not, and a note.
 
     The half width of a difference is √(h₁² + h₂² - 2·r·h₁·h₂), with r the correlation of both by case. Published values
     by case are not known, so r lies between 0 (as if by other cases) and 1 (the same cases under the same model vary
@@ -422,17 +338,13 @@ def tolerance(printed: float | None, ours: float | None, *, same_cases: bool) ->
 
     Example:
         >>> tolerance(3.0, 4.0, same_cases=True)
-        Tolerance(paired=1.0, unpaired=5.0, note='')
+        (1.0, 5.0, '')
         >>> tolerance(None, 4.0, same_cases=False)[:2]
         (4.0, 4.0)
     """
     unpaired = max(_LAST_PLACE, math.hypot(printed or 0.0, ours or 0.0))
     if printed is None:
-        return Tolerance(
-            unpaired, unpaired, "no interval is printed, so only ours counts and the tolerance is too narrow"
-        )
+        return unpaired, unpaired, "no interval is printed, so only ours counts and the tolerance is too narrow"
     if ours is None:
-        return Tolerance(unpaired, unpaired, "ours has no interval, so only the printed one counts")
-    if not same_cases:
-        return Tolerance(unpaired, unpaired)
-    return Tolerance(max(_LAST_PLACE, abs(printed - ours)), unpaired)
+        return unpaired, unpaired, "ours has no interval, so only the printed one counts"
+    return (max(_LAST_PLACE, abs(printed - ours)) if same_cases else unpaired), unpaired, ""

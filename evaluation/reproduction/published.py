@@ -14,7 +14,6 @@ from typing import Any, NamedTuple
 
 from curation.files.artifact_cache import sha256
 from curation.loaders import load
-from evaluation.analysis.text_ratings import SHORT
 from schemas.cases import AnyCase, DocumentCase, EventCase
 from schemas.core.errors import UserError
 from schemas.core.ids import canonical_json, digest
@@ -31,14 +30,8 @@ CASES = {"ScEdit-CF": 1830, "ScEdit-T": 1762}
 """Cases of the published data."""
 
 
-class PublishedTable(NamedTuple):
-    """One published table: its name, what and where it is, and its part of a file of published figures."""
-
-    name: str
-    title: str
-    where: str
-    kind: str
-    data: Mapping[str, Any]
+PublishedTable = Mapping[str, Any]
+"""One published table, as its paper's file has it: ``name``, ``title``, ``where``, ``kind``, ``models`` ..."""
 
 
 class PrintedFigure(NamedTuple):
@@ -63,15 +56,8 @@ def _tables() -> dict[str, Any]:
     for name in ("scedit.toml", "elken.toml", "mulfe.toml"):
         data = tomllib.loads((files("evaluation.reproduction") / name).read_text(encoding="utf-8"))
         shared = data.pop("all", {"source": SOURCE})
-        tables |= {table: shared | fields for table, fields in data.items()}
+        tables |= {table: {"name": table} | shared | fields for table, fields in data.items()}
     return tables
-
-
-@cache
-def _rows() -> tuple[dict[str, str], ...]:
-    """The rows of the file of figures."""
-    text = (files("evaluation.reproduction") / "published.csv").read_text(encoding="utf-8")
-    return tuple(csv.DictReader(text.splitlines()))
 
 
 def published_tables() -> tuple[str, ...]:
@@ -97,8 +83,7 @@ def published_table(name: str) -> PublishedTable:
             allowed=", ".join(published_tables()),
             fix=f"did you mean '{near}'?" if near else None,
         )
-    data = _tables()[name]
-    return PublishedTable(name, data["title"], data["where"], data["kind"], data)
+    return dict(_tables()[name])
 
 
 def printed_figures(what: PublishedTable) -> tuple[PrintedFigure, ...]:
@@ -108,18 +93,11 @@ def printed_figures(what: PublishedTable) -> tuple[PrintedFigure, ...]:
         >>> printed_figures(published_table("scedit-table5"))[2]
         PrintedFigure(model='', method='', split='ScEdit-CF', metric='consistency', value=-0.09, half=None, note='')
     """
+    text = (files("evaluation.reproduction") / "published.csv").read_text(encoding="utf-8")
+    rows = [row for row in csv.reader(text.splitlines()) if row[0] == what["name"]]
     return tuple(
-        PrintedFigure(
-            row["model"],
-            row["method"],
-            row["split"],
-            row["metric"],
-            float(row["value"]),
-            float(row["half"]) if row["half"] else None,
-            row["note"],
-        )
-        for row in _rows()
-        if row["table"] == what.name
+        PrintedFigure(*names, float(value), float(half) if half else None, note)
+        for _, *names, value, half, note in rows
     )
 
 
@@ -128,12 +106,7 @@ def unit(what: PublishedTable) -> str:
     units = {"text": "points of 7", "agreement": "alpha", "correlation": "rho"}
     if any(figure.metric.startswith("ppl") for figure in printed_figures(what)):
         return "percent, perplexities as they are"
-    return units.get(what.kind, "percent")
-
-
-def short(metric: str) -> str:
-    """A metric as tables show it."""
-    return SHORT.get(metric, metric)
+    return units.get(what["kind"], "percent")
 
 
 _BYTES = {
@@ -147,56 +120,39 @@ _BYTES = {
 }  # GB of the weights in float32
 
 
-class Requirement(NamedTuple):
-    """Something that a full reproduction needs, whether it is here, and what to do if not."""
-
-    what: str
-    here: bool
-    fix: str
-
-
-def requirements(what: PublishedTable, *, data: Path | None = None) -> list[Requirement]:
-    """What a full reproduction needs, and what of it is on this machine.
+def requirements(what: PublishedTable, *, data: Path | None = None) -> list[dict[str, Any]]:
+    """What a full reproduction needs: ``need``, whether it is ``here`` on this machine, and the ``fix`` if not.
 
     Args:
         what: The table.
         data: Folder with the published files; the working folder where it is not given.
     """
-    folder = data or Path()
-    out = []
-    for name in what.data["data"]:
+    from evaluation.editors import EDITORS
+
+    key = bool(os.environ.get("OPENAI_API_KEY"))
+    needs: list[tuple[str, bool, str]] = []
+    for name in what["data"]:
         fix = (
             f"get {name} from the authors' repository (it is not redistributed here), then name its folder with --data"
         )
-        out.append(Requirement(f"data: {name}", (folder / name).is_file(), fix))
-    for name, hub in what.data["models"].items():
-        if what.data.get("endpoint") or name not in _BYTES:  # closed models
+        needs.append((f"data: {name}", ((data or Path()) / name).is_file(), fix))
+    for name, hub in what["models"].items():
+        if what.get("endpoint") or name not in _BYTES:  # closed models
             continue
-        out.append(Requirement(f"model: {hub}", _cached(hub), f"huggingface-cli download {hub}, or --set model=FOLDER"))
-        size = _BYTES[name]
-        memory_need = f"memory for {name}: about {size:.0f} GB of weights in float32, or half of it"
-        out.append(
-            Requirement(memory_need, _memory() >= size * 1.2, "a GPU or machine of that size, or dtype=bfloat16")
-        )
-    out += [_method(name) for name in what.data["methods"].values()]
-    if what.data.get("endpoint"):
-        out.append(
-            Requirement("a key for the closed models", bool(os.environ.get("OPENAI_API_KEY")), "export OPENAI_API_KEY")
-        )
-    if judge := what.data.get("judge"):
+        needs.append((f"model: {hub}", _cached(hub), f"huggingface-cli download {hub}, or --set model=FOLDER"))
+        memory_need = f"memory for {name}: about {_BYTES[name]:.0f} GB of weights in float32, or half of it"
+        fix = "a GPU or machine of that size, or dtype=bfloat16"
+        needs.append((memory_need, _memory() >= _BYTES[name] * 1.2, fix))
+    for name in what["methods"].values():
+        needs.append((f"method: {name}", name in EDITORS.names(), "it comes with a later version"))
+    if what.get("endpoint"):
+        needs.append(("a key for the closed models", key, "export OPENAI_API_KEY"))
+    if judge := what.get("judge"):
         fix = f"export OPENAI_API_KEY and judge with --model {judge}, or another judge (then the table is another)"
-        out.append(Requirement(f"judge: {judge}", bool(os.environ.get("OPENAI_API_KEY")), fix))
-    if people := what.data.get("people"):
-        out.append(
-            Requirement(f"{people} people who rate the same scripts", False, "scedit annotate new NAME --overlap 3")
-        )
-    return out
-
-
-def _method(name: str) -> Requirement:
-    from evaluation.editors import EDITORS
-
-    return Requirement(f"method: {name}", name in EDITORS.names(), "it comes with a later version")
+        needs.append((f"judge: {judge}", key, fix))
+    if people := what.get("people"):
+        needs.append((f"{people} people who rate the same scripts", False, "scedit annotate new NAME --overlap 3"))
+    return [dict(zip(("need", "here", "fix"), one, strict=True)) for one in needs]
 
 
 def _cached(hub: str) -> bool:
@@ -216,11 +172,9 @@ def _memory() -> float:
     return float(psutil.virtual_memory().total) / 1e9
 
 
-FILES = {"ScEdit-CF": ("ScEdit-CF.json", "scedit-cf"), "ScEdit-T": ("ScEdit-T.json", "scedit-t")}
-FILES["elken-test"] = ("elken-test.json", "elken")
-FILES["mulfe_test"] = ("mulfe_test.json", "mulfe")
-"""Name and format of the published file of each data set. The authors publish no digests; those of ELKEN publish the
-test part as two files, of facts and of tendencies, which are to be joined by the event's text."""
+FORMATS = {"ScEdit-CF": "scedit-cf", "ScEdit-T": "scedit-t", "elken-test": "elken", "mulfe_test": "mulfe"}
+"""Format of the published file (``NAME.json``) of each data set. The authors publish no digests; those of ELKEN publish
+the test part as two files, of facts and of tendencies, which are to be joined by the event's text."""
 
 
 class PublishedData(NamedTuple):
@@ -235,11 +189,6 @@ class PublishedData(NamedTuple):
     path: Path
     sha256: str
     contents: Counter[str]
-
-    @property
-    def cases(self) -> int:
-        """Number of cases of the file."""
-        return self.contents.total()
 
 
 def published_data(names: Iterable[str], folder: Path) -> dict[str, PublishedData]:
@@ -259,10 +208,9 @@ def published_data(names: Iterable[str], folder: Path) -> dict[str, PublishedDat
         )
     out = {}
     for name in dict.fromkeys(names):
-        file, format = FILES[name]
-        path = folder / file
+        path = folder / f"{name}.json"
         if path.is_file():
-            out[name] = PublishedData(path, sha256(path), Counter(_contents_of_file(path, format)))
+            out[name] = PublishedData(path, sha256(path), Counter(_contents_of_file(path, FORMATS[name])))
     return out
 
 
@@ -332,7 +280,7 @@ def data_difference(
         part: Ours may be some of the published cases (Table 8 has 100 of them).
     """
     if name not in files:
-        return f"data not checked: name the folder of {FILES[name][0]} with --data"
+        return f"data not checked: name the folder of {name}.json with --data"
     ours, theirs = Counter(map(content_of, cases)), files[name].contents
     strange, lacking = (ours - theirs).total(), (theirs - ours).total()
     differences = []
@@ -342,4 +290,4 @@ def data_difference(
         )
     if lacking and not part:
         differences.append(f"{counted(lacking, 'case')} of the file {'is' if lacking == 1 else 'are'} not here")
-    return f"other data than {FILES[name][0]}: {', '.join(differences)}" if differences else ""
+    return f"other data than {name}.json: {', '.join(differences)}" if differences else ""

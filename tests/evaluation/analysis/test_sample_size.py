@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -11,7 +12,7 @@ from click.testing import CliRunner, Result
 from scipy import stats
 
 from curation.stats.paired import cases_needed, power_of, smallest_detectable
-from evaluation.analysis.sample_size import CasesNeeded, sample_sizes
+from evaluation.analysis.sample_size import sample_sizes
 from evaluation.cli.results import cases
 from evaluation.metrics.generation import load_metrics
 from evaluation.runs.frame import Scores
@@ -52,13 +53,14 @@ def test_the_median_pair_and_the_widest(tmp_path: Path) -> None:
     run = load_run(tmp_path)
     values = {"none": [0, 0, 0, 0, 0], "push": [0, 1, 0, 1, 1], "b": [0, 1, 0, 1, 1], "c": [1, 0, 1, 1, 1]}
 
-    def sizes(some: dict[str, list[float]]) -> list[CasesNeeded]:
+    def sizes(some: dict[str, list[float]]) -> list[dict[str, Any]]:
         return sample_sizes(run, scores_of(some), load_metrics(["s_es"]), differences=[0.1], power=0.8, family=1)
 
     (found,) = sizes(values)
     sd = float(np.std([-1, 1, -1, 0, 0], ddof=1))
-    assert (found.cases, found.pairs, found.sd) == (5, 2, (sd, sd)), "push and b agree everywhere, none is a control"
-    assert found.needed[0.1] == (cases_needed(0.1, sd=sd),) * 2
+    needed = {"10": (cases_needed(0.1, sd=sd),) * 2}
+    agreeing = {"cases": 5, "pairs": 2, "sd": (sd, sd)}  # push and b agree everywhere, none is a control
+    assert found == {"metric": "s_es", **agreeing, "needed": needed}
     assert sizes({label: column[:4] for label, column in values.items()}) == [], "four cases say next to nothing"
 
 
