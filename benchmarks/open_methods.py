@@ -96,9 +96,10 @@ def tests_table(section: ReportSection, metric: str) -> str:
 
 
 def _cells(test: PairwiseTest) -> list[str]:
-    ends = "" if test.low is None else f" [{percent(test.low, signed=True)}, {percent(test.high, signed=True)}]"
+    low, high = (percent(end, signed=True) for end in (test.gap.low, test.gap.high))
+    ends = "" if test.gap.low is None else f" [{low}, {high}]"
     better = {"first": f"`{test.first}`", "second": f"`{test.second}`"}.get(test.verdict, test.verdict)
-    difference = percent(test.difference, signed=True) + ends
+    difference = percent(test.gap.mean, signed=True) + ends
     return [f"`{test.first}` - `{test.second}`", difference, p_value(test.p_holm), better]
 
 

@@ -98,8 +98,8 @@ def figures(run: Run) -> dict[str, Any]:
     ]
     states = []
     for state in sequence_states(run):
-        row = {name: plain(value) if isinstance(value, Interval) else value for name, value in state._asdict().items()}
-        states.append({**row, "norms": {norm.weight: [norm.norm, norm.ratio] for norm in state.norms}})
+        row = {name: plain(value) if isinstance(value, Interval) else value for name, value in state.items()}
+        states.append({**row, "norms": {norm["weight"]: [norm["norm"], norm["ratio"]] for norm in state["norms"]}})
     return {
         "model": run.about["model"],
         "split": f"{run.split.name} {run.split.digest[:12]}, {len(run.split.all_cases)} cases",

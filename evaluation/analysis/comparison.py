@@ -9,11 +9,11 @@ from types import MappingProxyType
 from typing import Any, NamedTuple
 
 from curation.stats.intervals import Interval, mean_interval
-from evaluation.analysis.pairwise_tests import ComparisonFamily, as_ratios, comparison_families
+from evaluation.analysis.pairwise_tests import ComparisonFamily, comparison_families
 from evaluation.editors.baselines import NULL_METHODS
 from evaluation.metrics.base import Metric, Summary, paired_items, scale_of
 from evaluation.metrics.generation import Generation
-from evaluation.metrics.pooled import PERPLEXITY
+from evaluation.metrics.pooled import PERPLEXITY, RATIO
 from evaluation.regimes.config import regime_title
 from evaluation.runs.frame import Scores, unedited_run
 from evaluation.runs.results import EditorRun, Run, asked_cases, unedited_cases
@@ -149,14 +149,13 @@ def _families(
             baseline=base,
             higher=metric.better == "higher",
             scale=None if metric.pooled else scale_of(metric),
+            unit={"fraction": "fraction", PERPLEXITY: RATIO}.get(metric.unit, "points"),
             items=lambda first, second: paired_items(*(scores.by_editor[k][metric.name] for k in (first, second))),
             interval_of=partial(scores.pooled_difference, metric, keys) if metric.pooled else None,
             null_methods=[r.label for r in rows if r.null],
             against=against,
         )
-    if metric.unit == PERPLEXITY:
-        return [as_ratios(f) for f in families]
-    return [f._replace(share=metric.unit == "fraction") for f in families]
+    return families
 
 
 def _row(editor: EditorRun, keys: Sequence[str], run: Run, scores: Scores, metrics: Sequence[Metric]) -> MethodRow:

@@ -12,13 +12,12 @@ import math
 from collections import Counter
 from collections.abc import Callable, Collection, Mapping, Sequence
 from functools import partial
-from typing import Any, Literal, NamedTuple
+from typing import Literal, NamedTuple
 
 import numpy as np
 
 from curation.stats.bootstrap import Resampling
 from curation.stats.bounded import (
-    SHARE,
     PairedItem,
     Scale,
     crossed_spread,
@@ -30,6 +29,7 @@ from curation.stats.bounded import (
 from curation.stats.estimates import Floats
 from curation.stats.intervals import LEAST_CASES, POOLED, Interval, varies
 from curation.stats.paired import holm, sign_flips, smallest_detectable, smallest_p
+from evaluation.metrics.pooled import RATIO, exponential
 
 LEVEL = 0.05
 POWER = 0.8
@@ -49,41 +49,34 @@ class PairwiseTest(NamedTuple):
 
     Attributes:
         metric: Title of the metric or aspect. ``first``, ``second``: labels of the methods.
-        difference: Mean of first minus second over the cases that both have, in the metric's unit, or None.
-        low: Lower end of its default 95 % interval, or None.
-        high: The upper end.
+        gap: Mean of first minus second over the cases that both have, with its default interval; of perplexities the
+            factor between them (exp of the difference of logarithms).
         p: Two-sided p: the largest of those of the tests named in ``test``.
         p_holm: The same p, corrected for the family; never smaller than p.
         wins: Cases where the first is better (as the metric says what is better). ``ties``, ``losses``: the others.
-        cases: Cases that both have.
         only_one: Cases that one of them lacks.
         detectable: Smallest true difference that these cases show with 80 % power at the level of the family's hardest
             step, or None where the differences do not vary, or where no outcome could decide (``never``).
         verdict: Who is better at a corrected p below 0.05; ``equal`` where no case differs.
         test: Which tests decide: ``interval`` asks at which level the interval begins to hold 0.
         never: Even if all these cases agreed, the corrected p would not be below 0.05.
-        kind: How the interval was had.
         on_scale: Whether the interval, which a decision needs too, knows a lowest and a highest possible value.
     """
 
     metric: str
     first: str
     second: str
-    difference: float | None
-    low: float | None
-    high: float | None
+    gap: Interval
     p: float | None
     p_holm: float | None
     wins: int
     ties: int
     losses: int
-    cases: int
     only_one: int
     detectable: float | None
     verdict: Verdict
     test: Test = "sign-flip"
     never: bool = False
-    kind: str = ""
     on_scale: bool = True
 
     @property
@@ -96,17 +89,12 @@ class ComparisonFamily(NamedTuple):
     """Comparisons that are corrected together, one question about one metric.
 
     ``kind``: ``among`` the methods, each method ``against`` no edit, or each ``null`` method against no edit.
-
-    ``share``: values are fractions from 0 to 1, shown in percentage points. ``ratio``: differences are factors
-    (``as_ratios``).
     """
 
     metric: str
     kind: FamilyKind
     contests: tuple[PairwiseTest, ...]
     draws: int
-    share: bool = False
-    ratio: bool = False
 
     @property
     def best(self) -> str | None:
@@ -120,25 +108,6 @@ class ComparisonFamily(NamedTuple):
         wins = Counter(c.winner for c in self.contests)
         others = len({label for c in self.contests for label in (c.first, c.second)}) - 1
         return next((label for label, n in wins.items() if label is not None and n == others), None)
-
-
-def as_ratios(family: ComparisonFamily) -> ComparisonFamily:
-    """The same comparisons of logarithms, their differences as factors: exp(first minus second).
-
-    Example:
-        >>> values = {"ft": {"a": 0.0, "b": 0.0}, "rome": {"a": 0.7, "b": 0.6}}
-        >>> (family,) = comparison_families("PPL", values, baseline=None, higher=False)
-        >>> round(as_ratios(family).contests[0].difference, 3)
-        0.522
-    """
-    fields = ("difference", "low", "high", "detectable")
-
-    def of(contest: PairwiseTest) -> PairwiseTest:
-        logarithms = {name: getattr(contest, name) for name in fields}
-        factors: dict[str, Any] = {name: None if v is None else math.exp(v) for name, v in logarithms.items()}
-        return contest._replace(**factors)
-
-    return family._replace(contests=tuple(map(of, family.contests)), share=False, ratio=True)
 
 
 class _Differences(NamedTuple):
@@ -163,8 +132,8 @@ def comparison_families(
     *,
     baseline: str | None,
     higher: bool = True,
-    seed: int = 0,
     scale: Scale | None = None,
+    unit: str = "points",
     items: ItemPairs | None = None,
     interval_of: IntervalOf | None = None,
     null_methods: Collection[str] = (),
@@ -177,8 +146,8 @@ def comparison_families(
         values: Label -> case key -> value of the case, in the order of the tables.
         baseline: Label of the unedited model, where it is among them.
         higher: Whether more is better.
-        seed: Of the bootstrap and of the drawn sign patterns.
         scale: Lowest and highest possible value of a case; None where there is none.
+        unit: Of the differences: ``fraction``, ``points``, or ``ratio`` where the values are logarithms.
         items: Prompts of two methods with their neighbour facts; None where no prompt has one.
         interval_of: The difference of two methods, where it is no mean over cases (pooled over questions).
         null_methods: Labels of controls: compared with no edit only, in a family of their own.
@@ -196,14 +165,14 @@ def comparison_families(
     out = []
     for kind, wanted in _family_pairs(list(values), baseline, null_methods, against).items():
         if wanted:
-            resampling = Resampling(max(2000, _DRAWS_A_TEST * len(wanted)), seed=seed)
+            resampling = Resampling(max(2000, _DRAWS_A_TEST * len(wanted)))
             signs = sign_flips(np.array([_gaps_of_all(values, pair) for pair in wanted]), resampling)
             differences = {
                 pair: _differences(values, pair, scale, items, interval_of, p)
                 for pair, p in zip(wanted, signs, strict=True)
             }
-            contests = _family(metric, differences, higher=higher, scale=scale)
-            out.append(ComparisonFamily(metric, kind, contests, resampling.resamples, scale == SHARE))
+            contests = _family(metric, differences, unit, higher=higher, scale=scale)
+            out.append(ComparisonFamily(metric, kind, contests, resampling.resamples))
     return tuple(out)
 
 
@@ -285,7 +254,7 @@ def _two_way(rows: Sequence[PairedItem], mean: float) -> tuple[float, float, int
 
 
 def _family(
-    metric: str, differences: Mapping[tuple[str, str], _Differences], *, higher: bool, scale: Scale | None
+    metric: str, differences: Mapping[tuple[str, str], _Differences], unit: str, *, higher: bool, scale: Scale | None
 ) -> tuple[PairwiseTest, ...]:
     tests = max(1, sum(one.p is not None for one in differences.values()))
     corrected = holm({str(n): one.p for n, one in enumerate(differences.values())})
@@ -295,20 +264,19 @@ def _family(
         better, worse = (up, down) if higher else (down, up)
         never = one.units > 0 and _least_p(one, scale) * tests >= LEVEL
         seen = None if never else _detectable(one, tests, scale)
+        gap = (one.interval if one.interval.ends else one.interval.alone)._replace(n=len(one.gaps), unit=unit)
+        factors = unit == RATIO
         out.append(
             PairwiseTest(
-                *(metric, first, second, one.interval.mean, one.interval.low, one.interval.high),
-                *(one.p, corrected[str(n)]),
+                *(metric, first, second, exponential(gap, unit) if factors else gap, one.p, corrected[str(n)]),
                 wins=better,
                 ties=len(one.gaps) - up - down,
                 losses=worse,
-                cases=len(one.gaps),
                 only_one=one.only_one,
-                detectable=seen,
+                detectable=math.exp(seen) if factors and seen is not None else seen,
                 verdict=_verdict(one.interval, corrected[str(n)], up + down, higher=higher),
                 test=one.test,
                 never=never,
-                kind=one.interval.kind,
                 on_scale=scale is not None or one.interval.kind == POOLED,
             )
         )

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from curation.splits.contradictions import overwritten
 from curation.stats.bounded import bounded_interval
@@ -13,10 +13,10 @@ from evaluation.metrics.base import Metric, Normalisation, case_mean_difference,
 from evaluation.metrics.pooled import PERPLEXITY, RATIO, exponential, pooled_interval
 from evaluation.regimes.base import edits_digests
 from evaluation.regimes.config import RegimeChoice, regime_title, sampled_positions
-from evaluation.regimes.sequence_log import EditEntry, SequenceEntries, StateEntry, WeightNorm
+from evaluation.regimes.sequence_log import SequenceEntries, StateEntry
 from evaluation.runs.frame import Scores, score_run
 from evaluation.runs.results import Run, all_cases_by_key, answers_by_probe, sequence_choice
-from schemas.answers import Answer, CaseScores
+from schemas.answers import CaseScores
 from schemas.cases import AnyCase
 from schemas.core.errors import UserError
 from schemas.runs import CaseResult
@@ -42,17 +42,22 @@ class ForgettingPoint(NamedTuple):
     latest: float | None
 
 
-def forgetting_curve(run: Run, metrics: Sequence[Metric], normalisation: Normalisation) -> list[ForgettingPoint]:
-    """The curve of every method and metric of a run in the regime ``sequential``, from its journals.
-
-    Cases that ended in an error are in no mean. A length at which some case so far has not been asked (the run goes on,
-    or each case is asked right after its own edit only) is left out.
+def edit_curve(run: Run, metrics: Sequence[Metric], normalisation: Normalisation) -> list[ForgettingPoint]:
+    """The curve of every method and metric of a run, over edits made together or one after another.
 
     Raises:
-        UserError: the run was of another regime.
+        UserError: the run was of another regime, or no method of it was run with two batch sizes.
     """
-    refuse_other_regime(run)
-    return forgetting_points(run, metrics, normalisation)
+    if not is_in_batches(run):
+        refuse_other_regime(run)
+        return forgetting_points(run, metrics, normalisation)
+    if points := batch_size_points(run, score_run(run, metrics, normalisation), metrics):
+        return points
+    raise UserError(
+        "no method of the run was run with two batch sizes",
+        where=str(run.folder),
+        fix='run with regime = { name = "batch", size = [1, 10] }',
+    )
 
 
 def refuse_other_regime(run: Run) -> None:
@@ -70,21 +75,31 @@ def refuse_other_regime(run: Run) -> None:
 
 
 def forgetting_points(run: Run, metrics: Sequence[Metric], normalisation: Normalisation) -> list[ForgettingPoint]:
-    """The points of all methods whose edits follow each other; of others there is none."""
+    """The points of all methods whose edits follow each other, from their journals; of others there is none.
+
+    Cases that ended in an error are in no mean. A length at which some case so far has not been asked (the run goes on,
+    or each case is asked right after its own edit only) is left out.
+    """
     out: list[ForgettingPoint] = []
-    cases, choice = all_cases_by_key(run), sequence_choice(run)
+    by_key, choice = all_cases_by_key(run), sequence_choice(run)
+    cases = list(by_key.values())
+    later = overwritten(cases)
     before = {k: answers_by_probe(r.answers) for k, r in run.baseline.results.items() if r.error is None}
     for editor in run.editors[1:]:
         if editor.manifest.regime != "sequential":
             continue
         results = editor.folder.units().values() if editor.folder is not None else ()
-        units = sequence_units(results, list(cases.values())) if len(run.regimes) == 1 else list(results)
-        units = [u for u in units if u.case in cases]
-        whole = _complete_lengths(units, list(cases.values()), choice)
-        later = overwritten(list(cases.values()))
-        units = [u for u in units if (u.after or 0) < later.get(u.position or 0, len(cases) + 1)]
+        units = sequence_units(results, cases) if len(run.regimes) == 1 else list(results)
+        units = [u for u in units if u.case in by_key]
+        whole = _complete_lengths(units, cases, choice)
+        units = [u for u in units if (u.after or 0) < later.get(u.position or 0, len(cases) + 1) and u.error is None]
+        answered = [(u, answers_by_probe(u.answers)) for u in units if u.after is not None and u.position is not None]
         for metric in metrics:
-            values = _values(cases, before, units, metric, normalisation)
+            values: Values = {}
+            for unit, answers in answered:
+                scores = metric.score(by_key[unit.case], answers, before.get(unit.case, {}), normalisation)
+                if scores.mean is not None:
+                    values[unit.position or 0, unit.after or 0] = scores
             out += _curve(editor.label, metric, whole, values)
     return out
 
@@ -110,25 +125,6 @@ def _complete_lengths(units: Iterable[CaseResult], cases: Sequence[AnyCase], cho
 
 Values = dict[tuple[int, int], CaseScores]
 """(position, edits in the model) -> the case's scores."""
-
-
-def _values(
-    cases: Mapping[str, AnyCase],
-    before: Mapping[str, Mapping[str, Answer]],
-    units: Iterable[CaseResult],
-    metric: Metric,
-    normalisation: Normalisation,
-) -> Values:
-    values: Values = {}
-    for result in units:
-        if result.error is not None or result.after is None or result.position is None:
-            continue
-        scores = metric.score(
-            cases[result.case], answers_by_probe(result.answers), before.get(result.case, {}), normalisation
-        )
-        if scores.mean is not None:
-            values[result.position, result.after] = scores
-    return values
 
 
 def _curve(label: str, metric: Metric, whole: Iterable[int], values: Values) -> list[ForgettingPoint]:
@@ -159,26 +155,12 @@ def is_in_batches(run: Run) -> bool:
     return any(regime.startswith("batch:") for regime in run.regimes) and "sequential" not in run.regimes
 
 
-def batch_size_curve(run: Run, metrics: Sequence[Metric], normalisation: Normalisation) -> list[ForgettingPoint]:
-    """A point for every method, metric and size: ``edits`` made together, ``new`` under the fewest, ``lost`` paired.
-
-    Cases are those that have a value under every size of the method. The unedited model has no curve.
-
-    Raises:
-        UserError: no method of the run has two sizes.
-    """
-    points = batch_size_points(run, score_run(run, metrics, normalisation), metrics)
-    if not points:
-        raise UserError(
-            "no method of the run was run with two batch sizes",
-            where=str(run.folder),
-            fix='run with regime = { name = "batch", size = [1, 10] }',
-        )
-    return points
-
-
 def batch_size_points(run: Run, scores: Scores, metrics: Sequence[Metric]) -> list[ForgettingPoint]:
-    """The points of every method with two sizes or more; of other runs there is none."""
+    """A point for every method with two sizes or more, metric and size; of other runs there is none.
+
+    ``edits`` are made together, ``new`` is under the fewest, ``lost`` is paired. Cases are those that have a value under
+    every size of the method. The unedited model has no curve.
+    """
     out = []
     for name, labels in _labels_by_size(run).items():
         for metric in metrics:
@@ -249,72 +231,49 @@ HEADS = ("Method", "Edits", "Perplexity", "over unedited", "Change", "s an edit"
 _MIB = 2**20
 
 
-class SequenceState(NamedTuple):
-    """One method's model when ``edits`` edits stand in it.
-
-    Attributes:
-        perplexity: Of the general texts; interval by text.
-        ratio: The same over the unedited model's, paired by text.
-        norms: How far every changed weight is from what it was.
-        seconds: An edit on the clock, mean over those since the length before.
-        processor_seconds: The same of the processor.
-        peak_bytes: The most memory while one of these edits was made.
-        held_bytes: What the edits hold for later ones, changed weights left out.
-        made: Edits since the length before. ``failed``: of all so far.
-    """
-
-    label: str
-    edits: int
-    perplexity: Interval
-    ratio: Interval
-    norms: tuple[WeightNorm, ...]
-    seconds: Interval
-    processor_seconds: Interval
-    peak_bytes: int | None
-    held_bytes: int
-    made: int
-    failed: int
-
-
-def sequence_states(run: Run) -> list[SequenceState]:
+def sequence_states(run: Run) -> list[dict[str, Any]]:
     """Of every method at every length that was described; of runs from before there were descriptions, none.
+
+    A state has the ``label`` of the method and the number of ``edits`` in its model; the ``perplexity`` of the general
+    texts and its ``ratio`` to the unedited model's, with intervals by text; the ``norms`` (how far every changed weight
+    is from what it was); of the edits since the length before, the ``seconds`` and ``processor_seconds`` of one,
+    ``peak_bytes`` while one was made, and their number (``made``); ``held_bytes`` that the edits hold for later ones,
+    changed weights left out; how many of all so far ``failed``.
 
     Raises:
         UserError: the run was of another regime.
     """
     refuse_other_regime(run)
-    digests, out = edits_digests(list(all_cases_by_key(run).values())), list[SequenceState]()
+    digests, out = edits_digests(list(all_cases_by_key(run).values())), []
     for editor in run.editors[1:]:
         if editor.manifest.regime != "sequential" or editor.folder is None:
             continue
         entries = SequenceEntries(editor.folder.path, digests)
         before = 0
         for n, state in sorted(entries.states.items()):
-            if n:
-                edits = [entry for entry in entries.edits if before < entry.after <= n]
-                failed = sum(entry.error is not None for entry in entries.edits if entry.after <= n)
-                out.append(_state(editor.label, state, entries.states.get(0), edits, failed))
+            edits = [entry for entry in entries.edits if before < entry.after <= n]
             before = n
+            if not n:
+                continue
+            peaks = [entry.peak_bytes for entry in edits if entry.peak_bytes is not None]
+            times = ([entry.seconds for entry in edits], [entry.processor_seconds for entry in edits])
+            seconds, processor_seconds = (bounded_interval(some, None)._replace(unit=SECONDS) for some in times)
+            out.append(
+                {
+                    "label": editor.label,
+                    "edits": state.after,
+                    "perplexity": perplexity(state),
+                    "ratio": perplexity_ratio(state, entries.states.get(0)),
+                    "norms": [norm.model_dump(mode="json") for norm in state.norms],
+                    "seconds": seconds,
+                    "processor_seconds": processor_seconds,
+                    "peak_bytes": max(peaks, default=None),
+                    "held_bytes": state.held_bytes,
+                    "made": len(edits),
+                    "failed": sum(entry.error is not None for entry in entries.edits if entry.after <= n),
+                }
+            )
     return out
-
-
-def _state(
-    label: str, state: StateEntry, unedited: StateEntry | None, edits: Sequence[EditEntry], failed: int
-) -> SequenceState:
-    peaks = [entry.peak_bytes for entry in edits if entry.peak_bytes is not None]
-    return SequenceState(
-        label,
-        state.after,
-        perplexity(state),
-        perplexity_ratio(state, unedited),
-        state.norms,
-        bounded_interval([entry.seconds for entry in edits], None)._replace(unit=SECONDS),
-        bounded_interval([entry.processor_seconds for entry in edits], None)._replace(unit=SECONDS),
-        max(peaks, default=None),
-        state.held_bytes,
-        len(edits),
-        failed,
-    )
 
 
 def perplexity(state: StateEntry) -> Interval:
@@ -332,16 +291,16 @@ def perplexity_ratio(state: StateEntry, unedited: StateEntry | None) -> Interval
     return exponential(pooled_interval(sums, None), RATIO)
 
 
-def state_table(states: Sequence[SequenceState]) -> FigureTable:
+def state_table(states: Sequence[Mapping[str, Any]]) -> FigureTable:
     """The states as a table; failed edits are counted next to the number of edits."""
     rows: list[tuple[Cell, ...]] = []
     for state in states:
-        ratios = [f"{ratio:.3g}" for ratio in sorted(norm.ratio for norm in state.norms)]
-        edits = f"{state.edits:,}" + (f" ({state.failed:,} failed)" if state.failed else "")
+        ratios = [f"{ratio:.3g}" for ratio in sorted(norm["ratio"] for norm in state["norms"])]
+        edits = f"{state['edits']:,}" + (f" ({state['failed']:,} failed)" if state["failed"] else "")
         change = " to ".join(dict.fromkeys([*ratios[:1], *ratios[-1:]])) or None
-        peak = None if state.peak_bytes is None else f"{state.peak_bytes / _MIB:,.0f}"
-        costs = (state.seconds, state.processor_seconds, peak, f"{state.held_bytes / _MIB:,.1f}")
-        rows.append((state.label, edits, state.perplexity, state.ratio, change, *costs))
+        peak = None if state["peak_bytes"] is None else f"{state['peak_bytes'] / _MIB:,.0f}"
+        costs = (state["seconds"], state["processor_seconds"], peak, f"{state['held_bytes'] / _MIB:,.1f}")
+        rows.append((state["label"], edits, state["perplexity"], state["ratio"], change, *costs))
     caption = (
         "Perplexity of 24 plain texts, over that of the unedited model, with intervals by text. "
         "Change: of the weights, over their own norm."

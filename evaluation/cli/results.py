@@ -18,7 +18,6 @@ from schemas.text.counting import counted
 
 if TYPE_CHECKING:
     from curation.export.hub import HubUpload
-    from evaluation.analysis.sequences import SequenceState
 
 
 metrics_option = shared_option(
@@ -185,8 +184,7 @@ def forgetting(folder: Path, metrics: tuple[str, ...], normalisation: Any, state
     Of a run in the regime 'batch' with several sizes: for every number of edits made together, the mean over the cases
     that every size has, the same cases with the fewest edits, and the difference.
     """
-    from evaluation.analysis.sequences import batch_size_curve, curve_parts, is_in_batches
-    from evaluation.analysis.sequences import forgetting_curve as curve
+    from evaluation.analysis.sequences import curve_parts, edit_curve, is_in_batches, sequence_states, state_table
     from evaluation.analysis.tables import FigureTable
     from evaluation.metrics.generation import load_metrics
     from evaluation.report.formatting import table_lines
@@ -195,20 +193,21 @@ def forgetting(folder: Path, metrics: tuple[str, ...], normalisation: Any, state
 
     run = load_run(folder)
     if states:
-        from evaluation.analysis.sequences import sequence_states
-
-        _print_states(sequence_states(run), as_json=as_json)
-        return
-    together, chosen = is_in_batches(run), load_metrics(metrics or run.about["metrics"], generation_of(run))
-    points = (batch_size_curve if together else curve)(run, chosen, normalisation or run.about["normalisation"])
+        rows = sequence_states(run)
+        tables = [state_table(rows)]
+        note = tables[0].caption
+    else:
+        together, chosen = is_in_batches(run), load_metrics(metrics or run.about["metrics"], generation_of(run))
+        points = edit_curve(run, chosen, normalisation or run.about["normalisation"])
+        rows = [point._asdict() for point in points]
+        parts = curve_parts(points, chosen, together=together)
+        tables = [part for part in parts if isinstance(part, FigureTable)]
+        over = "the cases that every size has" if together else "the cases edited so far"
+        note = f"Percent [95 % interval] over {over}; differences are paired by case."
     if as_json:
-        for point in points:
-            data = {name: _plain(value) for name, value in point._asdict().items()}
-            click.echo(json.dumps(data, ensure_ascii=False))
+        for row in rows:
+            click.echo(json.dumps({name: _plain(value) for name, value in row.items()}, ensure_ascii=False))
         return
-    tables = [part for part in curve_parts(points, chosen, together=together) if isinstance(part, FigureTable)]
-    over = "the cases that every size has" if together else "the cases edited so far"
-    note = f"Percent [95 % interval] over {over}; differences are paired by case."
     click.echo("\n".join([*(line for table in tables for line in table_lines(table)), note]))
 
 
@@ -218,20 +217,6 @@ def _plain(value: Any) -> Any:
         return value
     data = {"mean": value.mean, "half_width_95": value.half, "cases": value.n}
     return data | {"low_95": value.low, "high_95": value.high}
-
-
-def _print_states(states: list[SequenceState], *, as_json: bool) -> None:
-    from evaluation.analysis.sequences import state_table
-    from evaluation.report.formatting import table_lines
-
-    if as_json:
-        for state in states:
-            data = {name: _plain(value) for name, value in state._asdict().items()}
-            norms = [norm.model_dump(mode="json") for norm in state.norms]
-            click.echo(json.dumps({**data, "norms": norms}, ensure_ascii=False))
-        return
-    table = state_table(states)
-    click.echo("\n".join([*table_lines(table), table.caption]))
 
 
 @click.command(epilog="Example: scedit results cases runs/open --points 2 --points 5")

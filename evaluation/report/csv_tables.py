@@ -75,9 +75,9 @@ def comparisons_csv(parts: Sequence[ReportSection], others: Sequence[TextSection
     numbered += [(0, f) for t in others for f in t.contests]
     rows = [
         (
-            *(n or "", f.metric, f.kind, c.first, c.second, c.difference, c.low, c.high, c.p, c.p_holm),
-            *(c.wins, c.ties, c.losses, c.cases, c.only_one, c.detectable, c.verdict, len(f.contests), f.draws),
-            *("" if c.low is None else c.kind, c.test, "no" if c.never else "yes"),
+            *(n or "", f.metric, f.kind, c.first, c.second, c.gap.mean, c.gap.low, c.gap.high, c.p, c.p_holm),
+            *(c.wins, c.ties, c.losses, c.gap.n, c.only_one, c.detectable, c.verdict, len(f.contests), f.draws),
+            *(c.gap.kind, c.test, "no" if c.never else "yes"),
         )
         for n, f in numbered
         for c in f.contests

@@ -11,6 +11,7 @@ from typing import Any
 from curation.stats.estimates import Estimate
 from curation.stats.intervals import LEAST_CASES, PUBLISHED, Interval
 from evaluation.analysis.comparison import Comparison
+from evaluation.analysis.pairwise_tests import ComparisonFamily
 from evaluation.analysis.tables import DELTA, Cell, FigureTable
 from evaluation.metrics.base import Metric, Summary
 from evaluation.metrics.pooled import PERPLEXITY
@@ -234,7 +235,7 @@ def count_range(counts: Iterable[int]) -> str:
 
 
 def as_published(value: Any) -> Any:
-    """The same records with every interval of the published kind, ± 1.96·sd/√n by case.
+    """The same records with every interval of the published kind, ± 1.96·sd/√n by case; not those that tests rest on.
 
     Example:
         >>> mean_with_interval(as_published([Interval(0.5, 0.7, 6, (0.1, 0.9), "beta, by case")])[0])
@@ -244,6 +245,8 @@ def as_published(value: Any) -> Any:
         return value.published
     if isinstance(value, Summary):
         return value._replace(ends=None, kind=PUBLISHED)
+    if isinstance(value, ComparisonFamily):
+        return value
     if isinstance(value, Mapping):
         return {k: as_published(v) for k, v in value.items()}
     if isinstance(value, (tuple, list)):

@@ -10,6 +10,7 @@ from evaluation.analysis.comparison import Comparison
 from evaluation.analysis.pairwise_tests import NO_SCALE, ComparisonFamily, PairwiseTest
 from evaluation.analysis.tables import DELTA, Cell, FigureTable, Section
 from evaluation.metrics.base import Metric, Role, case_mean_interval, metric_of
+from evaluation.metrics.pooled import RATIO
 from evaluation.report.formatting import memory, seconds
 from evaluation.runs.frame import Scores
 from evaluation.runs.results import Run, asked_cases
@@ -55,45 +56,30 @@ def comparison_section(families: Sequence[ComparisonFamily], against: str | None
 
 def decided_table(families: Sequence[ComparisonFamily]) -> FigureTable:
     """The comparisons that the paired tests decide, the better method first; no rows where there is none."""
-    decided = [(f, _better_first(f, c)) for f in families if f.kind != "null" for c in f.contests if c.winner]
-    rows = tuple((f.metric, c.first, c.second, _difference(f, c), c.p_holm, c.cases) for f, c in decided)
+    decided = [(f, _better_first(c)) for f in families if f.kind != "null" for c in f.contests if c.winner]
+    rows = tuple((f.metric, c.first, c.second, c.gap, c.p_holm, c.gap.n) for f, c in decided)
     count = sum(len(f.contests) for f in families if f.kind != "null")
     unscaled = dict.fromkeys(f.metric for f, c in decided if not c.on_scale)
     caption = NO_SCALE.format(", ".join(unscaled)) if unscaled else ""
     return FigureTable(f"Decided: {len(rows)} of {count}", _DECIDED, rows, caption, folded=len(rows) > _OPEN)
 
 
-def _better_first(family: ComparisonFamily, test: PairwiseTest) -> PairwiseTest:
+def _better_first(test: PairwiseTest) -> PairwiseTest:
     """A decided comparison with the better method in front."""
-    if test.winner == test.first:
+    if test.winner == test.first or test.gap.mean is None or test.gap.ends is None:
         return test
-
-    def turned(value: float | None) -> float | None:
-        return None if value is None else 1 / value if family.ratio else -value
-
-    low, high = turned(test.high), turned(test.low)
-    return test._replace(first=test.second, second=test.first, difference=turned(test.difference), low=low, high=high)
+    mean, low, high = (1 / v if test.gap.unit == RATIO else -v for v in (test.gap.mean, *test.gap.ends))
+    return test._replace(first=test.second, second=test.first, gap=test.gap._replace(mean=mean, ends=(high, low)))
 
 
 def _comparison_row(family: ComparisonFamily, test: PairwiseTest) -> tuple[Cell, ...]:
     counts = f"{test.wins}, {test.ties}, {test.losses}" + (f" ({test.only_one} without)" if test.only_one else "")
     seen: Cell = "never" if test.never else None
     if test.detectable is not None and not test.never:
-        seen = Interval(test.detectable, None, test.cases, unit=_unit(family)).alone
+        seen = test.gap.alone._replace(mean=test.detectable)
     names = {"equal": "equal", "undefined": "no common case"}
     better = test.winner or names.get(test.verdict, "not decided")
-    return (family.metric, test.first, test.second, _difference(family, test), test.p_holm, counts, seen, better)
-
-
-def _difference(family: ComparisonFamily, test: PairwiseTest) -> Interval:
-    """The difference with its interval, in the unit that it is shown in."""
-    ends = None if test.low is None or test.high is None else (test.low, test.high)
-    kind = test.kind if ends is not None else ""
-    return Interval(test.difference, None, test.cases, ends, kind or (BY_CASE if ends else ""), _unit(family))
-
-
-def _unit(family: ComparisonFamily) -> str:
-    return "ratio" if family.ratio else "fraction" if family.share else "points"
+    return (family.metric, test.first, test.second, test.gap, test.p_holm, counts, seen, better)
 
 
 def chat_table(table: Comparison, metrics: Sequence[Metric], scores: Scores, run: Run) -> FigureTable:

@@ -30,7 +30,7 @@ def test_numbers_are_those_of_the_pairs():
     assert [(c.first, c.second) for c in against.contests] == [("a", "none"), ("b", "none"), ("c", "none")]
     for c in among.contests:
         gaps = np.array([values[c.first][k] - values[c.second][k] for k in values["none"]])
-        assert c.difference == pytest.approx(gaps.mean())
+        assert c.gap.mean == pytest.approx(gaps.mean())
         assert (c.wins, c.ties, c.losses) == ((gaps > 0).sum(), 0, (gaps < 0).sum())
         assert c.p == pytest.approx(stats.ttest_1samp(gaps, 0).pvalue, abs=0.03) and c.p <= c.p_holm
     p_values = holm({f"{c.first}{c.second}": c.p for c in among.contests})
@@ -41,7 +41,7 @@ def test_lower_is_better_turns_wins_and_verdict_not_the_difference():
     values = {"a": {f"c{k}": 0.1 for k in range(12)}, "b": {f"c{k}": 0.5 for k in range(12)}}
     (up,) = comparison_families("x", values, baseline=None)
     (down,) = comparison_families("x", values, baseline=None, higher=False)
-    assert up.contests[0].difference == down.contests[0].difference == pytest.approx(-0.4)
+    assert up.contests[0].gap.mean == down.contests[0].gap.mean == pytest.approx(-0.4)
     assert (up.contests[0].verdict, up.contests[0].wins, up.contests[0].losses) == ("second", 0, 12)
     assert (down.contests[0].verdict, down.contests[0].wins, down.contests[0].losses) == ("first", 12, 0)
 
@@ -61,7 +61,7 @@ def test_what_cannot_be_decided_is_not(first, second, verdict):
 
 def test_cases_of_one_method_only_are_counted_and_left_out():
     (family,) = comparison_families("x", {"m": {"a": 1.0, "b": 1.0, "c": 0.0}, "n": {"a": 0.0}}, baseline=None)
-    assert (family.contests[0].cases, family.contests[0].only_one) == (1, 2)
+    assert (family.contests[0].gap.n, family.contests[0].only_one) == (1, 2)
 
 
 def test_error_of_the_family_is_held_and_power_is_as_promised():
@@ -143,8 +143,7 @@ def test_agreement_everywhere_is_no_certainty() -> None:
     (family,) = comparison_families("Coh.", values, baseline=None, scale=(1.0, 7.0))
     (contests,) = family.contests
     assert (contests.verdict, contests.p, contests.detectable) == ("equal", 1.0, None)
-    assert contests.high == -contests.low == pytest.approx(6 * (1 - 0.025 ** (1 / 9)))
-    assert not family.share and comparison_families("ES", values, baseline=None, scale=(0.0, 1.0))[0].share
+    assert contests.gap.high == -contests.gap.low == pytest.approx(6 * (1 - 0.025 ** (1 / 9)))
 
 
 def test_differences_without_a_scale_need_their_interval_too() -> None:
@@ -170,7 +169,7 @@ def test_rare_large_losses_that_were_not_drawn_are_allowed_for() -> None:
     assert (contests.verdict, contests.test) == (
         "undecided",
         "sign-flip and interval",
-    ) and contests.low < 0 < contests.high
+    ) and contests.gap.low < 0 < contests.gap.high
 
 
 def test_a_decided_comparison_has_an_interval_without_zero() -> None:
@@ -178,7 +177,7 @@ def test_a_decided_comparison_has_an_interval_without_zero() -> None:
     for _ in range(40):
         hits = {m: {str(k): float(rng.binomial(5, p) / 5) for k in range(15)} for m, p in (("a", 0.85), ("b", 0.4))}
         (contests,) = comparison_families("ES", hits, baseline=None, scale=SHARE)[0].contests
-        excludes_zero = contests.low > 1e-9 or contests.high < -1e-9
+        excludes_zero = contests.gap.low > 1e-9 or contests.gap.high < -1e-9
         assert contests.p >= 0.05 or excludes_zero
         assert contests.verdict == ("first" if contests.p < 0.05 else "undecided")
         assert contests.p_holm == contests.p
@@ -190,7 +189,7 @@ def test_detectable_is_no_smaller_than_what_the_interval_excludes() -> None:
     second = dict.fromkeys(first, 0.5)
     (contests,) = comparison_families("ES", {"a": first, "b": second}, baseline=None, scale=SHARE)[0].contests
     (free,) = comparison_families("GE", {"a": first, "b": second}, baseline=None)[0].contests
-    assert free.detectable < 0.01 and contests.detectable > contests.difference - contests.low > 0.05
+    assert free.detectable < 0.01 and contests.detectable > contests.gap.mean - contests.gap.low > 0.05
 
 
 def test_recurring_neighbours_decide_two_way() -> None:
@@ -202,8 +201,8 @@ def test_recurring_neighbours_decide_two_way() -> None:
     assert (
         contests.test == "two-way t and interval"
         and contests.verdict == "undecided"
-        and contests.low < 0
-        and contests.kind == TWO_WAY
+        and contests.gap.low < 0
+        and contests.gap.kind == TWO_WAY
     )
     (naive,) = comparison_families("S-NS", values, baseline=None, scale=SHARE)[0].contests
     assert naive.verdict == "first" and naive.p < 1e-3
@@ -264,5 +263,5 @@ def test_a_question_about_one_method_is_a_family_of_the_others_only() -> None:
     assert [(c.first, c.second) for c in against.contests] == [("c", "none")]
     pair = next(c for c in family.contests if (c.first, c.second) == ("a", "c"))
     contest = one.contests[0]
-    assert (contest.difference, contest.p) == (-pair.difference, pair.p) and contest.p_holm < pair.p_holm
+    assert (contest.gap.mean, contest.p) == (-pair.gap.mean, pair.p) and contest.p_holm < pair.p_holm
     assert comparison_families("x", values, baseline="none", against="nobody")[0] == family

@@ -11,11 +11,9 @@ from click.testing import CliRunner
 from curation.stats.intervals import Interval
 from evaluation.analysis.sequences import (
     ForgettingPoint,
-    SequenceState,
-    batch_size_curve,
     batch_size_points,
     curve_parts,
-    forgetting_curve,
+    edit_curve,
     forgetting_points,
     is_in_batches,
     perplexity,
@@ -27,7 +25,7 @@ from evaluation.analysis.tables import FigureTable, Plot
 from evaluation.cli import run as commands
 from evaluation.cli.results import forgetting as command
 from evaluation.metrics.generation import load_metrics
-from evaluation.regimes.sequence_log import FILE, StateEntry, TextScore, WeightNorm
+from evaluation.regimes.sequence_log import FILE, StateEntry, TextScore
 from evaluation.runs.results import Run, load_run
 from schemas.core.errors import UserError
 from tests.evaluation.cli import test_run as test_commands
@@ -49,7 +47,7 @@ place = test_commands.place  # a fixture: configuration, split and tiny model
 
 
 def curve(out: Path) -> list[ForgettingPoint]:
-    return forgetting_curve(load_run(out), load_metrics(["es"]), "mean")
+    return edit_curve(load_run(out), load_metrics(["es"]), "mean")
 
 
 def test_hand_worked(tmp_path: Path) -> None:
@@ -111,7 +109,7 @@ def drawn(folder: Path, metrics: tuple[str, ...] = ("es",), **options: Any) -> t
 
 
 def test_the_picture_has_the_curve_and_what_was_asked_right_after_each_edit(tmp_path: Path) -> None:
-    points = forgetting_curve(load_run(run(tmp_path)), load_metrics(["es"]), "mean")
+    points = edit_curve(load_run(run(tmp_path)), load_metrics(["es"]), "mean")
     ((plot,), table) = drawn(tmp_path)
     assert [(p.x, p.value) for p in plot.points] == [(p.edits, p.all) for p in points]
     assert [(p.x, p.value) for p in plot.earlier] == [(p.edits, p.new) for p in points]
@@ -151,7 +149,7 @@ def batches(out: Path, size: Any) -> Run:
 
 
 def test_every_batch_size_against_the_fewest_by_hand(tmp_path: Path) -> None:
-    points = batch_size_curve(batches(tmp_path, [1, 2, 4]), load_metrics(["es"]), "mean")
+    points = edit_curve(batches(tmp_path, [1, 2, 4]), load_metrics(["es"]), "mean")
     assert [(p.label, p.metric, p.edits) for p in points] == [("push", "es", n) for n in (1, 2, 4)]
     assert [p.all.mean for p in points] == [1.0, 1.0, 0.0] and {p.all.n for p in points} == {4}
     assert [p.new.mean for p in points] == [1.0, 1.0, 1.0], "the same cases with one edit"
@@ -165,7 +163,7 @@ def test_one_batch_size_and_other_regimes(tmp_path: Path) -> None:
     one, alone = batches(tmp_path / "one", 2), batches(tmp_path / "alone", None)
     assert is_in_batches(one) and not is_in_batches(alone)
     with pytest.raises(UserError, match="no method of the run was run with two batch sizes"):
-        batch_size_curve(one, load_metrics(["es"]), "mean")
+        edit_curve(one, load_metrics(["es"]), "mean")
 
 
 def test_two_settings_of_one_method_are_two_curves_over_batch_sizes() -> None:
@@ -212,11 +210,13 @@ def test_runs_without_a_log_have_no_states(tmp_path: Path) -> None:
 
 
 def test_a_state_as_a_row() -> None:
-    norms = tuple(WeightNorm(weight=n, norm=3.0, ratio=r, routed=False) for n, r in (("a", 0.5), ("b", 0.01)))
-    perplexities = (Interval(20.0, None, 24, (15.0, 25.0), unit="perplexity"), Interval(1.25, None, 24, unit="ratio"))
-    seconds = Interval(0.5, None, 900, (0.4, 0.6), unit="s")
-    state = SequenceState("m", 1000, *perplexities, norms, seconds, Interval(None, None, 0), 2**30, 3 * 2**19, 900, 2)
-    one = state._replace(norms=norms[:1], peak_bytes=None, failed=0)
-    first, second, third = state_table([state, one, state._replace(norms=())]).rows
+    state: dict[str, Any] = {
+        "label": "m", "edits": 1000, "perplexity": Interval(20.0, None, 24, (15.0, 25.0), unit="perplexity"),
+        "ratio": Interval(1.25, None, 24, unit="ratio"), "norms": [{"ratio": 0.5}, {"ratio": 0.01}],
+        "seconds": Interval(0.5, None, 900, (0.4, 0.6), unit="s"), "processor_seconds": Interval(None, None, 0),
+        "peak_bytes": 2**30, "held_bytes": 3 * 2**19, "made": 900, "failed": 2,
+    }  # fmt: skip
+    one = state | {"norms": state["norms"][:1], "peak_bytes": None, "failed": 0}
+    first, second, third = state_table([state, one, state | {"norms": []}]).rows
     assert (first[:2], first[4], first[7:]) == (("m", "1,000 (2 failed)"), "0.01 to 0.5", ("1,024", "1.5"))
     assert (second[1], second[4], second[7], third[4]) == ("1,000", "0.5", None, None)
