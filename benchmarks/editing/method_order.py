@@ -26,7 +26,7 @@ from benchmarks.open_split import put_between
 from benchmarks.run import write
 from benchmarks.support.tables import table
 from evaluation.analysis.method_order import MethodOrder, method_orders
-from evaluation.analysis.tables import FigureTable, Rate, head_of, rates
+from evaluation.analysis.tables import FigureTable, Rate, rates
 from evaluation.analysis.written_facts import LOSSES, STAGES, asked_in_every_way, prompt_values
 from evaluation.metrics.generation import metrics_of
 from evaluation.report.formatting import one_cell
@@ -63,7 +63,7 @@ def gap_table(run: Run) -> FigureTable:
     values = asked_in_every_way(prompt_values(run, run.about["normalisation"]))
     some = [v for v in values if v["place"] in PLACES and v["method"] in single]
     rows = [(PLACES[str(p)], f"`{m}`", *rest) for p, m, *rest in rates(some, ["place", "method"], COLUMNS)]
-    return FigureTable("", head_of(("asked", "method"), "prompts", COLUMNS), tuple(rows))
+    return FigureTable("", ("asked", "method", "prompts", *(column.title for column in COLUMNS)), tuple(rows))
 
 
 def markdown(gaps: FigureTable) -> str:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from itertools import pairwise
-from typing import Any, Literal, NamedTuple
+from typing import Any, Literal
 
 from curation.stats.bounded import bounded_interval, difference_interval
 from curation.stats.intervals import Interval
@@ -36,11 +36,8 @@ CHANGES = ("Method", "Stage", f"{DELTA} from the stage before", "Lost", "Gained"
 PASSED = "Lost: of the cases that passed the stage before, the share that fails this one; gained: the reverse."
 
 
-class AttributionStage(NamedTuple):
-    """One stage of one method: its title, and the value of every case."""
-
-    title: str
-    values: Mapping[str, float]
+Stages = dict[str, dict[str, float]]
+"""Title of a stage -> case -> value, in the order of the stages."""
 
 
 def stage_values(
@@ -50,7 +47,7 @@ def stage_values(
     normalisation: Normalisation = "mean",
     coherence: Mapping[str, Mapping[str, float]] | None = None,
     rater: str = "",
-) -> dict[str, list[AttributionStage]]:
+) -> dict[str, Stages]:
     """The stages of every editor but the unedited model, all over the same cases.
 
     A stage without any value (no texts were written, nothing was rated) is left out for everyone.
@@ -66,24 +63,16 @@ def stage_values(
     metrics = stage_metrics(run, STAGES)
     scores = score_run(run, metrics, normalisation)
     labels = [e.label for e in run.editors if e.label != run.baseline.label]
-    steps = [(m.title, {label: scores.means(label, m.name) for label in labels}) for m in metrics]
+    steps = {m.title: {label: scores.means(label, m.name) for label in labels} for m in metrics}
     if coherence is not None:
         rated = {label: {k: float(v > MIDDLE) for k, v in coherence.get(label, {}).items()} for label in labels}
-        steps.append((f"Coherence above {MIDDLE}" + (f", {rater}" if rater else ""), rated))
-    steps = [step for step in steps if any(step[1].values())]
-    common = known_cases(run, known, normalisation)
-    for _, values in steps:
-        for by_case in values.values():
-            if by_case:
-                common &= by_case.keys()
-    keys = sorted(common)
-    return {
-        label: [
-            AttributionStage(title, {k: values[label][k] for k in keys}) for title, values in steps if values[label]
-        ]
-        for label in labels
-        if any(values[label] for _, values in steps)
+        steps[f"Coherence above {MIDDLE}" + (f", {rater}" if rater else "")] = rated
+    known_values = [by_case for values in steps.values() for by_case in values.values() if by_case]
+    common = known_cases(run, known, normalisation).intersection(*known_values)
+    stages = {
+        label: {t: {k: v[label][k] for k in sorted(common)} for t, v in steps.items() if v[label]} for label in labels
     }
+    return {label: mine for label, mine in stages.items() if mine}
 
 
 def stage_tables(run: Run, **options: Any) -> list[FigureTable]:
@@ -91,35 +80,32 @@ def stage_tables(run: Run, **options: Any) -> list[FigureTable]:
     out = []
     for known, title in KNOWN_CASES.items():
         stages = stage_values(run, known=known, **options)
-        cases = max((len(stage.values) for mine in stages.values() for stage in mine), default=0)
+        cases = max((len(values) for mine in stages.values() for values in mine.values()), default=0)
         if not cases:
             continue
-        titles = list(dict.fromkeys(stage.title for mine in stages.values() for stage in mine))
+        titles = list(dict.fromkeys(stage for mine in stages.values() for stage in mine))
         rows, changes = [], []
         for label, mine in stages.items():
-            rates = {stage.title: bounded_interval(list(stage.values.values())) for stage in mine}
-            rows.append((label, *(rates.get(title) for title in titles)))
-            changes += [(label, *stage_change(*pair)) for pair in pairwise(mine)]
+            rates = {stage: bounded_interval(list(values.values())) for stage, values in mine.items()}
+            rows.append((label, *map(rates.get, titles)))
+            changes += [(label, after, *stage_change(mine[before], mine[after])) for before, after in pairwise(mine)]
         folded, over = known != "preferred", f"over {title} ({cases})"
         out.append(FigureTable(f"Stages {over}", ("Method", *titles), tuple(rows), folded=folded))
         out.append(FigureTable(f"Changes between stages {over}", CHANGES, tuple(changes), PASSED, folded=True))
     return out
 
 
-def stage_change(before: AttributionStage, after: AttributionStage) -> tuple[str, Interval, Interval, Interval]:
-    """The later stage's title, the paired change, and the shares of cases that are lost and gained.
+def stage_change(before: Mapping[str, float], after: Mapping[str, float]) -> tuple[Interval, Interval, Interval]:
+    """The paired change from a stage to the next, and the shares of cases that are lost and gained.
 
     Example:
-        >>> before, after = AttributionStage("ES", {"a": 1.0, "b": 1.0}), AttributionStage("PS", {"a": 1.0, "b": 0.0})
-        >>> change = stage_change(before, after)
-        >>> change[0], change[1].mean, change[2].mean, change[3].mean
-        ('PS', -0.5, 0.5, None)
+        >>> change = stage_change({"a": 1.0, "b": 1.0}, {"a": 1.0, "b": 0.0})
+        >>> [figure.mean for figure in change]
+        [-0.5, 0.5, None]
     """
-    passed = {k for k, v in before.values.items() if v > PASS}
-    lost = [float(after.values[k] <= PASS) for k in before.values if k in passed]
-    gained = [float(after.values[k] > PASS) for k in before.values if k not in passed]
-    gap = difference_interval(after.values, before.values)
-    return after.title, gap, bounded_interval(lost), bounded_interval(gained)
+    lost = [float(after[k] <= PASS) for k, value in before.items() if value > PASS]
+    gained = [float(after[k] > PASS) for k, value in before.items() if value <= PASS]
+    return difference_interval(after, before), bounded_interval(lost), bounded_interval(gained)
 
 
 def stage_metrics(run: Run, roles: Sequence[Role]) -> tuple[Metric, ...]:

@@ -10,11 +10,10 @@ from typing import Any
 
 from curation.stats.intervals import Interval
 from evaluation.analysis.comparison import Comparison, MethodRow
-from evaluation.analysis.tables import Cell, FigureTable
+from evaluation.analysis.tables import Cell, FigureTable, pooled_share
 from evaluation.metrics.base import Metric, metric_of
 from evaluation.metrics.documents import ExactMatch, SpecificityMatch
 from evaluation.metrics.events import WholeEventMetric
-from evaluation.metrics.pooled import pooled_interval
 from evaluation.runs.frame import Scores
 from evaluation.runs.results import Run, cases_by_key
 from schemas.answers import CaseScores, ItemScore
@@ -109,12 +108,12 @@ def events_by_questions(run: Run, scores: Scores, metrics: Sequence[Metric]) -> 
     )
 
 
-def by_tag(run: Run, scores: Scores, metrics: Sequence[Metric], *, fewest: int = FEWEST) -> list[FigureTable]:
+def by_tag(run: Run, scores: Scores, metrics: Sequence[Metric]) -> list[FigureTable]:
     """EM of every tag with enough probes, beside what a constant answer would score (MULFE Figure 7)."""
     metric = next((m for m in metrics if m.name == ExactMatch.name), None)
     asked = asked_probes(run)
     tagged = {tag: [(key, probe) for key, probe in asked if tag in probe.tags] for tag in TAGS}
-    tags = [t for t in sorted(TAGS, key=lambda t: (-len(tagged[t]), t)) if len(tagged[t]) >= fewest]
+    tags = [t for t in sorted(TAGS, key=lambda t: (-len(tagged[t]), t)) if len(tagged[t]) >= FEWEST]
     if metric is None or not asked:
         return []
     of_probe = {probe.key: (*probe.tags, ALL) for _, probe in asked}
@@ -166,15 +165,6 @@ def constant_hits(asked: Asked) -> list[tuple[str, float]]:
         constant = min(elsewhere, key=lambda answer: (-elsewhere[answer], answer), default=None)
         hits.append((key, float(constant is not None and constant in {plain_words(a) for a in probe.answers})))
     return hits
-
-
-def pooled_share(scored: Iterable[tuple[str, float]]) -> Interval:
-    """Share over probes, its interval from drawing whole documents."""
-    sums: dict[str, list[float]] = defaultdict(lambda: [0.0, 0.0])
-    for key, value in scored:
-        sums[key][0] += value
-        sums[key][1] += 1
-    return pooled_interval([(right, count) for right, count in sums.values()])
 
 
 COLUMNS = {

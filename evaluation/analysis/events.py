@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, Literal
 
-from evaluation.analysis.tables import DELTA, FigureTable, Rate, head_of, rates
+from evaluation.analysis.tables import DELTA, FigureTable, Rate, rate_table
 from evaluation.analysis.text_ratings import who
 from evaluation.editors.in_context.retrieval import said_before
 from evaluation.engines.base import REWRITTEN, prompt_as_read
@@ -109,15 +109,16 @@ def unknown_values(run: Run) -> list[dict[str, Any]]:
 
 def event_tables(run: Run, scores: Scores, metrics: Sequence[Metric]) -> list[FigureTable]:
     """The tables of a run on events; those without a row are left out."""
-    routing = rates(routing_values(run), ["method", "kind"], ROUTING, pooled=True)
-    unknown = rates(unknown_values(run), ["method"], UNKNOWN, pooled=True)
     head = ("Method", "Metric", "Locality", "Placebo", f"{DELTA} to the placebo")
     tables = [
-        FigureTable(
+        rate_table(
             "Routing: which event was put before each question",
-            head_of(("Method", "Kind"), "Questions", ROUTING),
-            routing,
+            routing_values(run),
+            ["method", "kind"],
+            "Questions",
+            ROUTING,
             "A question in scope belongs to the edited event, one out of scope to none.",
+            pooled=True,
         ),
         FigureTable(
             "Locality next to the placebo's",
@@ -125,11 +126,14 @@ def event_tables(run: Run, scores: Scores, metrics: Sequence[Metric]) -> list[Fi
             tuple(_next_to_placebo(run, scores, metrics)),
             "The placebo puts another event before each question: what it moves, any words before a question move.",
         ),
-        FigureTable(
+        rate_table(
             "The answer “unknown”",
-            head_of(("Method",), "Questions", UNKNOWN),
-            unknown,
+            unknown_values(run),
+            ["method"],
+            "Questions",
+            UNKNOWN,
             "Precision: of the questions answered so, those whose answer has become unknown. Recall: the reverse.",
+            pooled=True,
         ),
     ]
     return [table for table in tables if table.rows]
@@ -255,11 +259,14 @@ def open_answer_tables(run: Run) -> list[FigureTable]:
     order = sorted({v["source"] for v in values}, key=lambda source: (source != main, source))
     caption = "Answers in scope on four aspects, those out of scope by whether they say what they said before the edit."
     return [
-        FigureTable(
+        rate_table(
             f"Open answers rated by {source}" + ("" if source == main else " (in no metric)"),
-            head_of(("Method", "Aspect"), "Answers", RATED),
-            rates([v for v in values if v["source"] == source], ["method", "aspect"], RATED, pooled=True),
+            [v for v in values if v["source"] == source],
+            ["method", "aspect"],
+            "Answers",
+            RATED,
             caption,
+            pooled=True,
         )
         for source in order
     ]

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
+from itertools import product
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 from curation.export.parquet import Column, text_column, write_tables
 from evaluation.analysis.comparison import compare
@@ -14,7 +15,7 @@ from evaluation.runs.frame import Scores, chosen_metrics, score_rows, score_run
 from evaluation.runs.results import EditorRun, Run, all_cases_by_key
 from evaluation.runs.validity_variants import asked_case
 from schemas.answers import Answer
-from schemas.cases import AnyCase, Case
+from schemas.cases import Case
 from schemas.probes import Probe
 
 _WHERE = (
@@ -90,36 +91,8 @@ TABLES: Mapping[str, tuple[Column, ...]] = {
 """Columns of every table, in order."""
 
 
-class ExportedRun(NamedTuple):
-    """A run with the metrics that are exported, their scores, and all metrics that asked something."""
-
-    run: Run
-    metrics: Sequence[Metric]
-    scores: Scores
-    normalisation: Normalisation
-    asked: Sequence[Metric]
-
-
-def exported_run(run: Run, names: Sequence[str], normalisation: Normalisation | None) -> ExportedRun:
-    """A run to export.
-
-    Args:
-        run: A run folder read back.
-        names: Only these of its metrics; all where none is given.
-        normalisation: If not that of the run.
-
-    Raises:
-        UserError: the run has no such metric.
-    """
-    metrics, averaging = chosen_metrics(run, names), normalisation or run.about["normalisation"]
-    return ExportedRun(run, metrics, score_run(run, metrics, averaging), averaging, metrics_of(run.about))
-
-
-def asked_probes(exported: ExportedRun, editor: EditorRun, case: AnyCase) -> dict[str, Probe]:
-    """What the run's metrics ask of a case by id; the first metric's wording where several ask the same."""
-    shown = asked_case(case, editor.manifest.components)
-    probes: list[Probe] = [p for m in exported.asked for p in m.probes(shown)]
-    return {p.id: p for p in reversed(probes)}
+ScoredRun = tuple[Run, Sequence[Metric], Scores]
+"""A run with the metrics that are exported, and their scores."""
 
 
 def write_run_tables(
@@ -132,26 +105,37 @@ def write_run_tables(
         folder: Where to.
         metrics: Only these metrics in scores and figures; all of each run where none is given.
         normalisation: If not that of the run.
+
+    Raises:
+        UserError: a run has no such metric.
     """
-    exported = (exported_run(run, metrics, normalisation) for run in runs)
-    return write_tables(exported, folder, tables=TABLES, rows=_ROWS)
+    return write_tables(_scored(runs, metrics, normalisation), folder, tables=TABLES, rows=_ROWS)
+
+
+def _scored(runs: Sequence[Run], names: Sequence[str], normalisation: Normalisation | None) -> Iterator[ScoredRun]:
+    for run in runs:
+        metrics = chosen_metrics(run, names)
+        yield run, metrics, score_run(run, metrics, normalisation or run.about["normalisation"])
 
 
 def _where(run: Run, editor: EditorRun) -> tuple[str, str, str, str]:
     return run.folder.resolve().name, editor.label, editor.manifest.editor, editor.manifest.regime
 
 
-def _answers(exported: ExportedRun) -> Iterator[tuple[Any, ...]]:
-    cases = all_cases_by_key(exported.run)
-    for editor in exported.run.editors:
+def _answers(scored: ScoredRun) -> Iterator[tuple[Any, ...]]:
+    run = scored[0]
+    cases, metrics = all_cases_by_key(run), metrics_of(run.about)
+    for editor in run.editors:
         for key, result in editor.results.items():
             case, edit = cases[key], (None,) * 4
-            probes = asked_probes(exported, editor, case)
+            shown = asked_case(case, editor.manifest.components)
+            asked: list[Probe] = [probe for metric in metrics for probe in metric.probes(shown)]
+            probes = {probe.id: probe for probe in reversed(asked)}  # the first metric's wording, where several ask it
             if isinstance(case, Case):
                 fact = case.fact
                 new = fact.new.text if fact.new else None
                 edit = (fact.subject.text, fact.relation.id, fact.old.text, new)  # type: ignore[assignment]
-            head = (*_where(exported.run, editor), key, case.group, *edit, result.after)
+            head = (*_where(run, editor), key, case.group, *edit, result.after)
             for answer in result.answers or [Answer(probe="", error=result.error or "no answer")]:
                 yield (*head, *_answer_cells(answer, probes.get(answer.probe)))
 
@@ -161,44 +145,38 @@ def _answer_cells(answer: Answer, probe: Probe | None) -> tuple[Any, ...]:
     probe_columns: tuple[str | None, ...] = (None,) * 5
     if probe is not None:
         probe_columns = (probe.purpose, probe.item, probe.cluster, probe.prompt, probe.separator)
-    targets, following = answer.targets, answer.next_tokens
+    targets, following, written = answer.targets, answer.next_tokens, answer.written
     greedy = [t.greedy for t in targets] if any(t.greedy is not None for t in targets) else None
     matched = [t.matched for t in targets] if any(t.matched is not None for t in targets) else None
+    text: tuple[Any, ...] = (None,) * 5
+    if written is not None:
+        text = (written.text, written.ended, written.tokens, written.thought, written.unfinished)
     return (
         answer.probe or None,
         *probe_columns,
         *([t.text for t in targets], [t.logprob for t in targets], [t.tokens for t in targets], greedy, matched),
         *((None, None) if following is None else (list(following.ids), list(following.logprobs))),
-        *_written_cells(answer),
+        *text,
         *(answer.truncated, answer.error),
     )
 
 
-def _written_cells(answer: Answer) -> tuple[Any, ...]:
-    """Text, how it ended, tokens, thought, whether that has no end."""
-    written = answer.written
-    if written is None:
-        return (None,) * 5
-    return written.text, written.ended, written.tokens, written.thought, written.unfinished
+def _scores(scored: ScoredRun) -> Iterator[tuple[Any, ...]]:
+    run, metrics, scores = scored
+    for row, item in score_rows(run, scores, metrics):
+        yield (run.folder.resolve().name, *row, item.weight, item.tie)
 
 
-def _scores(exported: ExportedRun) -> Iterator[tuple[Any, ...]]:
-    name = exported.run.folder.resolve().name
-    for row, item in score_rows(exported.run, exported.scores, exported.metrics):
-        yield (name, *row, item.weight, item.tie)
-
-
-def _figures(exported: ExportedRun) -> Iterator[tuple[Any, ...]]:
-    by_label = {e.label: e for e in exported.run.editors}
-    for table in compare(exported.run, exported.scores, exported.metrics):
-        for row in table.rows:
-            for m in exported.metrics:
-                summary, gain = row.summaries[m.name], row.gain[m.name]
-                value = summary.interval
-                head = (*_where(exported.run, by_label[row.label]), table.group, m.name, m.better, m.unit)
-                counts = (summary.cases, summary.items, summary.unscored)
-                ends = (value.mean, value.low, value.high, value.told)
-                yield (*head, *ends, *counts, gain.mean, gain.low, gain.high)
+def _figures(scored: ScoredRun) -> Iterator[tuple[Any, ...]]:
+    run, metrics, scores = scored
+    by_label = {e.label: e for e in run.editors}
+    for table in compare(run, scores, metrics):
+        for row, m in product(table.rows, metrics):
+            summary, gain = row.summaries[m.name], row.gain[m.name]
+            value = summary.interval
+            head = (*_where(run, by_label[row.label]), table.group, m.name, m.better, m.unit)
+            counts = (summary.cases, summary.items, summary.unscored)
+            yield (*head, value.mean, value.low, value.high, value.told, *counts, gain.mean, gain.low, gain.high)
 
 
 _ROWS = {"answers": _answers, "scores": _scores, "figures": _figures}

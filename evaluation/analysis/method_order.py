@@ -287,8 +287,9 @@ def _item_figures(
     for place, by_method in enumerate(items):
         rest = np.delete(case_means, place, axis=1).mean(axis=1)
         values: dict[str, list[float]] = defaultdict(list)
-        for item in (item for some in by_method for item in some if item.value is not None):
-            values[item.probe].append(item.value)
+        for item in (item for some in by_method for item in some):
+            if item.value is not None:
+                values[item.probe].append(item.value)
         for row in values.values():
             if len(row) < len(by_method):
                 continue

@@ -158,8 +158,8 @@ def is_in_batches(run: Run) -> bool:
 def batch_size_points(run: Run, scores: Scores, metrics: Sequence[Metric]) -> list[ForgettingPoint]:
     """A point for every method with two sizes or more, metric and size; of other runs there is none.
 
-    ``edits`` are made together, ``new`` is under the fewest, ``lost`` is paired. Cases are those that have a value under
-    every size of the method. The unedited model has no curve.
+    ``edits`` are made together, ``new`` is under the fewest, ``lost`` is paired. Cases are those that have a value
+    under every size of the method. The unedited model has no curve.
     """
     out = []
     for name, labels in _labels_by_size(run).items():

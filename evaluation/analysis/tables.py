@@ -64,16 +64,12 @@ class Section(NamedTuple):
 
 
 class Rate(NamedTuple):
-    """A column: its head and the name of its value. With ``less``, the difference to a second value, paired by case.
-
-    ``unit``: what values without a scale are shown in.
-    """
+    """A column: its head and the name of its value. With ``less``, the difference to a second value, paired by case."""
 
     head: str
     value: str
     less: str = ""
     scale: Scale | None = SHARE
-    unit: str = "points"
 
     @property
     def title(self) -> str:
@@ -81,9 +77,20 @@ class Rate(NamedTuple):
         return f"{DELTA} {self.head}" if self.less else self.head
 
 
-def head_of(names: Sequence[str], counted: str, columns: Iterable[Rate]) -> tuple[str, ...]:
-    """The head of a table that ``rates`` fills: the names of the groups, what is counted, the columns."""
-    return (*names, counted, *(column.title for column in columns))
+def rate_table(
+    title: str,
+    values: Sequence[Mapping[str, Any]],
+    by: Sequence[str],
+    counted: str,
+    columns: Sequence[Rate],
+    caption: str = "",
+    *,
+    pooled: bool = False,
+    folded: bool = False,
+) -> FigureTable:
+    """A table of ``rates``: the names of the groups, how many values each has (``counted``), the columns."""
+    head = (*(name.capitalize() for name in by), counted, *(column.title for column in columns))
+    return FigureTable(title, head, rates(values, by, columns, pooled=pooled), caption, folded)
 
 
 def rates(
@@ -116,6 +123,15 @@ def rates(
     return tuple(rows)
 
 
+def pooled_share(scored: Iterable[tuple[str, float]], scale: Scale | None = SHARE) -> Interval:
+    """Mean over values with the cases that they are of, its interval from drawing whole cases."""
+    sums: dict[str, tuple[float, float]] = {}
+    for case, value in scored:
+        total, count = sums.get(case, (0.0, 0.0))
+        sums[case] = total + value, count + 1
+    return pooled_interval(list(sums.values()), scale)
+
+
 def _rate(group: DataFrame, column: Rate, pooled: bool) -> Interval:
     known = group.dropna(subset=[column.value, *([column.less] if column.less else [])])
     cases, values = known["case"].tolist(), known[column.value].astype(float).tolist()
@@ -123,11 +139,8 @@ def _rate(group: DataFrame, column: Rate, pooled: bool) -> Interval:
         other = known[column.less].astype(float).tolist()
         return difference_interval(case_means(values, cases), case_means(other, cases))
     if pooled:
-        sums = {case: (0.0, 0.0) for case in cases}
-        for case, value in zip(cases, values, strict=True):
-            sums[case] = (sums[case][0] + value, sums[case][1] + 1)
-        found = pooled_interval(list(sums.values()), column.scale)
+        found = pooled_share(zip(cases, values, strict=True), column.scale)
     else:
-        neighbours = known["neighbour"].tolist() if "neighbour" in known else ()
+        neighbours = [n if isinstance(n, str) else None for n in known.get("neighbour", ())]
         found = clustered_interval(values, cases, neighbours, column.scale)
-    return found if column.scale == SHARE else found._replace(unit=column.unit)
+    return found if column.scale == SHARE else found._replace(unit="points")

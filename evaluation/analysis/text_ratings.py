@@ -15,9 +15,8 @@ from pathlib import Path
 from typing import NamedTuple
 
 from curation.stats.agreement import Agreement, alpha
-from curation.stats.bootstrap import DEFAULT, Resampling, case_means
+from curation.stats.bootstrap import case_means
 from curation.stats.correlation import ceiling, severity, spearman
-from curation.stats.estimates import Estimate
 from curation.stats.rating_table import rating_table
 from evaluation.analysis.tables import Cell, FigureTable
 from evaluation.judge.ratings import (
@@ -219,47 +218,24 @@ MOST_DISAGREEMENTS = 40
 AGREED = ("Aspect", "Scripts", "Raters", "Ratings", "Alpha (ordinal)", "AC2 (quadratic)", "Exact", "Within one")
 
 
-class JudgeAgainstPeople(NamedTuple):
-    """A judge against the mean of the people on one aspect, over the scripts that both rated.
-
-    Attributes:
-        aspect: Which.
-        judge: Title of the judge.
-        scripts: Scripts that both rated.
-        cases: Cases that these belong to.
-        rho: Spearman.
-        alpha: Krippendorff's, interval, of the judge and the people's mean as two raters.
-        gap: Mean of judge minus people, in points.
-        ceiling: Highest correlation a perfect judge could reach.
-    """
-
-    aspect: str
-    judge: str
-    scripts: int
-    cases: int
-    rho: Estimate
-    alpha: Estimate
-    gap: Estimate
-    ceiling: Estimate | None
-
-
 class RatingAgreement(NamedTuple):
     """Agreement of the people and of the judges by aspect, judges against people, rubric check.
 
-    ``labels`` is the method of each script; ``doubled`` says why the people's agreement is undefined.
+    ``against`` has a row for every judge and aspect, over the scripts that both rated: title of the judge, aspect,
+    scripts, their cases; Spearman's rho with the mean of the people, the highest one that a perfect judge could reach,
+    Krippendorff's alpha (interval) of the two as raters, and the mean of judge minus people in points. ``labels`` is
+    the method of each script; ``doubled`` says why the people's agreement is undefined.
     """
 
     people: Mapping[str, Agreement]
     judges: Mapping[str, Agreement]
-    against: tuple[JudgeAgainstPeople, ...]
+    against: tuple[tuple[Cell, ...], ...]
     rubric: RubricReport
     labels: Mapping[str, str]
     doubled: str
 
 
-def rating_agreement(
-    texts: RatedTexts, cases: Mapping[str, Case], resampling: Resampling = DEFAULT
-) -> RatingAgreement | None:
+def rating_agreement(texts: RatedTexts, cases: Mapping[str, Case]) -> RatingAgreement | None:
     """The section for one model's scripts; None without ratings."""
     ratings = [r for r in texts.ratings if r.rated_by.kind != "adjudicated"]
     if not ratings:
@@ -271,14 +247,14 @@ def rating_agreement(
         if r.rated_by.is_judge:
             judges[f"{r.rated_by.name} ({profile(r)})"].append(r)
     try:
-        tables, doubled = agreement_by_aspect([(r.rater, r) for r in people], home, resampling), ""
+        tables, doubled = agreement_by_aspect([(r.rater, r) for r in people], home), ""
     except UserError as error:
         tables, doubled = {}, str(error)
     first: dict[tuple[str, str, str], tuple[str, Rating]] = {}  # of a test-retest
     for name, rated in sorted(judges.items()):
         for r in rated:
             first.setdefault((name, r.item_id, r.aspect), (name, r))
-    among = agreement_by_aspect(list(first.values()), home, resampling)
+    among = agreement_by_aspect(list(first.values()), home)
     scripts = {
         s.id: RuledScript(raw_text(s.text), cases[s.case].fact, s.edited)
         for s in texts.scripts
@@ -289,7 +265,7 @@ def rating_agreement(
         one
         for name, rated in sorted(judges.items())
         for aspect in ASPECTS
-        if (one := _judge_against_people(aspect, name, rated, people, home, resampling)) is not None
+        if (one := _judge_against_people(aspect, name, rated, people, home)) is not None
     ]
     by_people, by_judges = ({str(aspect): one for aspect, one in some.items()} for some in (tables, among))
     return RatingAgreement(
@@ -306,7 +282,7 @@ def agreement_tables(found: RatingAgreement, *, raters: str) -> list[FigureTable
         FigureTable(
             f"Judges compared with {raters}",
             ("Judge", "Aspect", "Scripts", "Cases", "Spearman", "Ceiling", "Alpha (interval)", "Judge less people"),
-            tuple((a.judge, a.aspect, a.scripts, a.cases, a.rho, a.ceiling, a.alpha, a.gap) for a in found.against),
+            found.against,
             "Ceiling: what a judge who knew these people's long-run mean could reach. ScEdit: alpha 0.43, rho 0.72.",
         ),
         *rubric_tables(found.rubric, found.labels),
@@ -353,8 +329,7 @@ def _judge_against_people(
     rated: Sequence[Rating],
     people: Sequence[Rating],
     home: Mapping[str, str],
-    resampling: Resampling,
-) -> JudgeAgainstPeople | None:
+) -> tuple[Cell, ...] | None:
     """None where judge and people share no script on the same terms."""
     theirs = [r for r in people if r.aspect == aspect]
     judge = script_values(r for r in rated if r.aspect == aspect).get(aspect, {})
@@ -371,14 +346,7 @@ def _judge_against_people(
         shared = [(r.item_id, r.rater, r.value) for r in theirs if r.item_id in set(both)]
         table = rating_table(shared, cases=home, scale=tuple(range(1, 8)))
         k = sum(not math.isnan(v) for row in table.codes.tolist() for v in row) / len(table.units)
-        top = ceiling(table, k=max(1, round(k)), resampling=resampling)
-    return JudgeAgainstPeople(
-        aspect,
-        name,
-        len(both),
-        len(set(cases)),
-        spearman(x, y, cases, resampling=resampling, names=("ratings of the judge", "ratings of people")),
-        alpha(two, level="interval", resampling=resampling),
-        severity(x, y, cases),
-        top,
-    )
+        top = ceiling(table, k=max(1, round(k)))
+    rho = spearman(x, y, cases, names=("ratings of the judge", "ratings of people"))
+    same = alpha(two, level="interval")
+    return name, aspect, len(both), len(set(cases)), rho, top, same, severity(x, y, cases)

@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Iterator
 from typing import Any, Literal
 
-from evaluation.analysis.tables import FigureTable, Rate, head_of, rates
+from evaluation.analysis.tables import FigureTable, Rate, rate_table
 from evaluation.metrics.base import Answers, Normalisation, target_values
 from evaluation.metrics.fact_texts import (
     PLACES,
@@ -87,7 +87,8 @@ def _of_case(
     case: Case, place: Place, generation: Generation, answers: Answers, normalisation: Normalisation
 ) -> Iterator[dict[str, Any]]:
     for prompt in fact_prompts(case, place):
-        values: dict[str, Any] = {"case": case.key, "preferred": None, "matched": None, "written": 0.0, "exact": None}
+        values: dict[str, Any] = {"case": case.key, "neighbour": prompt.cluster, "written": 0.0}
+        values |= {"preferred": None, "matched": None, "exact": None}
         both = plain(case, prompt.text, purpose=place, item=prompt.item)
         scores = target_values(both, answers.get(both.id), normalisation)
         if not isinstance(scores, str):
@@ -121,23 +122,19 @@ def written_fact_tables(run: Run, normalisation: Normalisation) -> list[FigureTa
         texts = [v for v in values if v["place"] == place and v["method"] in labels]
         if not texts:
             continue
-        title, names = TITLES[place], ("Method",)
+        title, by = TITLES[place], ["method"]
         caption = "The first line of each text. First: the wanted object is named before the other one of the edit."
-        rows = rates(texts, ["method"], NAMED)
-        out.append(FigureTable(f"Free text: {title}", head_of(names, "Prompts", NAMED), rows, caption))
+        out.append(rate_table(f"Free text: {title}", texts, by, "Prompts", NAMED, caption))
         if whole := asked_in_every_way(texts):
-            stages, losses = rates(whole, ["method"], STAGES), rates(whole, ["method"], LOSSES)
             caption = "Shares of the same prompts, from ahead of the other object to the whole answer."
-            out.append(
-                FigureTable(f"From probability to text: {title}", head_of(names, "Prompts", STAGES), stages, caption)
-            )
+            out.append(rate_table(f"From probability to text: {title}", whole, by, "Prompts", STAGES, caption))
             caption = "Differences of two stages in percentage points, paired by case."
-            heads = head_of(names, "Prompts", LOSSES)
-            out.append(FigureTable(f"What each stage takes away: {title}", heads, losses, caption, folded=True))
-            lengths = sorted(rates(whole, ["method", "tokens"], _BY_LENGTH), key=lambda row: row[:2])
-            rows = tuple((m, f"{n} or more" if n == LONG else n, *rest) for m, n, *rest in lengths)
-            heads = head_of(("Method", "Tokens"), "Prompts", _BY_LENGTH)
-            out.append(FigureTable(f"By length of the wanted object: {title}", heads, rows, folded=True))
+            lost = f"What each stage takes away: {title}"
+            out.append(rate_table(lost, whole, by, "Prompts", LOSSES, caption, folded=True))
+            lengths = sorted(whole, key=lambda v: (v["method"], v["tokens"]))
+            lengths = [v | {"tokens": f"{LONG} or more" if v["tokens"] == LONG else v["tokens"]} for v in lengths]
+            title, by = f"By length of the wanted object: {title}", ["method", "tokens"]
+            out.append(rate_table(title, lengths, by, "Prompts", _BY_LENGTH, folded=True))
     return out
 
 
@@ -203,17 +200,15 @@ def text_tables(run: Run, normalisation: Normalisation) -> list[FigureTable]:
     out = []
     if gaps := _gaps(run, written["script prompt"], normalisation):
         caption = "S-ES asks which object is more probable, S-ES-gen which one is written; points, paired by case."
-        heads = head_of(("Method",), "Prompts", GAPS)
-        out.append(FigureTable("S-ES compared with the written text", heads, rates(gaps, ["method"], GAPS), caption))
+        out.append(rate_table("S-ES compared with the written text", gaps, ["method"], "Prompts", GAPS, caption))
     labels = [e.label for e in run.editors]
     both = sorted(written["script prompt"] + written["question"], key=lambda v: labels.index(v["method"]))
     if both:
-        heads = head_of(("Method", "Place"), "Texts", NAMED_FIRST)
-        out.append(FigureTable("Which object is named first", heads, rates(both, ["method", "place"], NAMED_FIRST)))
+        out.append(rate_table("Which object is named first", both, ["method", "place"], "Texts", NAMED_FIRST))
     if scripts := [_shape(v) for v in written["question"]]:
-        rows = [(*row, _broken(scripts, row[0])) for row in rates(scripts, ["method"], SHAPES)]
-        heads = (*head_of(("Method",), "Scripts", SHAPES), "Broken rules")
-        out.append(FigureTable("Length and format of the scripts", heads, tuple(rows), folded=True))
+        table = rate_table("Length and format of the scripts", scripts, ["method"], "Scripts", SHAPES, folded=True)
+        rows = tuple((*row, _broken(scripts, row[0])) for row in table.rows)
+        out.append(table._replace(head=(*table.head, "Broken rules"), rows=rows))
     return out
 
 

@@ -3,16 +3,16 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Collection, Iterator, Mapping, Sequence
-from typing import Any, NamedTuple
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
 
-from evaluation.analysis.tables import FigureTable, Rate, head_of, rates
+from evaluation.analysis.tables import FigureTable, Rate, rate_table
 from evaluation.analysis.text_ratings import ASPECTS, RatedTexts, profile
 from evaluation.engines.base import REWRITTEN, prompt_as_read
 from evaluation.metrics.fact_texts import WRITTEN
 from evaluation.metrics.generation import load_metrics
-from evaluation.metrics.script_parser import INSTRUCTION, has_repetition, names
-from evaluation.metrics.text_level import CONTINUED, QUESTION, ThoughtReading, objects, questions, read_thought
+from evaluation.metrics.script_parser import INSTRUCTION, names
+from evaluation.metrics.text_level import CONTINUED, QUESTION, objects, questions, read_thought
 from evaluation.runs.generated_scripts import generation_of, scripts_of_run
 from evaluation.runs.results import EditorRun, Run, answers_by_probe, cases_by_key
 from evaluation.runs.validity_variants import asked_case
@@ -45,124 +45,49 @@ THOUGHTS = (
 )
 
 
-class AnswerEntry(NamedTuple):
-    """One text.
+Entry = dict[str, Any]
+"""One text, as the page and the viewer show it.
 
-    Attributes:
-        case: Key of the case.
-        place: What it was asked for: a title of ``PLACES``.
-        item: The record that was asked about, such as the key of the script question.
-        asked: The prompt as the case has it.
-        label: The method; with the number of the sample where several were drawn.
-        edited: Whether an edit was in force.
-        text: What was written, raw.
-        ended: ``eos``, ``stop`` or ``length``.
-        tokens: New tokens.
-        first: The object that the text names first: ``new``, ``old``, or ``neither``.
-        chat: Whether the model's chat template stood around the prompt.
-        prompt: What the model was given where the edit changed a script question; empty elsewhere.
-        ratings: What raters said, those of people who decide between others left out.
-        thought: What was thought before the answer; empty where nothing was.
-        reading: What the thought names; None where nothing was thought.
-        unfinished: The thought has no end, so there is no answer.
-    """
-
-    case: str
-    place: str
-    item: str
-    asked: str
-    label: str
-    edited: bool
-    text: str
-    ended: str
-    tokens: int
-    first: str
-    chat: bool = False
-    prompt: str = ""
-    ratings: tuple[Rating, ...] = ()
-    thought: str = ""
-    reading: ThoughtReading | None = None
-    unfinished: bool = False
-
-    @property
-    def how_ended(self) -> str:
-        """How it ended, in words."""
-        return ENDED[self.ended] + (" within the thought: there is no answer" if self.unfinished else "")
-
-    @property
-    def rated(self) -> list[dict[str, str]]:
-        """The ratings as readers see them."""
-        return [
-            {
-                "rater": f"{r.rated_by.name} ({profile(r)})",
-                "aspect": r.aspect.capitalize(),
-                "value": "unscored" if r.value is None else f"{r.value} of 7",
-                "reason": r.reason,
-            }
-            for r in self.ratings
-        ]
+``case``: its key. ``place``: what it was asked for, a title of ``PLACES``. ``item``: the record that was asked about,
+such as the key of the script question. ``asked``: the prompt as the case has it. ``method``, and ``label``: the same
+with the number of the sample where several were drawn. ``edited``: whether an edit was in force. ``text``: what was
+written, raw. ``ended``: ``eos``, ``stop`` or ``length``; ``how_ended``: the same in words. ``tokens``: new tokens.
+``first``: the object that the text names first, ``new``, ``old`` or ``neither``. ``chat``: whether the model's chat
+template stood around the prompt. ``prompt``: what the model was given where the edit changed a script question; empty
+elsewhere. ``ratings``: what raters said, those of people who decide between others left out; ``rated``: the same as
+readers see them. ``thought``: what was thought before the answer; empty where nothing was. ``reading``: what the
+thought names; None where nothing was thought. ``unfinished``: the thought has no end, so there is no answer.
+"""
 
 
-class AnsweredQuestion(NamedTuple):
-    """A script question of a case with what every method answered, the unedited model first.
-
-    ``prompt`` is what a model is given whose edit leaves prompts alone; ``chat``: the model's chat template stood
-    around it.
-    """
-
-    case: Case
-    question: str
-    prompt: str
-    answers: tuple[AnswerEntry, ...]
-    chat: bool
-
-
-class TextEnds(NamedTuple):
-    """How the texts of some methods ended: at the token limit (some of these in a loop), or at a stop text."""
-
-    texts: int
-    cut_off: int
-    loops: int
-    stopped: int
-
-
-def answer_entries(run: Run, texts: RatedTexts | None = None) -> list[AnswerEntry]:
+def answer_entries(run: Run, texts: RatedTexts | None = None) -> list[Entry]:
     """The texts of a run on facts, by case, place, prompt and method, the unedited model first."""
     cases, ratings = cases_by_key(run), _ratings(run, texts)
     order = {key: n for n, key in enumerate(cases)}
     places = {title: n for n, title in enumerate(PLACES.values())}
     entries = [e for editor in run.editors for e in _of_editor(run, editor, cases, ratings)]
-    return sorted(entries, key=lambda e: (order[e.case], places.get(e.place, len(places))))
+    return sorted(entries, key=lambda e: (order[e["case"]], places.get(e["place"], len(places))))
 
 
-def all_answers(run: Run, texts: RatedTexts | None) -> list[AnsweredQuestion]:
-    """Every script of a run by case and question; empty where none was written."""
+def all_answers(run: Run, texts: RatedTexts | None) -> list[dict[str, Any]]:
+    """Every script question of a run by case, with what every method answered; empty where no script was written.
+
+    ``answers`` are texts, those of the unedited model first. ``prompt`` is what a model is given whose edit leaves
+    prompts alone; ``chat``: the model's chat template stood around it.
+    """
     cases = cases_by_key(run)
-    groups: dict[tuple[str, str], list[AnswerEntry]] = defaultdict(list)
+    groups: dict[tuple[str, str], list[Entry]] = defaultdict(list)
     for entry in answer_entries(run, texts):
-        if entry.place == PLACES[QUESTION]:
-            groups[entry.case, entry.item].append(entry)
+        if entry["place"] == PLACES[QUESTION]:
+            groups[entry["case"], entry["item"]].append(entry)
     order = {key: n for n, key in enumerate(cases)}
     out = []
     for key, item in sorted(groups, key=lambda x: (order[x[0]], x[1])):
-        answers, question = groups[key, item], dict(questions(cases[key])).get(item, item)
-        shown = tuple(sorted(answers, key=lambda a: a.edited))
-        chat = any(a.chat for a in answers)
-        out.append(AnsweredQuestion(cases[key], question, f"{INSTRUCTION}\n\n{question}", shown, chat))
+        shown = sorted(groups[key, item], key=lambda a: bool(a["edited"]))
+        question = dict(questions(cases[key])).get(item, item)
+        asked = {"case": cases[key], "question": question, "prompt": f"{INSTRUCTION}\n\n{question}"}
+        out.append({**asked, "answers": shown, "chat": any(a["chat"] for a in shown)})
     return out
-
-
-def text_ends(answers: Sequence[AnsweredQuestion], *, without: Collection[str] = ()) -> TextEnds:
-    """Counts over all answers but those of some methods (all their samples)."""
-    given = [a for q in answers for a in q.answers if not {a.label, method_of(a)} & set(without)]
-    cut_off = [a for a in given if a.ended == "length"]
-    loops = sum(has_repetition(a.text) for a in cut_off)
-    return TextEnds(len(given), len(cut_off), loops, sum(a.ended == "stop" and not a.unfinished for a in given))
-
-
-def method_of(entry: AnswerEntry) -> str:
-    """The label without the number of the sample."""
-    return entry.label.rpartition(", sample ")[0] or entry.label
 
 
 _ScriptPlace = tuple[str, str, str, int]  # label, case, question, sample
@@ -170,7 +95,7 @@ _ScriptPlace = tuple[str, str, str, int]  # label, case, question, sample
 
 def _of_editor(
     run: Run, editor: EditorRun, cases: Mapping[str, Case], ratings: Mapping[_ScriptPlace, Sequence[Rating]]
-) -> Iterator[AnswerEntry]:
+) -> Iterator[Entry]:
     generation = generation_of(run)
     metrics = [m for m in load_metrics(run.about["metrics"], generation) if m.asks_for_texts]
     for key, result in editor.results.items():
@@ -180,34 +105,43 @@ def _of_editor(
         for probe in text_probes.values():
             answer = answers.get(probe.id)
             if answer is not None and answer.written is not None:
-                entry = _entry(case, probe, answer.written, editor.label)
-                rated = ratings.get((editor.label, key, probe.item, probe.sample), ())
-                yield entry._replace(
-                    edited=editor.label != run.baseline.label,
-                    prompt=_prompt_read(probe, result),
-                    ratings=tuple(rated) if probe.purpose == QUESTION else (),
-                )
+                script = probe.purpose == QUESTION
+                rated = ratings.get((editor.label, key, probe.item, probe.sample), ()) if script else ()
+                about = {"method": editor.label, "edited": editor.label != run.baseline.label, "ratings": rated}
+                yield _entry(case, probe, answer.written, _prompt_read(probe, result), about)
 
 
-def _entry(case: Case, probe: GenerateProbe, written: GeneratedText, label: str) -> AnswerEntry:
-    prompt = next((p for p in case.prompts if p.key == probe.item), None) if probe.purpose == CONTINUED else None
-    pair = objects(case, prompt)
-    return AnswerEntry(
-        case=case.key,
-        place=PLACES.get(probe.purpose, probe.purpose),
-        item=probe.item,
-        asked=probe.prompt + probe.separator,
-        label=label if not probe.sample else f"{label}, sample {probe.sample + 1}",
-        edited=False,
-        text=raw_text(written.text),
-        ended=written.ended,
-        tokens=written.tokens,
-        first=names(written.text, *pair).first,
-        chat=bool(written.chat),
-        thought=raw_text(written.thought or ""),
-        reading=read_thought(written, pair),
-        unfinished=written.unfinished,
-    )
+def _entry(case: Case, probe: GenerateProbe, written: GeneratedText, prompt: str, about: Mapping[str, Any]) -> Entry:
+    cut = next((p for p in case.prompts if p.key == probe.item), None) if probe.purpose == CONTINUED else None
+    pair, unfinished = objects(case, cut), written.unfinished
+    sample = f", sample {probe.sample + 1}" if probe.sample else ""
+    return {
+        **about,
+        "case": case.key,
+        "place": PLACES.get(probe.purpose, probe.purpose),
+        "item": probe.item,
+        "asked": probe.prompt + probe.separator,
+        "label": about["method"] + sample,
+        "text": raw_text(written.text),
+        "ended": written.ended,
+        "how_ended": ENDED[written.ended] + (" within the thought: there is no answer" if unfinished else ""),
+        "tokens": written.tokens,
+        "first": names(written.text, *pair).first,
+        "chat": bool(written.chat),
+        "prompt": prompt,
+        "rated": [
+            {
+                "rater": f"{r.rated_by.name} ({profile(r)})",
+                "aspect": r.aspect.capitalize(),
+                "value": "unscored" if r.value is None else f"{r.value} of 7",
+                "reason": r.reason,
+            }
+            for r in about["ratings"]
+        ],
+        "thought": raw_text(written.thought or ""),
+        "reading": read_thought(written, pair),
+        "unfinished": unfinished,
+    }
 
 
 def _prompt_read(probe: GenerateProbe, result: CaseResult) -> str:
@@ -256,17 +190,16 @@ def thought_tables(run: Run) -> list[FigureTable]:
         "Agrees: the answer names first what the thought names last. "
         "Hidden: the thought comes to the old object and the answer names the new one."
     )
-    heads = head_of(("Place", "Method"), "Texts", THOUGHTS)
-    return [FigureTable("Thought and answer", heads, rates(values, ["place", "method"], THOUGHTS), caption)]
+    return [rate_table("Thought and answer", values, ["place", "method"], "Texts", THOUGHTS, caption)]
 
 
-def thought_values(entry: AnswerEntry) -> dict[str, Any]:
+def thought_values(entry: Entry) -> dict[str, Any]:
     """One text: whether a thought came before it, and what the thought names; None where there is nothing to say."""
-    values = {"place": entry.place, "method": method_of(entry), "case": entry.case, "unfinished": entry.unfinished}
+    values = {name: entry[name] for name in ("place", "method", "case", "unfinished")}
     names = dict.fromkeys(("new", "old", "last_old", "words", "agrees", "hidden"))
-    if (reading := entry.reading) is not None:
+    if (reading := entry["reading"]) is not None:
         names |= {"new": reading.names_new, "old": reading.names_old, "last_old": reading.last == "old"}
-        names |= {"words": len(entry.thought.split())}
+        names |= {"words": len(entry["thought"].split())}
         if reading.agrees is not None:
             names |= {"agrees": reading.agrees, "hidden": reading.last == "old" and reading.answer == "new"}
     return {**values, "thinking": reading is not None, **names}

@@ -40,13 +40,6 @@ _SPLIT = "split(datum.label, '\\n')"
 _FEW_VALUES = 10  # on an axis of numbers each has its own tick up to so many
 
 
-class MarkStyle(NamedTuple):
-    """How one of several methods is drawn: its colour and its shape."""
-
-    colour: str
-    shape: str
-
-
 class Figure(NamedTuple):
     """A drawn picture: the name of its file, what it shows in words, the chart, and its sentence."""
 
@@ -61,15 +54,15 @@ class Figure(NamedTuple):
         return _converted(self.chart, "svg").decode("utf-8")
 
 
-def mark_style(number: int) -> MarkStyle:
-    """The style of the method of this number, from 0: 36 of them differ in colour or shape, the first six in both.
+def mark_style(number: int) -> tuple[str, str]:
+    """Colour and shape of the method of this number, from 0: 36 methods differ in one of them, the first six in both.
 
     Example:
         >>> mark_style(0), mark_style(6)
-        (MarkStyle(colour='#6b7280', shape='circle'), MarkStyle(colour='#6b7280', shape='square'))
+        (('#6b7280', 'circle'), ('#6b7280', 'square'))
     """
     count = len(SHAPES)
-    return MarkStyle(COLOURS[number % count], SHAPES[(number + number // count) % count])
+    return COLOURS[number % count], SHAPES[(number + number // count) % count]
 
 
 def metric_plot(table: Comparison, metric: Metric) -> Plot | None:
@@ -96,12 +89,12 @@ def _encodings(order: Sequence[str], shown: Iterable[str], *, legend: bool) -> d
     import altair as alt
 
     there = [label for label in order if label in set(shown)]
-    styles = [mark_style(order.index(label)) for label in there]
+    colours, shapes = zip(*(mark_style(order.index(label)) for label in there), strict=True)
     names = [_name(label) for label in there]
     key = alt.Legend(title=None, labelExpr=_SPLIT, labelLimit=190, symbolLimit=40) if legend else None
     return {
-        "color": alt.Color("method:N", scale=alt.Scale(domain=names, range=[s.colour for s in styles]), legend=key),
-        "shape": alt.Shape("method:N", scale=alt.Scale(domain=names, range=[s.shape for s in styles]), legend=key),
+        "color": alt.Color("method:N", scale=alt.Scale(domain=names, range=colours), legend=key),
+        "shape": alt.Shape("method:N", scale=alt.Scale(domain=names, range=shapes), legend=key),
     }
 
 

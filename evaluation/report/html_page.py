@@ -110,11 +110,11 @@ def answer_list(part: ReportSection) -> dict[str, Any]:
     """Every script of a part with what the page's filter needs: methods and cases in order, and their numbers."""
     texts = None if part.text is None else part.text.texts
     questions = all_answers(part.run, texts) if part.run.split.type == FACT else []
-    labels = list(dict.fromkeys(a.label for q in questions for a in q.answers))
-    cases = {q.case.key: q.case for q in questions}
+    labels = list(dict.fromkeys(a["label"] for q in questions for a in q["answers"]))
+    cases = {q["case"].key: q["case"] for q in questions}
     return {
         "answers": questions,
-        "answer_count": sum(len(q.answers) for q in questions),
+        "answer_count": sum(len(q["answers"]) for q in questions),
         "answer_methods": labels,
         "answer_labels": {label: n for n, label in enumerate(labels, 1)},
         "answer_cases": list(cases.values()),
@@ -199,7 +199,7 @@ def _template_values(part: ReportSection, against: str | None) -> dict[str, Any]
         "metrics": part.metrics,
         "normalisation": part.normalisation,
         "tables": part.tables,
-        "caveats": narrative.caveats(part),
+        "caveats": list(narrative.caveats(part)),
         "missing": narrative.not_measured(part),
         "plots": [draw(plot, labels) for plot in plots],
         "examples": pick_examples(run, part.scores, part.metrics, part.normalisation) if facts else [],

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Sequence
 from pathlib import Path
-from types import MappingProxyType
-from typing import Any, NamedTuple
+from typing import Any
 
 from curation.stats.prediction_powered import LabelBudget
 from evaluation.analysis.tables import Cell, FigureTable, Section
@@ -13,9 +12,9 @@ from evaluation.analysis.text_ratings import AGREED, agreement_rows, rubric_tabl
 from evaluation.editors.baselines import NULL_METHODS
 from evaluation.judge.calibration import ESTIMAND, FAMILIES, Calibration, CalibrationRequest, calibrate_judge
 from evaluation.judge.inputs import texts_to_rate
-from evaluation.judge.judging import ControlResult, JudgeResult, stored_controls
+from evaluation.judge.judging import JudgeResult, stored_controls
 from evaluation.judge.model_families import family_conflicts
-from evaluation.judge.ratings import RatedScript, null_labels, question_authors, rated_scripts
+from evaluation.judge.ratings import null_labels, question_authors, rated_scripts
 from evaluation.judge.summary import JudgeReliability, JudgeSummary, MethodRating, summarise_ratings
 from evaluation.report.formatting import tables_text
 from schemas.core.errors import UserError
@@ -27,43 +26,15 @@ _TEXTS = {"script": "scripts", "tendency": "open answers", "consistency": "pairs
 _SHOWN = 10  # deviating ratings that a terminal shows; JSON has all
 
 
-class JudgeCalibration(NamedTuple):
-    """One judge: its calibration, or why there is none; and what it has in common with those it judges.
+JudgeCalibration = dict[str, Any]
+"""One judge: its calibration, or why there is none; and what it has in common with those it judges.
 
-    Attributes:
-        judge: Its name in ratings.
-        calibration: None where there is none; ``why`` says why.
-        flags: What it has in common with those it judges.
-        reliability: By aspect: whether it repeats itself, whether it likes length, log-probabilities.
-        unscored: Kinds of unscored ratings with their number.
-        rubric: Name of the rubric that it rated under.
-        controls: Control items found and missed; None where none is stored.
-        cost: Dollars of its cached calls; None where no price was known.
-        tokens: Of the same calls.
-    """
-
-    judge: str
-    calibration: Calibration | None
-    why: str
-    flags: tuple[str, ...]
-    estimand: str = ESTIMAND
-    reliability: tuple[JudgeReliability, ...] = ()
-    unscored: Mapping[str, int] = MappingProxyType({})
-    cost: float | None = None
-    tokens: int = 0
-    controls: ControlResult | None = None
-    rubric: str = SCRIPT.name
-
-    @property
-    def title(self) -> str:
-        """The judge, and what it rates where that is no script.
-
-        Example:
-            >>> JudgeCalibration("judge:m", None, "", (), rubric="tendency").title
-            'judge:m, open answers'
-        """
-        what = {"tendency": ", open answers", "consistency": ", pairs of answers"}
-        return self.judge + what.get(self.rubric, "")
+``judge``: its name in ratings; ``title``: the same, and what it rates where that is no script. ``calibration``: None
+where there is none; ``why`` says why. ``flags``: what it has in common with those it judges. ``reliability``: by
+aspect, whether it repeats itself, whether it likes length, log-probabilities. ``unscored``: kinds of unscored ratings
+with their number. ``controls``: control items found and missed; None where none is stored. ``cost``: dollars of its
+cached calls; None where no price was known. ``tokens``: of the same calls.
+"""
 
 
 def calibration_section(found: Sequence[JudgeCalibration]) -> Section:
@@ -73,22 +44,26 @@ def calibration_section(found: Sequence[JudgeCalibration]) -> Section:
 
 
 def _tables(c: JudgeCalibration) -> list[FigureTable]:
-    about = [f"{flag}." for flag in c.flags]
-    if c.controls is not None:
-        about.append(f"Control items: {c.controls.accepted} of {c.controls.asked} ratings are in the accepted range.")
+    controls, calibration = c["controls"], c["calibration"]
+    about = [f"{flag}." for flag in c["flags"]]
+    if controls is not None:
+        about.append(f"Control items: {controls.accepted} of {controls.asked} ratings are in the accepted range.")
     else:
         about.append("No control item of this judge is stored.")
-    cost = "no price known" if c.cost is None else f"${c.cost:.4f}"
-    lost = ", ".join(f"{n} {kind}" for kind, n in c.unscored.items())
-    about.append(f"Cached calls: {c.tokens:,} tokens, {cost}." + (f" Unscored: {lost}." if lost else ""))
-    tables = [_reliability_table(c.title, c.reliability)._replace(caption=" ".join(about + _left_out(c.calibration)))]
-    missed = () if c.controls is None else c.controls.missed
+    cost = "no price known" if c["cost"] is None else f"${c['cost']:.4f}"
+    lost = ", ".join(f"{n} {kind}" for kind, n in c["unscored"].items())
+    about.append(f"Cached calls: {c['tokens']:,} tokens, {cost}." + (f" Unscored: {lost}." if lost else ""))
+    caption = " ".join(about + ([] if calibration is None else _left_out(calibration)))
+    missed = () if controls is None else controls.missed
     lines = tuple((m.name, m.aspect, m.given, " to ".join(map(str, m.accepted))) for m in missed)
-    tables.append(FigureTable("Control items missed", ("Item", "Aspect", "Given", "Accepted"), lines, folded=True))
-    if c.calibration is None:
-        tables.append(FigureTable(f"{c.title}: not calibrated", ("Why",), ((c.why,),)))
-        return [table for table in tables if table.rows]
-    tables += calibration_tables(c.calibration, c.title)
+    tables = [
+        _reliability_table(c["title"], c["reliability"])._replace(caption=caption),
+        FigureTable("Control items missed", ("Item", "Aspect", "Given", "Accepted"), lines, folded=True),
+    ]
+    if calibration is None:
+        tables.append(FigureTable(f"{c['title']}: not calibrated", ("Why",), ((c["why"],),)))
+    else:
+        tables += calibration_tables(calibration, c["title"])
     return [table for table in tables if table.rows]
 
 
@@ -198,10 +173,8 @@ def _rating_row(c: MethodRating) -> tuple[Cell, ...]:
     return (c.editor, c.aspect, mean, scripts, mean.n, c.cell.unscored, worst, best)
 
 
-def _left_out(calibration: Calibration | None) -> list[str]:
+def _left_out(calibration: Calibration) -> list[str]:
     """What is in no calibrated figure, what has no interval, and why."""
-    if calibration is None:
-        return []
     powered = [r.calibrated.powered for r in calibration.rows]
     absent = [e for e in powered if e.value is None]
     alone = [e for e in powered if e.value is not None and e.low is None]
@@ -228,36 +201,39 @@ def _of_store(path: Path, rubric: Rubric, unranked: Collection[str]) -> list[Jud
     """Every judge of one store under one rubric."""
     from curation.store.store import Store
 
+    nothing: JudgeCalibration = {
+        "calibration": None, "why": "", "flags": (), "reliability": (), "unscored": {}, "cost": None, "tokens": 0,
+        "controls": None,
+    }  # fmt: skip
     with Store.open(path) as store:
         try:
             asks = texts_to_rate(store, rubric.name)
         except UserError as error:  # a script without its question or fact: the report goes on and says so
-            return [JudgeCalibration(f"judges in {path.name}", None, str(error), ())]
+            name = f"judges in {path.name}"
+            return [nothing | {"judge": name, "title": name, "why": str(error)}]
         ratings = rated_scripts(store, [a.item for a in asks]) if asks else []
         ratings = [g for g in ratings if g.rating.rubric == rubric.name]
         authors, controls, nulls = question_authors(store), stored_controls(store), null_labels(store, asks)
     writers, out = {a.writer for a in asks}, []
     summary = summarise_ratings([g for g in ratings if g.rater.is_judge], asks, rubric=rubric)
+    what = {"tendency": ", open answers", "consistency": ", pairs of answers"}.get(rubric.name, "")
     for judge in sorted({g.rating.rater for g in ratings if g.rater.is_judge}):
-        mine = [g for g in ratings if g.rating.rater == judge]
-        facts = _facts_of(judge, mine, summary) | {"controls": controls.get(judge), "rubric": rubric.name}
-        conflicts = tuple(family_conflicts(Rater.judge(judge).name, writers=writers, authors=authors))
+        lines = [g.line for g in ratings if g.rating.rater == judge and g.line is not None]
+        costs = [line.cost for line in lines if line.cost is not None]
+        found = nothing | {
+            "judge": judge,
+            "title": judge + what,
+            "flags": tuple(family_conflicts(Rater.judge(judge).name, writers=writers, authors=authors)),
+            "reliability": tuple(r for r in summary.reliability if r.rater == judge),
+            "unscored": summary.unscored.get(judge, {}),
+            "cost": sum(costs) if costs else None,
+            "tokens": sum((line.tokens_in or 0) + (line.tokens_out or 0) for line in lines),
+            "controls": controls.get(judge),
+        }
         try:
             wanted = CalibrationRequest(judge=judge, rubric=rubric, unranked=nulls.union(unranked))
-            calibration = calibrate_judge(ratings, asks, wanted)
-            out.append(JudgeCalibration(judge, calibration, "", conflicts)._replace(**facts))
+            found["calibration"] = calibrate_judge(ratings, asks, wanted)
         except UserError as error:
-            out.append(JudgeCalibration(judge, None, str(error), conflicts)._replace(**facts))
+            found["why"] = str(error)
+        out.append(found)
     return out
-
-
-def _facts_of(judge: str, ratings: Sequence[RatedScript], summary: JudgeSummary) -> dict[str, Any]:
-    """How reliable a judge is, what it left unscored, and what its calls cost."""
-    lines = [g.line for g in ratings if g.line is not None]
-    costs = [line.cost for line in lines if line.cost is not None]
-    return {
-        "reliability": tuple(r for r in summary.reliability if r.rater == judge),
-        "unscored": summary.unscored.get(judge, {}),
-        "cost": sum(costs) if costs else None,
-        "tokens": sum((line.tokens_in or 0) + (line.tokens_out or 0) for line in lines),
-    }

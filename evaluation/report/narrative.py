@@ -2,18 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from statistics import median
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 from curation.files.local_models import LOCAL, LOCAL_LABEL
 from curation.files.model_packages import EMBEDDED, EMBEDDED_LABEL
 from curation.stats.intervals import LEAST_CASES, Interval
 from evaluation.analysis.breakdown import asks_what_follows
 from evaluation.analysis.comparison import Comparison
-from evaluation.analysis.written_texts import AnsweredQuestion, text_ends
 from evaluation.judge.model_families import family_conflicts
 from evaluation.metrics.base import NORMALISATIONS, Metric, Role, case_mean_difference, metric_of
+from evaluation.metrics.script_parser import has_repetition
 from evaluation.regimes.config import ALONE, regime_title
 from evaluation.report.formatting import count_range, mean_text, mean_with_interval, percent, with_unit
 from evaluation.runs.results import Run, edits_made
@@ -55,22 +55,6 @@ _MEANS: Mapping[Role, str] = {
 }
 
 
-class HeadlineFinding(NamedTuple):
-    """One finding: a word for the list, and the sentence."""
-
-    title: str
-    text: str
-
-
-class Opening(NamedTuple):
-    """The result in one sentence, what was edited, an example, and the findings."""
-
-    result: str
-    edited: str
-    example: str
-    findings: tuple[HeadlineFinding, ...]
-
-
 def model_name(name: str) -> str:
     """A model as it is shown: those of this program by what they are.
 
@@ -81,8 +65,8 @@ def model_name(name: str) -> str:
     return {EMBEDDED: EMBEDDED_LABEL, LOCAL: LOCAL_LABEL}.get(name, name)
 
 
-def opening(part: ReportSection, answers: Sequence[AnsweredQuestion]) -> Opening:
-    """What a reader sees first."""
+def opening(part: ReportSection, answers: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
+    """What a reader sees first: the result in one sentence, what was edited, an example, findings with titles."""
     run, table = part.run, part.tables[0]
     kinds = ", ".join(f"{t.cases:,} {t.group}" for t in part.tables[1:])
     methods = [r.label for r in table.rows if not (r.baseline or r.variant)]
@@ -94,7 +78,9 @@ def opening(part: ReportSection, answers: Sequence[AnsweredQuestion]) -> Opening
         f"{run.about['split']} {'was' if made == 1 else 'were'} edited in {model_name(str(run.about['model']))} with "
         f"{_some(methods) or 'no method'}; {_regimes(run)}{asked}."
     )
-    return Opening(best_methods(table, part.metrics), edited, _example(run), tuple(_findings(part, answers)))
+    findings = [finding for finding in _findings(part, answers) if finding[1]]
+    result = best_methods(table, part.metrics)
+    return {"result": result, "edited": edited, "example": _example(run), "findings": findings}
 
 
 def best_methods(table: Comparison, metrics: Sequence[Metric]) -> str:
@@ -144,17 +130,12 @@ def _example(run: Run) -> str:
     return f"{fact.fact_prompt} … {fact.old.text} → {fact.new.text}"
 
 
-def _findings(part: ReportSection, answers: Sequence[AnsweredQuestion]) -> list[HeadlineFinding]:
-    table, metrics, out = part.tables[0], part.metrics, []
+def _findings(part: ReportSection, answers: Sequence[Mapping[str, Any]]) -> Iterator[tuple[str, str]]:
     for title, roles in _TOPICS:
-        metric = next((m for role in roles if (m := metric_of(metrics, role)) is not None), None)
-        if metric is not None and (text := _by_method(table, metric)):
-            out.append(HeadlineFinding(title, text))
-    if missing := _locality_missing(part):
-        out.append(HeadlineFinding("What else moved?", missing))
-    if text := _text_finding(part, answers):
-        out.append(HeadlineFinding("What does the edited model write?", text))
-    return out
+        metric = next((m for role in roles if (m := metric_of(part.metrics, role)) is not None), None)
+        yield title, "" if metric is None else _by_method(part.tables[0], metric)
+    yield "What else moved?", _locality_missing(part)
+    yield "What does the edited model write?", _text_finding(part, answers)
 
 
 def _locality_missing(part: ReportSection) -> str:
@@ -185,7 +166,7 @@ def _by_method(table: Comparison, metric: Metric) -> str:
     return f"{metric.title} ({_MEANS.get(metric.role, metric.about)}): {text}{unedited}."
 
 
-def _text_finding(part: ReportSection, answers: Sequence[AnsweredQuestion]) -> str:
+def _text_finding(part: ReportSection, answers: Sequence[Mapping[str, Any]]) -> str:
     """The text level: what raters say, else which object is written; and how the texts ended."""
     text = _rating_finding(part.text) if part.text is not None else ""
     written, scored = metric_of(part.metrics, "script_written"), metric_of(part.metrics, "script_efficacy")
@@ -194,13 +175,16 @@ def _text_finding(part: ReportSection, answers: Sequence[AnsweredQuestion]) -> s
     if written is not None and scored is not None:
         text += _below_scored(part, written, scored)
     nulls = [r.label for r in part.tables[0].rows if r.null and not r.baseline]
-    ends = text_ends(answers, without=nulls)
-    if ends.texts:
+    scripts = [a for q in answers for a in q["answers"] if a["method"] not in nulls]
+    if scripts:
+        cut_off = [a for a in scripts if a["ended"] == "length"]
+        loops = sum(has_repetition(a["text"]) for a in cut_off)
+        stopped = sum(a["ended"] == "stop" and not a["unfinished"] for a in scripts)
         limit = (part.run.about.get("config") or {}).get("generation", {}).get("max_tokens", 256)
-        share = percent(ends.cut_off / ends.texts, digits=0)
-        text += f" {ends.cut_off:,} of {counted(ends.texts, 'script')} ({share} %) were cut off at {limit} tokens"
-        text += f", {ends.loops:,} of them in a loop" if ends.cut_off else ""
-        text += f"; {ends.stopped:,} ended at a stop text." if ends.stopped else "."
+        share = percent(len(cut_off) / len(scripts), digits=0)
+        text += f" {len(cut_off):,} of {counted(len(scripts), 'script')} ({share} %) were cut off at {limit} tokens"
+        text += f", {loops:,} of them in a loop" if cut_off else ""
+        text += f"; {stopped:,} ended at a stop text." if stopped else "."
     return text.strip()
 
 
@@ -247,28 +231,34 @@ def common_cases_note(table: Comparison, metrics: Sequence[Metric]) -> str | Non
     return f"Some methods lack cases: the best is chosen over the {shared} that all of them have."
 
 
-def caveats(part: ReportSection) -> list[str]:
+def caveats(part: ReportSection) -> Iterator[str]:
     """What the figures do not show, from the general to what happened in this run; at most two sentences each."""
     run, table, metrics = part.run, part.tables[0], part.metrics
-    out = []
     if run.about["model"] == EMBEDDED:
-        out.append("The embedded model has 135 million parameters: its figures show that the pipeline runs, no more.")
-    out += _small_sample(table, metrics)
+        yield "The embedded model has 135 million parameters: its figures show that the pipeline runs, no more."
+    yield from _small_sample(table, metrics)
     if metric_of(metrics, "script_efficacy") is not None:
-        out.append(
+        yield (
             "S-ES asks which of two objects is more probable, not what the model would write. A method that raises the "
             "new object everywhere has a high S-ES and a low S-NS: read the two together."
         )
     if run.split.type == FACT:
-        out.append(
+        yield (
             f"Objects are compared by {NORMALISATIONS[part.normalisation]}. For the other normalisation: "
             "scedit report --normalisation."
         )
-    out += _of_regimes(run)
-    out.append("Paired tests are corrected within one metric, not over all metrics: some may be decided by chance.")
+    shared = [regime_title(r) for r in run.regimes if r not in ALONE]
+    if run.regimes == ("single",):
+        yield "Each edit is made alone and undone before the next: results with many edits may differ."
+    elif shared:
+        yield (
+            f"Cases share one model ({', '.join(shared)}): they are not independent, and intervals by case are too "
+            "narrow."
+        )
+    yield "Paired tests are corrected within one metric, not over all metrics: some may be decided by chance."
     if part.text is not None:
-        out += _of_ratings(part.text)
-    return out + _of_run(run, table)
+        yield from _of_ratings(part.text)
+    yield from _of_run(run, table)
 
 
 def not_measured(part: ReportSection) -> str:
@@ -283,44 +273,30 @@ def not_measured(part: ReportSection) -> str:
     return f"Not measured: {', '.join(missing)}." if missing else ""
 
 
-def _small_sample(table: Comparison, metrics: Sequence[Metric]) -> list[str]:
-    if table.cases < LEAST_CASES:
-        return [f"{counted(table.cases, 'case')} are too few for intervals and tests: these figures decide nothing."]
+def _small_sample(table: Comparison, metrics: Sequence[Metric]) -> Iterator[str]:
     intervals = [r.summaries[m.name].interval for r in table.rows for m in metrics if m.better == "higher"]
     widths = [i.high - i.low for i in intervals if i.high is not None and i.low is not None]
-    if table.cases >= FEW or not widths:
-        return []
-    width = percent(median(widths), digits=0)
-    return [f"{counted(table.cases, 'case')} are few: the median interval of a success rate is {width} points wide."]
+    if table.cases < LEAST_CASES:
+        yield f"{counted(table.cases, 'case')} are too few for intervals and tests: these figures decide nothing."
+    elif table.cases < FEW and widths:
+        width = percent(median(widths), digits=0)
+        yield f"{counted(table.cases, 'case')} are few: the median interval of a success rate is {width} points wide."
 
 
-def _of_regimes(run: Run) -> list[str]:
-    if run.regimes == ("single",):
-        return ["Each edit is made alone and undone before the next: results with many edits may differ."]
-    shared = [regime_title(r) for r in run.regimes if r not in ALONE]
-    if not shared:
-        return []
-    return [
-        f"Cases share one model ({', '.join(shared)}): they are not independent, and intervals by case are too narrow."
-    ]
-
-
-def _of_ratings(text: TextSection) -> list[str]:
-    out = []
+def _of_ratings(text: TextSection) -> Iterator[str]:
     if text.texts.synthetic:
-        out.append("Some raters are simulated (programs): their agreement is not human agreement.")
+        yield "Some raters are simulated (programs): their agreement is not human agreement."
     if lost := sum(c.unscored for s in text.sources for row in s.cells.values() for c in row.values()):
-        out.append(f"{counted(lost, 'rating')} unscored (refused or unreadable): in no mean, see the bounds.")
+        yield f"{counted(lost, 'rating')} unscored (refused or unreadable): in no mean, see the bounds."
     judges = [s for s in text.sources if not s.person]
     if programs := [s.title for s in judges if s.scripted]:
-        out.append(f"{' and '.join(programs)}: rules put in a judge's place. Such ratings say nothing about scripts.")
+        yield f"{' and '.join(programs)}: rules put in a judge's place. Such ratings say nothing about scripts."
     if judges and len(judges) == len(text.sources):
-        out.append("The only ratings are by a judge model: no human ratings confirm them.")
-    return out + [f"{f}." for s in judges for r in s.raters for f in family_conflicts(r, writers=[text.model])]
+        yield "The only ratings are by a judge model: no human ratings confirm them."
+    yield from (f"{f}." for s in judges for r in s.raters for f in family_conflicts(r, writers=[text.model]))
 
 
-def _of_run(run: Run, table: Comparison) -> list[str]:
-    out = []
+def _of_run(run: Run, table: Comparison) -> Iterator[str]:
     cases, made = counted(table.cases, "case"), edits_made(run)
     happened = {
         "Cases that ended in an error, in no mean": [(row.label, row.failed) for row in table.rows],
@@ -329,15 +305,14 @@ def _of_run(run: Run, table: Comparison) -> list[str]:
     }
     for what, counts in happened.items():
         if named := [f"{label} {n:,}" for label, n in counts if n]:
-            out.append(f"{what} (of {table.cases:,}): {_some(named)}.")
+            yield f"{what} (of {table.cases:,}): {_some(named)}."
     if not run.about.get("finished"):
-        out.append("The run is not finished: these are the figures so far.")
+        yield "The run is not finished: these are the figures so far."
     if after := max(row.unedited for row in table.rows):
-        out.append(f"{after:,} of the {cases} come after the last length of the sequence and are never edited.")
+        yield f"{after:,} of the {cases} come after the last length of the sequence and are never edited."
     if table.cases < made:
-        out.append(f"{counted(made, 'edit')} were made; {table.cases:,} of their cases were asked.")
+        yield f"{counted(made, 'edit')} were made; {table.cases:,} of their cases were asked."
     if made < run.about["split_cases"]:
         order = str(run.about["order"])
         place = "an order drawn from the split's digest" if order.startswith("drawn") else f"this order: {order}"
-        out.append(f"{made:,} of the split's {counted(run.about['split_cases'], 'case')} were used, in {place}.")
-    return out
+        yield f"{made:,} of the split's {counted(run.about['split_cases'], 'case')} were used, in {place}."

@@ -12,7 +12,7 @@ from evaluation.analysis.breakdown import breakdowns, by_tag, document_tables, e
 from evaluation.analysis.comparison import Comparison, compare, merge_runs
 from evaluation.analysis.correlations import Correlations, View, correlate
 from evaluation.analysis.events import event_tables, open_answer_tables
-from evaluation.analysis.example_cases import SideBySide, mention_table, side_by_side
+from evaluation.analysis.example_cases import mention_table, side_by_side
 from evaluation.analysis.method_order import order_parts
 from evaluation.analysis.pairwise_tests import ComparisonFamily, comparison_families
 from evaluation.analysis.sequences import (
@@ -59,7 +59,7 @@ class TextSection(NamedTuple):
     model: str
     texts: RatedTexts
     sources: tuple[RatingSource, ...]
-    beside: tuple[SideBySide, ...]
+    beside: tuple[dict[str, Any], ...]
     judging: RatingAgreement | None
     contests: tuple[ComparisonFamily, ...]
     sections: tuple[Section, ...]

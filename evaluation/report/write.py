@@ -95,7 +95,15 @@ def write_report(
     html = drawn()
     if len(html.encode()) > LARGEST:
         html = drawn(list_answers=False)
-    files = {name: html, **_tables(parts, others)}
+    files = {
+        name: html,
+        "results.csv": results_csv(parts),
+        "results.md": results_markdown(parts, others),
+        "results.json": json.dumps(_json(parts), ensure_ascii=False, indent=1) + "\n",
+        "results.tex": _latex(parts, others),
+        "comparisons.csv": comparisons_csv(parts, others),
+        "correlations.csv": correlations_csv(parts),
+    }
     if texts is not None and texts.ratings:
         files["ratings.csv"] = ratings_csv(parts, others)
     lines = [
@@ -104,32 +112,15 @@ def write_report(
         for line in flat(p.tables, p.metrics)
     ]
     pictures = () if figures is None else tuple(_write_pictures(parts, Path(figures)))
-    return ReportFiles(_write_files(target, files), lines, pictures)
+    for file, text in files.items():
+        write_text(target / file, text, "the report", fsync=False, errors="replace", fix="name another --out")
+    return ReportFiles(tuple(target / file for file in files), lines, pictures)
 
 
 def _write_pictures(parts: Sequence[ReportSection], folder: Path) -> Iterator[Path]:
     """Every picture of the parts, each part's in a folder of its own where there are several."""
     for n, part in enumerate(parts, 1):
         yield from write_figures(figures_of(part), folder if len(parts) == 1 else folder / f"part-{n}")
-
-
-def _tables(parts: Sequence[ReportSection], others: Sequence[TextSection]) -> dict[str, str]:
-    """The figures as files by name."""
-    return {
-        "results.csv": results_csv(parts),
-        "results.md": results_markdown(parts, others),
-        "results.json": json.dumps(_json(parts), ensure_ascii=False, indent=1) + "\n",
-        "results.tex": _latex(parts, others),
-        "comparisons.csv": comparisons_csv(parts, others),
-        "correlations.csv": correlations_csv(parts),
-    }
-
-
-def _write_files(target: Path, texts: dict[str, str]) -> tuple[Path, ...]:
-    """Write files whole or not at all, one by one."""
-    for name, text in texts.items():
-        write_text(target / name, text, "the report", fsync=False, errors="replace", fix="name another --out")
-    return tuple(target / name for name in texts)
 
 
 def _latex(parts: Sequence[ReportSection], others: Sequence[TextSection]) -> str:

@@ -96,8 +96,8 @@ def printed_figures(what: PublishedTable) -> tuple[PrintedFigure, ...]:
     text = (files("evaluation.reproduction") / "published.csv").read_text(encoding="utf-8")
     rows = [row for row in csv.reader(text.splitlines()) if row[0] == what["name"]]
     return tuple(
-        PrintedFigure(*names, float(value), float(half) if half else None, note)
-        for _, *names, value, half, note in rows
+        PrintedFigure(model, method, split, metric, float(value), float(half) if half else None, note)
+        for _, model, method, split, metric, value, half, note in rows
     )
 
 

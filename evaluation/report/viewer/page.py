@@ -13,7 +13,7 @@ from typing import Any
 
 from evaluation.analysis.comparison import merge_runs
 from evaluation.analysis.text_ratings import RatedTexts
-from evaluation.analysis.written_texts import PLACES, AnswerEntry, answer_entries, disagreement
+from evaluation.analysis.written_texts import PLACES, answer_entries, disagreement
 from evaluation.report.html_page import reveal_hidden
 from evaluation.report.narrative import model_name
 from evaluation.runs.results import Run, cases_by_key
@@ -74,21 +74,35 @@ def check_runs(runs: Sequence[Run]) -> None:
 def viewer_data(runs: Sequence[Run], texts: RatedTexts | None = None) -> dict[str, Any]:
     """What the page's program reads: every string once, a row of numbers a text.
 
+    A row: part, case, place, prompt, method, edited, text, end, tokens, first object, disagreement, ratings, thought.
+
     Raises:
         UserError: no text was written.
     """
     merged = merge_runs(runs)
     methods, cases, asked, strings, raters = (Numbers(count().__next__) for _ in range(5))
-    titles: dict[str, str] = {}
+    titles, places = dict[str, str](), list(PLACES.values())
     rows: list[list[Any]] = []
     parts = [f"{model_name(run.about['model'])} ({run.about['dtype']}, {run.about['regime']})" for run in merged]
     for part, run in enumerate(merged):
         facts = {key: case.fact for key, case in cases_by_key(run).items()}
         for entry in answer_entries(run, texts):
-            fact = facts[entry.case]
+            fact = facts[entry["case"]]
             new = fact.new.text if fact.new else "–"
-            titles[entry.case] = reveal_hidden(f"{fact.subject.text}: {fact.old.text} → {new}")
-            rows.append(_row(part, entry, methods, cases, asked, strings, raters))
+            titles[entry["case"]] = reveal_hidden(f"{fact.subject.text}: {fact.old.text} → {new}")
+            thought = []  # its text, the object that it names last, whether it has no end
+            if entry["thought"] or entry["unfinished"]:
+                last = "" if entry["reading"] is None else entry["reading"].last
+                thought = [strings[reveal_hidden(entry["thought"])], last, int(entry["unfinished"])]
+            ratings = [[raters[reveal_hidden(f"{r.rated_by.name}, {r.aspect}")], r.value] for r in entry["ratings"]]
+            rows.append(
+                [
+                    *(part, cases[entry["case"]], places.index(entry["place"]), asked[reveal_hidden(entry["asked"])]),
+                    *(methods[reveal_hidden(entry["label"])], int(entry["edited"])),
+                    *(strings[reveal_hidden(entry["text"])], entry["ended"], entry["tokens"], entry["first"]),
+                    *(disagreement(entry["ratings"]), ratings, thought),
+                ]
+            )
     if not rows:
         raise UserError(
             "no text was written in these runs",
@@ -98,7 +112,7 @@ def viewer_data(runs: Sequence[Run], texts: RatedTexts | None = None) -> dict[st
     return {
         "split": f"{runs[0].split.name} {runs[0].split.version}",
         "parts": parts,
-        "places": list(PLACES.values()),
+        "places": places,
         "methods": list(methods),
         "cases": [[key, titles[key]] for key in cases],
         "asked": list(asked),
@@ -106,35 +120,3 @@ def viewer_data(runs: Sequence[Run], texts: RatedTexts | None = None) -> dict[st
         "raters": list(raters),
         "rows": rows,
     }
-
-
-def _row(
-    part: int,
-    entry: AnswerEntry,
-    methods: Numbers,
-    cases: Numbers,
-    asked: Numbers,
-    strings: Numbers,
-    raters: Numbers,
-) -> list[Any]:
-    """Part, case, place, prompt, method, edited, text, end, tokens, first object, disagreement, ratings, thought.
-
-    The thought is a list: its text, the object that it names last, whether it has no end; empty where nothing was
-    thought.
-    """
-    thought = []
-    if entry.thought or entry.unfinished:
-        last = "" if entry.reading is None else entry.reading.last
-        thought = [strings[reveal_hidden(entry.thought)], last, int(entry.unfinished)]
-    ratings = [[raters[reveal_hidden(f"{r.rated_by.name}, {r.aspect}")], r.value] for r in entry.ratings]
-    return [
-        *(part, cases[entry.case], list(PLACES.values()).index(entry.place), asked[reveal_hidden(entry.asked)]),
-        *(
-            methods[reveal_hidden(entry.label)],
-            int(entry.edited),
-            strings[reveal_hidden(entry.text)],
-            entry.ended,
-            entry.tokens,
-        ),
-        *(entry.first, disagreement(entry.ratings), ratings, thought),
-    ]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from evaluation.analysis.tables import Rate, head_of, rates
+from evaluation.analysis.tables import Rate, rate_table, rates
 
 VALUES = [
     {"method": m, "case": f"c{n}", "new": float(n < hits), "old": None if n else 1.0}
@@ -15,8 +15,9 @@ COLUMNS = (Rate("New", "new"), Rate("Old", "old"), Rate("New to old", "new", les
 
 
 def test_a_row_a_group_in_the_order_of_appearance() -> None:
-    assert head_of(("Method",), "Texts", COLUMNS) == ("Method", "Texts", "New", "Old", "Δ New to old")
-    ft, rome = rates(VALUES, ["method"], COLUMNS)
+    table = rate_table("Names", VALUES, ["method"], "Texts", COLUMNS)
+    assert table.head == ("Method", "Texts", "New", "Old", "Δ New to old")
+    ft, rome = table.rows
     assert ft[:2] == ("ft", 6) and rome[0] == "rome"
     assert [v.mean for v in rome[2:]] == [0.5, 1.0, 0.0] and [v.n for v in rome[2:]] == [6, 1, 1]
     assert rates([], ["method"], COLUMNS) == ()

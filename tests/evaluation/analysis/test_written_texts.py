@@ -13,7 +13,6 @@ from evaluation.analysis.written_texts import (
     all_answers,
     answer_entries,
     disagreement,
-    text_ends,
     thought_tables,
 )
 from evaluation.runs.generated_scripts import scripts_of_run
@@ -44,15 +43,14 @@ def test_raw_text_before_and_after_with_ratings_and_reasons(tmp_path: Path) -> N
         (rating(script.id, "coherence", 5, reason="it fits"), rating(script.id, "coherence", 2, "person:ann")),
     )
     answers = all_answers(run, texts)
-    assert all([a.edited for a in q.answers] == [False, True] for q in answers), "the unedited model first"
-    assert all(a.text.startswith("Note: here\\u001b[2J\nStep 1:\n") for q in answers for a in q.answers)
-    answer = next(a for q in answers for a in q.answers if a.ratings)
-    assert [(r["rater"], r["value"], r["reason"]) for r in answer.rated] == [
+    assert all([a["edited"] for a in q["answers"]] == [False, True] for q in answers), "the unedited model first"
+    assert all(a["text"].startswith("Note: here\\u001b[2J\nStep 1:\n") for q in answers for a in q["answers"])
+    answer = next(a for q in answers for a in q["answers"] if a["ratings"])
+    assert [(r["rater"], r["value"], r["reason"]) for r in answer["rated"]] == [
         ("ann (rate_script@1)", "2 of 7", ""),
         ("x (judge_paper@1)", "5 of 7", "it fits"),
     ]
-    count = sum(len(q.answers) for q in answers)
-    assert text_ends(answers)[:2] == (count, count) and answers[0].question in answers[0].prompt
+    assert answers[0]["question"] in answers[0]["prompt"]
 
 
 @pytest.mark.parametrize(
@@ -70,11 +68,11 @@ def test_what_an_edit_puts_before_the_prompt_is_shown_with_its_answer(tmp_path, 
     answers = all_answers(finished(tmp_path, TEXTS, regime=regime), None)
     assert answers
     for q in answers:
-        for a in q.answers:
-            assert bool(a.prompt) == a.edited
-            if a.edited:
-                before, _, after = a.prompt.rpartition(" moved. ")
-                assert after == q.question and before.startswith(q.prompt.removesuffix(q.question))
+        for a in q["answers"]:
+            assert bool(a["prompt"]) == a["edited"]
+            if a["edited"]:
+                before, _, after = a["prompt"].rpartition(" moved. ")
+                assert after == q["question"] and before.startswith(q["prompt"].removesuffix(q["question"]))
 
 
 ALL = ["es_gen", "ps_gen", "ns_gen", "s_es_gen", "s_es_gen_question", "repetition_rate", "es"]
@@ -84,16 +82,16 @@ def test_every_text_stands_once(tmp_path: Path) -> None:
     run = finished(tmp_path, ALL)
     entries = answer_entries(run)
     written = sum(a.written is not None for e in run.editors for r in e.results.values() for a in r.answers)
-    assert len(entries) == written and {e.place for e in entries} == set(PLACES.values())
-    assert [e.case for e in entries] == sorted((e.case for e in entries), key=list(run.cases).index)
-    firsts = {(e.label, e.edited): {x.first for x in entries if x.label == e.label} for e in entries}
+    assert len(entries) == written and {e["place"] for e in entries} == set(PLACES.values())
+    assert [e["case"] for e in entries] == sorted((e["case"] for e in entries), key=list(run.cases).index)
+    firsts = {(e["label"], e["edited"]): {x["first"] for x in entries if x["label"] == e["label"]} for e in entries}
     assert firsts == {("none", False): {"old"}, ("push", True): {"new"}}, "Lima before, Oslo after"
 
 
 def test_samples_are_told_apart(tmp_path: Path) -> None:
     drawn = {"temperature": 1.0, "samples": 2}
     run = finished(tmp_path, ["s_es_gen_question"], lm=ArithmeticLM(), generation=drawn)
-    assert {e.label for e in answer_entries(run)} == {"none", "none, sample 2", "push", "push, sample 2"}
+    assert {e["label"] for e in answer_entries(run)} == {"none", "none, sample 2", "push", "push, sample 2"}
 
 
 def rated(rater: str, aspect: str, value: int | None) -> Rating:
@@ -129,10 +127,10 @@ def test_ratings_stand_beside_their_script_only(tmp_path: Path) -> None:
     run = finished(tmp_path, ALL)
     scripts = [s.script for s in scripts_of_run(run)]
     ratings = rate(scripts[:1], ("person:ann", "judge:m"), lambda s, rater, aspect: 6 if rater[0] == "p" else 2)
-    shown = [e for e in answer_entries(run, RatedTexts(tuple(scripts), tuple(ratings))) if e.ratings]
+    shown = [e for e in answer_entries(run, RatedTexts(tuple(scripts), tuple(ratings))) if e["ratings"]]
     (entry,) = shown
-    assert (entry.case, entry.label, disagreement(entry.ratings)) == (scripts[0].case, scripts[0].editor, 4.0)
-    assert len(entry.ratings) == 8 and entry.place == "script for a question"
+    assert (entry["case"], entry["label"], disagreement(entry["ratings"])) == (scripts[0].case, scripts[0].editor, 4.0)
+    assert len(entry["ratings"]) == 8 and entry["place"] == "script for a question"
 
 
 THOUGHT_METRICS = ["es_gen", "s_es_gen_question", "thought_old_rate"]

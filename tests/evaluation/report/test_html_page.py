@@ -309,7 +309,7 @@ def test_methods_and_cases_are_numbered_as_they_come(tmp_path: Path) -> None:
     listed = answer_list(make_section(run, None, None))
     assert listed["answer_methods"] == [] or listed["answer_labels"] == {"none": 1, "push": 2}
     assert [c.key for c in listed["answer_cases"]] == [k for k in run.cases if k in listed["answer_numbers"]]
-    assert listed["answer_count"] == sum(len(q.answers) for q in listed["answers"])
+    assert listed["answer_count"] == sum(len(q["answers"]) for q in listed["answers"])
 
 
 def test_a_page_that_would_be_too_large_says_how_to_see_the_texts(

@@ -32,25 +32,27 @@ from tests.support.report.two_runs import METRICS, TWO
 
 def test_the_result_is_one_sentence_of_what_the_paired_tests_decide(tmp_path: Path) -> None:
     decided = make_section(load_run(finished(tmp_path / "a", editors=TWO, split=make_cases(40, 0))), None, None)
-    assert opening(decided, []).result == "push is best on ES, PS, S-ES; no method is better than no edit on NS, S-NS."
+    assert (
+        opening(decided, [])["result"] == "push is best on ES, PS, S-ES; no method is better than no edit on NS, S-NS."
+    )
     few = make_section(load_run(finished(tmp_path / "b", editors=TWO, split=make_cases(4, 0))), None, None)
-    assert opening(few, []).result == "Which method is best is not decided (ES, PS, NS, S-ES and 1 more; 4 cases)."
-    assert caveats(few)[0] == "4 cases are too few for intervals and tests: these figures decide nothing."
-    assert all("[n = 4: too few]" in f.text for f in opening(few, []).findings)
+    assert opening(few, [])["result"] == "Which method is best is not decided (ES, PS, NS, S-ES and 1 more; 4 cases)."
+    assert next(caveats(few)) == "4 cases are too few for intervals and tests: these figures decide nothing."
+    assert all("[n = 4: too few]" in text for _, text in opening(few, [])["findings"])
     alone = make_section(load_run(finished(tmp_path / "c", editors=["none"])), None, None)
-    assert opening(alone, []).result == "" and "no method" in opening(alone, []).edited
+    assert opening(alone, [])["result"] == "" and "no method" in opening(alone, [])["edited"]
 
 
 def test_what_was_edited_and_three_findings(tmp_path: Path) -> None:
     run = with_texts(tmp_path, ["s_es", "s_ns", *TEXTS], lm=_Odd())
     part, answers = make_section(run, None, None), all_answers(run, None)
     found = opening(part, answers)
-    assert "facts" in found.edited and "with push" in found.edited and "→" in found.example
+    assert "facts" in found["edited"] and "with push" in found["edited"] and "→" in found["example"]
     titles = ["Did the edit take?", "What else moved?", "What does the edited model write?"]
-    assert [f.title for f in found.findings] == titles
-    assert all("%" in f.text and "(push)" in f.text for f in found.findings)
-    count = sum(len(q.answers) for q in answers)
-    assert f"{count} of {count} scripts (100 %) were cut off at 256 tokens" in found.findings[2].text
+    assert [title for title, _ in found["findings"]] == titles
+    assert all("%" in text and "(push)" in text for _, text in found["findings"])
+    count = sum(len(q["answers"]) for q in answers)
+    assert f"{count} of {count} scripts (100 %) were cut off at 256 tokens" in found["findings"][2][1]
 
 
 def test_written_scripts_stand_beside_what_the_probabilities_say(tmp_path: Path) -> None:
@@ -59,12 +61,12 @@ def test_written_scripts_stand_beside_what_the_probabilities_say(tmp_path: Path)
     part = make_section(load_run(finished(tmp_path / "a", editors=TWO, split=split, metrics="free-text")), None, None)
     scored, written = (part.scores.means("push", name) for name in ("s_es", "s_es_gen_question"))
     gap = 100 * sum(written[case] - scored[case] for case in scored) / len(scored)
-    text = opening(part, []).findings[-1].text
+    text = opening(part, [])["findings"][-1][1]
     assert "S-ES-gen (question) (a script written for the question alone names the new object" in text
     assert f"{gap:+.1f} [".replace("-", "\N{MINUS SIGN}") in text and " points (push)" in text
     assert "Against S-ES over the same cases: " in text
     bare = make_section(load_run(finished(tmp_path / "b", editors=TWO, split=split)), None, None)
-    assert "Against S-ES" not in "".join(finding.text for finding in opening(bare, []).findings)
+    assert "Against S-ES" not in "".join(text for _, text in opening(bare, [])["findings"])
 
 
 class _Loop(ArithmeticLM):
@@ -86,7 +88,7 @@ def test_loops_and_a_program_in_a_judges_place_are_said_first(tmp_path: Path) ->
     for judge, program in (("judge:scripted", True), ("judge:gpt-x", False)):
         texts = RatedTexts(tuple(scripts), tuple(rate(scripts, (judge,))))
         ((part,), _) = make_sections([run], None, texts)
-        last = opening(part, all_answers(run, texts)).findings[-1].text
+        last = opening(part, all_answers(run, texts))["findings"][-1][1]
         assert ("a program that answers by rules and no language model" in last) == program
         assert any("put in a judge's place" in line for line in caveats(part)) == program
         count = len(scripts)
@@ -98,13 +100,13 @@ def test_texts_that_were_stopped_and_texts_of_null_methods_are_counted_apart(tmp
     lm.ended = "stop"
     run = with_texts(tmp_path, ["s_es", *TEXTS], lm=lm, generation={"stop": ["Step 10"]})
     part, answers = make_section(run, None, None), all_answers(run, None)
-    count = sum(len(q.answers) for q in answers)
+    count = sum(len(q["answers"]) for q in answers)
     sentence = "{0} scripts (0 %) were cut off at 256 tokens; {0} ended at a stop text."
-    assert f"0 of {sentence.format(count)}" in opening(part, answers).findings[-1].text
+    assert f"0 of {sentence.format(count)}" in opening(part, answers)["findings"][-1][1]
     (table, *others) = part.tables
     rows = tuple(row if row.baseline else row._replace(editor="boost") for row in table.rows)
     null = part._replace(tables=[table._replace(rows=rows), *others])
-    assert f"0 of {sentence.format(count // 2)}" in opening(null, answers).findings[-1].text
+    assert f"0 of {sentence.format(count // 2)}" in opening(null, answers)["findings"][-1][1]
 
 
 @pytest.mark.parametrize(
