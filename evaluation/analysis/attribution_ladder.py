@@ -6,6 +6,7 @@ that flip between the two, over cases in which the model knew the old object bef
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from itertools import pairwise
 from typing import Any, Literal
@@ -13,14 +14,13 @@ from typing import Any, Literal
 from curation.stats.bounded import bounded_interval, difference_interval
 from curation.stats.intervals import Interval
 from evaluation.analysis.tables import DELTA, FigureTable
+from evaluation.analysis.written_facts import text_values
 from evaluation.metrics.base import Metric, Normalisation, Role
 from evaluation.metrics.generation import load_metrics
-from evaluation.metrics.script_parser import names
-from evaluation.metrics.text_level import objects, rest_of_step
 from evaluation.runs.frame import score_run
 from evaluation.runs.generated_scripts import generation_of
 from evaluation.runs.plan import metrics_with_roles
-from evaluation.runs.results import Run, cases_by_key
+from evaluation.runs.results import Run
 
 KnownCases = Literal["preferred", "named", "all"]
 KNOWN_CASES: dict[KnownCases, str] = {
@@ -116,19 +116,14 @@ def stage_metrics(run: Run, roles: Sequence[Role]) -> tuple[Metric, ...]:
 
 def known_cases(run: Run, known: KnownCases, normalisation: Normalisation = "mean") -> set[str]:
     """Cases in which the unedited model knew the old object, in one of the senses of ``KNOWN_CASES``."""
-    cases = cases_by_key(run)
     if known == "all":
-        return set(cases)
+        return set(run.cases)
     base = run.baseline
     if known == "preferred":
         metrics = stage_metrics(run, ["efficacy"])
         (old_scores,) = score_run(run._replace(editors=(base,)), metrics, normalisation).by_editor[base.label].values()
         return {k for k, s in old_scores.items() if s.mean == 0.0 and not any(i.tie for i in s.items)}
-    generation, out = generation_of(run), set()
-    for key, result in base.results.items():
-        answers = {a.probe: a.written for a in result.answers if a.written is not None}
-        probe_ids = [(p, rest_of_step(cases[key], p, generation).id) for p in cases[key].prompts]
-        named = [names(answers[i].text, *objects(cases[key], p)).first == "old" for p, i in probe_ids if i in answers]
-        if named and 2 * sum(named) >= len(named):
-            out.add(key)
-    return out
+    named: dict[str, list[bool]] = defaultdict(list)
+    for text in text_values(run._replace(editors=(base,)), "script prompt"):
+        named[text["case"]].append(text["old"])
+    return {key for key, some in named.items() if 2 * sum(some) >= len(some)}

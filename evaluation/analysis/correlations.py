@@ -110,25 +110,17 @@ def spearman_p(rho: float, n: int) -> float | None:
 MetricPairRow = tuple[str, str, float, float]
 
 
-class _CompleteCases(NamedTuple):
-    """Values (methods, cases) of two metrics, over the cases that have all methods."""
-
-    x: Floats
-    y: Floats
-    cases: tuple[str, ...]
-
-
-def _complete_cases(rows: Sequence[MetricPairRow]) -> _CompleteCases | None:
-    """The cases that can change places under all methods at once; None with fewer than three."""
+def _complete_cases(rows: Sequence[MetricPairRow]) -> tuple[Floats, Floats, list[str]] | None:
+    """The cases that all methods have, with two metrics' values (methods, cases); None with fewer than three cases."""
     methods = sorted({r[0] for r in rows})
     by_case_method: dict[str, dict[str, tuple[float, float]]] = {}
     for method, case, a, b in rows:
         by_case_method.setdefault(case, {})[method] = (a, b)
-    cases = tuple(sorted(c for c, by_method in by_case_method.items() if len(by_method) == len(methods)))
+    cases = sorted(c for c, by_method in by_case_method.items() if len(by_method) == len(methods))
     if len(cases) < 3:
         return None
     both = np.array([[by_case_method[c][m] for c in cases] for m in methods])
-    return _CompleteCases(both[:, :, 0], both[:, :, 1], cases)
+    return both[:, :, 0], both[:, :, 1], cases
 
 
 def _pooled_view(rows: Sequence[MetricPairRow], resampling: Resampling) -> Estimate:
@@ -136,10 +128,11 @@ def _pooled_view(rows: Sequence[MetricPairRow], resampling: Resampling) -> Estim
     whole = _complete_cases(rows)
     if whole is None:
         return undefined("spearman", _FEW, n=len(rows))
-    x, y = whole.x.T.ravel().tolist(), whole.y.T.ravel().tolist()
-    cases = [c for c in whole.cases for _ in range(len(whole.x))]
+    x, y, keys = whole
+    cases = [key for key in keys for _ in range(len(x))]
     names = ("values of one metric", "values of one metric")
-    return spearman(x, y, cases, resampling=_fewer_resamples(resampling, len(x)), null="zero", names=names)
+    fewer, sides = _fewer_resamples(resampling, x.size), (x.T.ravel().tolist(), y.T.ravel().tolist())
+    return spearman(*sides, cases, resampling=fewer, null="zero", names=names)
 
 
 def _within_view(rows: Sequence[MetricPairRow], resampling: Resampling) -> Estimate:
@@ -148,20 +141,20 @@ def _within_view(rows: Sequence[MetricPairRow], resampling: Resampling) -> Estim
     whole = _complete_cases(rows)
     if whole is None:
         return undefined(name, _FEW, n=len(rows))
-    x, y = whole.x, whole.y
+    x, y, keys = whole
     u, v = _ranks(x), _ranks(y)
     vary = (np.abs(u).sum(axis=1) > 0) & (np.abs(v).sum(axis=1) > 0)
     if not vary.any():
         why = "under every method one of the two is the same for all cases"
-        return undefined(name, why, n=x.size, cases=len(whole.cases))
+        return undefined(name, why, n=x.size, cases=len(keys))
     u, v, x, y = u[vary], v[vary], x[vary], y[vary]
     value = float((u * v).sum(axis=1).mean())
     fewer = _fewer_resamples(resampling, x.size)
-    low, high, _ = student_ends_of_draws(value, _resampled(x, y, fewer), FISHER, fewer, cases=len(whole.cases))
+    low, high, _ = student_ends_of_draws(value, _resampled(x, y, fewer), FISHER, fewer, cases=len(keys))
     note = "" if vary.all() else f"{int((~vary).sum())} of {len(vary)} methods left out: a metric does not vary there"
     method = fewer.describe(f"case bootstrap, t on {FISHER.name}") if low is not None else ""
     p = _exchange_p(u, v, resampling)
-    return Estimate(name, value, low, high, x.size, len(whole.cases), method, p, note=note)
+    return Estimate(name, value, low, high, x.size, len(keys), method, p, note=note)
 
 
 def _fewer_resamples(resampling: Resampling, n: int) -> Resampling:

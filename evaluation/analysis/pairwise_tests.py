@@ -214,7 +214,7 @@ def _differences(
     interval = interval_of(*pair) if interval_of else difference_interval(first, second, scale=scale, items=rows)
     only_one = len(first.keys() ^ second.keys())
     if not keys:
-        return _Differences(gaps, interval, only_one, None, "sign-flip", 0.0, 0, _no_reach)
+        return _Differences(gaps, interval, only_one, None, "sign-flip", 0.0, 0, lambda _: None)
     bounded = difference_p(first, second, scale=scale, items=rows)
     reach = partial(difference_reach, first, second, scale=scale, items=rows)
     test: Test
@@ -223,18 +223,10 @@ def _differences(
         p, sd, units = _two_way(rows, float(gaps.mean()))
         test = "two-way t" if bounded is None else "two-way t and interval"
     else:
-        p, sd, units = signs, _sd(gaps), len(gaps)
+        p, sd, units = signs, float(gaps.std(ddof=1)) if len(gaps) > 1 else 0.0, len(gaps)
         test = "sign-flip" if bounded is None else "sign-flip and interval"
     p = None if p is None else max(p, bounded or 0.0)
     return _Differences(gaps, interval, only_one, p, test, sd, units, reach)
-
-
-def _sd(gaps: Floats) -> float:
-    return float(gaps.std(ddof=1)) if len(gaps) > 1 else 0.0
-
-
-def _no_reach(level: float) -> None:
-    """Without a common case there is no such bound."""
 
 
 def _two_way(rows: Sequence[PairedItem], mean: float) -> tuple[float, float, int]:

@@ -28,7 +28,7 @@ from evaluation.metrics.script_parser import (
 )
 from evaluation.metrics.text_level import objects, rest_of_step, scripts_for, text_of
 from evaluation.metrics.token_level import SES, plain
-from evaluation.runs.frame import finished_cases
+from evaluation.runs.frame import finished_cases, score_run
 from evaluation.runs.generated_scripts import generation_of
 from evaluation.runs.results import Run
 from schemas.cases import Case
@@ -182,18 +182,6 @@ def _written_places(case: Case, place: TextPlace, generation: Generation) -> lis
     return [(p.key, rest_of_step(case, p, generation).id, p) for p in case.prompts]
 
 
-def script_preferences(run: Run, normalisation: Normalisation) -> dict[tuple[str, str, str], float]:
-    """S-ES by method, case and script prompt."""
-    out = {}
-    for editor in run.editors:
-        for case, answers in finished_cases(run, editor):
-            for probe in SES().probes(case):
-                values = target_values(probe, answers.get(probe.id), normalisation)
-                if not isinstance(values, str):
-                    out[editor.label, case.key, probe.item] = float(values[0] > values[1])
-    return out
-
-
 def text_tables(run: Run, normalisation: Normalisation) -> list[FigureTable]:
     """What probabilities promise and the text does not keep, which object is named first, length and format."""
     written = {place: text_values(run, place) for place in TEXT_PLACES}
@@ -214,7 +202,13 @@ def text_tables(run: Run, normalisation: Normalisation) -> list[FigureTable]:
 
 def _gaps(run: Run, texts: list[dict[str, Any]], normalisation: Normalisation) -> list[dict[str, Any]]:
     """Prompts that have a score and a text; the second pair only where the unedited model names the old object."""
-    scored = script_preferences(run, normalisation)
+    metric = SES()
+    scored = {
+        (label, key, item.item): item.value
+        for label, by_metric in score_run(run, [metric], normalisation).by_editor.items()
+        for key, one in by_metric[metric.name].items()
+        for item in one.items
+    }
     known = {(t["case"], t["item"]) for t in texts if t["method"] == run.baseline.label and t["old"]}
     out = []
     for text in texts:
