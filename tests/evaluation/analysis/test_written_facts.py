@@ -5,7 +5,8 @@ from typing import Any
 
 import pytest
 
-from evaluation.analysis.tables import rates
+from curation.splits.split_file import make_split
+from evaluation.analysis.tables import Rate, rates
 from evaluation.analysis.written_facts import (
     LOSSES,
     STAGES,
@@ -19,6 +20,7 @@ from evaluation.metrics.fact_texts import PLACES
 from evaluation.metrics.generation import load_metrics
 from evaluation.runs.frame import score_run
 from schemas.runs import CaseResult
+from tests.support.arithmetic import make_cases
 from tests.support.report.texts_run import TEXTS, _Elsewhere, finished
 
 
@@ -62,6 +64,16 @@ def test_only_what_was_asked_in_every_way_is_taken_apart(tmp_path: Path) -> None
     assert [row[0] for row in table.rows] == ["none", "push"] and len(table.head) == len(table.rows[0])
     shown = dict(zip(table.head, table.rows[1], strict=True))
     assert shown["Neither"].mean == 1.0, "the first line packs clothes"
+
+
+def test_texts_after_neighbours_that_recur_have_two_way_intervals(tmp_path: Path) -> None:
+    """By case alone the intervals were too narrow; those of NS-gen in the table beside are by case and neighbour."""
+    cases = make_cases(8, 0).cases
+    ring = [c.model_copy(update={"neighbours": (*c.neighbours, *cases[n - 1].neighbours)}) for n, c in enumerate(cases)]
+    run = finished(tmp_path, ["ns_gen"], split=make_split("ring", ring))
+    values = [v | {"hit": n % 3 == 0} for n, v in enumerate(prompt_values(run)) if v["place"] == "neighbour"]
+    ((_, count, hit), _) = rates(values, ["method"], [Rate("Hit", "hit")])
+    assert count == 16 and "neighbour" in hit.kind
 
 
 def tables(run: Any) -> dict[str, dict[Any, dict[str, Any]]]:
