@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator
+from functools import partial
 from itertools import groupby
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -16,7 +17,7 @@ from curation.cli.options import (
     UPDATED,
     echo_keys,
     error_with_lines,
-    identity_options_beside,
+    identity_options,
     json_option,
     limit_option,
     shared_option,
@@ -176,7 +177,7 @@ def _run(prepared: PreparedJob, *, origin: str) -> ConstructionProgress:
     "--source", default="written by hand", show_default=True, help="Name of the source, stored with each fact."
 )
 @click.option("--licence", default="not stated", show_default=True, help="Licence, stored with each fact.")
-@identity_options_beside
+@partial(identity_options, name="--known-as")
 @json_option
 def import_scripts(cases: Path, store_path: Path, source: str, licence: str, identity: Identity, as_json: bool) -> None:
     """Take CASES (JSONL of facts, questions and scripts written by hand or elsewhere) through the same cut and checks.

@@ -177,26 +177,23 @@ class CheckOutcome(NamedTuple):
     left: int
 
 
-def default_checks(models: Sequence[str] = ()) -> list[str]:
-    """The checks that run where none is named: all but those on request, unless a model is named for one of these."""
-    checks_with_model = {text.partition("=")[0] for text in models if "=" in text}
-    return [name for name in STORE_CHECKS.names() if name in checks_with_model or not STORE_CHECKS.get(name).on_request]
-
-
 def make_checks(
     names: Sequence[str], *, models: Sequence[str] = (), options: Mapping[str, Mapping[str, Any]] | None = None
 ) -> list[StoreCheck]:
     """Checks by name, one for every model that is named for it.
 
     Args:
-        names: Names in the registry; none for all that run without being asked for (``unasked``).
+        names: Names in the registry; where there is none, all run but those on request, unless a model is named for
+            one of these.
         models: ``MODEL`` for every check, or ``CHECK=MODEL`` for one; several of one check run one after another.
         options: Settings by check.
 
     Raises:
         UserError: unknown check or setting, or a model for a check that is not asked for.
     """
-    chosen = list(dict.fromkeys(names)) or default_checks(models)
+    with_model = {text.partition("=")[0] for text in models if "=" in text}
+    unasked = [n for n in STORE_CHECKS.names() if n in with_model or not STORE_CHECKS.get(n).on_request]
+    chosen = list(dict.fromkeys(names)) or unasked
     classes: dict[str, type[StoreCheck]] = {name: STORE_CHECKS.get(name) for name in chosen}
     for name in options or {}:
         if name not in classes:

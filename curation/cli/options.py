@@ -143,17 +143,11 @@ def _files_in(value: Any) -> list[Path]:
         return []
 
 
-def identity_options(command: F) -> F:
-    """``--source``, ``--replace``, ``--as`` and ``--yes``: as what a file is known to a store (``identity``)."""
-    return _with_identity(command, "--source")
+def identity_options(command: F, name: str = "--source") -> F:
+    """``--source``, ``--replace``, ``--as`` and ``--yes``: as what a file is known to a store (``identity``).
 
-
-def identity_options_beside(command: F) -> F:
-    """The same where ``--source`` names where the facts come from: the source in the store is ``--known-as``."""
-    return _with_identity(command, "--known-as")
-
-
-def _with_identity(command: F, name: str) -> F:
+    Where ``--source`` names where the facts come from, the source in the store has another ``name``.
+    """
 
     @functools.wraps(command)
     def with_identity(

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from typing import Any
 
-from curation.export.fact_formats import as_array, source_fields, stated_source
+from curation.export.fact_formats import as_array, stated_source, with_source_fields
 from curation.export.formats import Exporter
 from curation.loaders.sources import ELKEN as PUBLISHED
 from curation.splits.split_file import NONE, Extras
@@ -23,8 +23,8 @@ def elken_rows(cases: Iterable[EventCase], extras: Extras = NONE) -> Iterator[di
         cases: The cases.
         extras: Fields of the source that our records do not carry are put back from these.
     """
-    for case in cases:
-        event, more = case.event, source_fields(case, extras)
+    for case, more in with_source_fields(cases, extras):
+        event = case.event
         row: dict[str, Any] = {"event_type": event.type, "event": event.text}
         row |= {"subject": _entity(event.roles[0].entity)} if event.roles else {}
         for name, questions in (("tendency", case.tendencies), ("fact", case.facts)):

@@ -9,7 +9,7 @@ from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from itertools import chain
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 from curation.files.atomic import atomic_file
 from curation.files.json_files import write_array, write_lines
@@ -18,8 +18,9 @@ from curation.splits.split_file import NONE, Extras, Split
 from curation.splits.visible_texts import record_keys
 from curation.store.writer import chunks
 from schemas.cases import AnyCase, Case
-from schemas.facts import Entity, Fact, Object, Source
+from schemas.facts import Entity, Object, Source
 
+C = TypeVar("C", bound=AnyCase)
 _FIELDS = {"attribute_prompts": list, "generation_prompts": list, "pararel_idx": int}
 _NUMBERED = re.compile(r"counterfact/(0|[1-9]\d{0,17})")
 
@@ -41,20 +42,14 @@ def write_csv(split: Split, path: Path) -> int:
     with atomic_file(path, "the table") as file:
         table = csv.writer(file, lineterminator="\n")
         table.writerow(CSV_COLUMNS)
-        for case in split.cases:
-            table.writerow(_csv_row(case.fact))
+        for fact in (case.fact for case in split.cases):
+            new = fact.new or Entity(text="-")
+            lists = [fact.subject.aliases, fact.old.aliases, new.aliases, fact.paraphrases]
+            subject, old, other, paraphrases = ("|".join(names) for names in lists)
+            row = [fact.key, fact.subject.text, subject, fact.relation.id, fact.prompt, fact.old.text, old]
+            row += [new.text if fact.new else "", other, fact.changed_on or "", paraphrases]
+            table.writerow([*row, fact.source.name, fact.source.licence, fact.language])
     return len(split.cases)
-
-
-def _csv_row(fact: Fact) -> list[str]:
-    new = fact.new or Entity(text="-")
-    lists = [fact.subject.aliases, fact.old.aliases, new.aliases, fact.paraphrases]
-    subject, old, other, paraphrases = ("|".join(names) for names in lists)
-    return [
-        *(fact.key, fact.subject.text, subject, fact.relation.id, fact.prompt),
-        *(fact.old.text, old, new.text if fact.new else "", other, fact.changed_on or "", paraphrases),
-        *(fact.source.name, fact.source.licence, fact.language),
-    ]
 
 
 def fact_rows(cases: Sequence[Case]) -> Iterator[dict[str, Any]]:
@@ -76,8 +71,11 @@ def counterfact_rows(cases: Sequence[Case], extras: Extras = NONE) -> Iterator[d
     """
     taken = {_number(case) for case in cases if _fits_format(case)}
     free = (n for n in itertools.count() if n not in taken)
-    for case, fields in _with_fields(filter(_fits_format, cases), extras):
+    for case, more in with_source_fields(filter(_fits_format, cases), extras):
         number, fact = _number(case), case.fact
+        fields: dict[str, Any] = {k: v for k, v in more[fact.key].items() if isinstance(v, _FIELDS.get(k, ()))}
+        linked = dict.fromkeys(n.fact.fact_prompt for n in case.neighbours if n.link.how == "same_object")
+        near = [*fact.neighbour_prompts, *(p for p in linked if p not in fact.neighbour_prompts)]
         prompts = dict.fromkeys([*(q.text for q in case.questions), *fields.get("generation_prompts", ())])
         yield {
             "case_id": next(free) if number is None else number,
@@ -89,7 +87,7 @@ def counterfact_rows(cases: Sequence[Case], extras: Extras = NONE) -> Iterator[d
                 "subject": fact.subject.text,
             },
             "paraphrase_prompts": list(fact.paraphrases),
-            "neighborhood_prompts": _plain_neighbours(case),
+            "neighborhood_prompts": near,
             "attribute_prompts": fields.get("attribute_prompts", []),
             "generation_prompts": list(prompts),
             **({"pararel_idx": fields["pararel_idx"]} if "pararel_idx" in fields else {}),
@@ -102,14 +100,14 @@ def stated_source(source: Source, published: Upstream) -> dict[str, Any]:
     return {} if source.name == published.name else {"source": source.model_dump(exclude_none=True)}
 
 
-def _with_fields(cases: Iterable[Case], extras: Extras) -> Iterator[tuple[Case, dict[str, Any]]]:
-    """Cases, each with the fields of its CounterFact record that its fact does not carry."""
+def with_source_fields(cases: Iterable[C], extras: Extras) -> Iterator[tuple[C, defaultdict[str, dict[str, Any]]]]:
+    """Cases, each with the fields of the source's records that ours do not carry, by the keys of ours."""
     for portion in chunks(cases):
-        rest = extras.of([case.fact.key for case in portion])
-        fields_by_fact = {extra.subject_key: extra.value for extra in rest if extra.name == "fields"}
-        for case in portion:
-            fields = fields_by_fact.get(case.fact.key, {})
-            yield case, {k: v for k, v in fields.items() if isinstance(v, _FIELDS.get(k, ()))}
+        fields: defaultdict[str, dict[str, Any]] = defaultdict(dict)
+        for extra in extras.of([key for case in portion for key in record_keys(case)]):
+            if extra.name == "fields":
+                fields[extra.subject_key] |= extra.value
+        yield from ((case, fields) for case in portion)
 
 
 def _fits_format(case: Case) -> bool:
@@ -123,11 +121,6 @@ def _number(case: Case) -> int | None:
 
 def _target(value: Object) -> dict[str, str]:
     return {"str": value.text, **({"id": value.wikidata} if value.wikidata else {})}
-
-
-def _plain_neighbours(case: Case) -> list[str]:
-    linked = [n.fact.fact_prompt for n in case.neighbours if n.link.how == "same_object"]
-    return [*case.fact.neighbour_prompts, *(p for p in dict.fromkeys(linked) if p not in case.fact.neighbour_prompts)]
 
 
 def easyedit_rows(cases: Iterable[Case], knowedit_lists: bool = False) -> Iterator[dict[str, Any]]:
@@ -245,15 +238,6 @@ def _in_file_order(cases: Sequence[Case], change: str, format: str) -> Iterator[
 def cloze(text: str, separator: str) -> str:
     """A prompt as other people's evaluators take it: they add one space and the target; other separators stay."""
     return text if separator == " " else text + separator
-
-
-def source_fields(case: AnyCase, extras: Extras) -> defaultdict[str, dict[str, Any]]:
-    """The fields of the source's records that ours do not carry, by the keys of ours."""
-    fields: defaultdict[str, dict[str, Any]] = defaultdict(dict)
-    for extra in extras.of(list(record_keys(case))):
-        if extra.name == "fields":
-            fields[extra.subject_key] |= extra.value
-    return fields
 
 
 def as_array(rows: Callable[[Split], Iterable[dict[str, Any]]]) -> Callable[[Split, Path], int]:

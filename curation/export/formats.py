@@ -55,10 +55,6 @@ class Exporter:
             return False
         return self.only is None or any(c.fact.change == self.only for c in split.cases)
 
-    def __call__(self, split: Split, path: Path) -> int:
-        """Write the split."""
-        return self.write(split, path)
-
 
 _LONG_TEXTS = (
     "the later CounterFactDataset of EasyEdit needs requested_rewrite with prompt_full and fact_new_uns, a long text "
@@ -214,4 +210,4 @@ def export(split: Split, path: Path, format: str, knowedit_lists: bool = False, 
         raise UserError(f"the split '{split.name}' has no case that {format} can hold", fix="choose another format")
     if exporter.write_with_store is not None:
         return exporter.write_with_store(split, path, store)
-    return exporter(split, path)
+    return exporter.write(split, path)

@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
-from curation.export.fact_formats import as_array, source_fields, stated_source
+from curation.export.fact_formats import as_array, stated_source, with_source_fields
 from curation.export.formats import Exporter
 from curation.loaders.sources import MULFE
 from curation.splits.split_file import NONE, Extras
@@ -21,8 +21,8 @@ def evaluation_rows(cases: Iterable[Any], extras: Extras = NONE) -> Iterator[dic
         cases: The cases.
         extras: Spellings of tags, and fields that our records do not carry, are put back from these.
     """
-    for case in cases:
-        document, more = case.document, source_fields(case, extras)
+    for case, more in with_source_fields(cases, extras):
+        document = case.document
         row: dict[str, Any] = {"doc": document.text, "meta": {"entity": document.entity} if document.entity else {}}
         row |= {"id": _name(case), "probes": [_probe(case, probe, more, "tags") for probe in _in_order(case.probes)]}
         row |= stated_source(document.source, MULFE)
@@ -31,8 +31,8 @@ def evaluation_rows(cases: Iterable[Any], extras: Extras = NONE) -> Iterator[dic
 
 def development_rows(cases: Iterable[Any], extras: Extras = NONE) -> Iterator[dict[str, Any]]:
     """Records of the development shape, which has other keys; otherwise as ``evaluation_rows``."""
-    for case in cases:
-        document, more = case.document, source_fields(case, extras)
+    for case, more in with_source_fields(cases, extras):
+        document = case.document
         row: dict[str, Any] = {"page_title": document.title} if document.title else {}
         row |= {"created": document.source.date} if document.source.date else {}
         row |= {"doc": document.text, "id": _name(case)}

@@ -268,7 +268,7 @@ def write_parquet(split: Split, path: Path) -> int:
 
 def tables_of(split: Split) -> dict[str, tuple[Column, ...]]:
     """The tables of a split with their columns; where its header lists parts, a case has the column ``part``."""
-    tables = dict(tables_of_type(split.type))
+    tables = dict(TABLES if split.type == FACT else EVENT_TABLES)
     if split.type == FACT and (parts := parts_of(split)):
         names = " or ".join(dict.fromkeys(parts.values()))
         part = Column("part", "VARCHAR", f"part of the split: {names}", lambda row: parts.get(row.case.key))
@@ -281,11 +281,6 @@ def parts_of(split: Split) -> dict[str, str]:
     listed = split.header.get("parts", {})
     keys = {case.key for case in split.all_cases} if listed else set()
     return {key: name for name, of in listed.items() if isinstance(of, list) for key in of if key in keys}
-
-
-def tables_of_type(edits: str) -> Mapping[str, tuple[Column, ...]]:
-    """The tables of a split of facts, or of events, with their columns; without extras."""
-    return TABLES if edits == FACT else EVENT_TABLES
 
 
 def write_tables(

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 from typing import NamedTuple
 
@@ -72,7 +72,7 @@ def publish(
         parts = []
         for name, exporter in chosen.items():
             place = exporter.file.format(name=split.name.replace("/", "-"))
-            cases[name] = exporter(split, partial / place)
+            cases[name] = exporter.write(split, partial / place)
             parts.append(ReleasePart(place, exporter.about, exporter.losses, cases[name]))
         files = _list_data_files(partial)
         text = card(split, summary, parts, tables="parquet" in chosen, repeat=how_to_repeat(split))
@@ -105,7 +105,8 @@ def release_files(folder: Path, *, fix: str = "") -> dict[str, str | None]:
         )
     sums = [line.partition("  ") for line in read_text(folder / _CHECKSUMS).splitlines()]
     own_files: dict[str, str | None] = {_CHECKSUMS: None, **{name: digest for digest, _, name in sums}}
-    if others := sorted(set(_paths_below(folder)) - own_files.keys()):
+    below = {p.relative_to(folder).as_posix() for p in folder.rglob("*") if not p.is_dir() or p.is_symlink()}
+    if others := sorted(below - own_files.keys()):
         more = f" and {len(others) - 3} more" if len(others) > 3 else ""
         raise UserError(
             f"the folder also holds what is no part of the release: {', '.join(others[:3])}{more}",
@@ -113,13 +114,6 @@ def release_files(folder: Path, *, fix: str = "") -> dict[str, str | None]:
             fix=fix or "nothing was replaced; move that away or name a new folder",
         )
     return own_files
-
-
-def _paths_below(folder: Path) -> Iterator[str]:
-    """Files and links below a folder."""
-    for path in folder.rglob("*"):
-        if not path.is_dir() or path.is_symlink():
-            yield path.relative_to(folder).as_posix()
 
 
 def write_dataset(split: Split, path: Path, store: Store | None = None) -> int:

@@ -5,10 +5,12 @@ from __future__ import annotations
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING
 
 from curation.splits.split_file import Split
 from curation.splits.visible_texts import case_records
+from curation.stats.agreement import Agreement, Level, agreement
+from curation.stats.intervals import binomial_interval
+from curation.stats.rating_table import Category, rating_table
 from curation.store.store import Store
 from schemas.cases import FACT, AnyCase, Case, EventCase
 from schemas.events.event import Event
@@ -16,10 +18,6 @@ from schemas.facts import Fact, Neighbour
 from schemas.ratings import SCALES, Rating
 from schemas.scripts import Script, ScriptPrompt
 from schemas.verdicts import Verdict
-
-if TYPE_CHECKING:
-    from curation.stats.agreement import Agreement, Level
-    from curation.stats.rating_table import Category
 
 
 @dataclass(frozen=True)
@@ -175,23 +173,20 @@ def _fact_numbers(cases: Sequence[Case]) -> SplitSummary:
         steps.update(p.step for p in case.prompts)
         texts.update(p.text for p in case.prompts)
         sources.update(_source(fact) for fact in (case.fact, *(n.fact for n in case.neighbours)))
-    counts = dict(sorted(changes.items()))
+    counts, shared = dict(sorted(changes.items())), Counter(labels.values())  # a label of two relations needs the ids
     counts |= {"relations": len(relations), "script questions": questions, "script prompts": texts.total()}
     return SplitSummary(
         counts={**counts, **dict(sorted(neighbours.items())), "neighbour script prompts": near},
-        groups={_relation_name(id_, labels): n for id_, n in relations.most_common()},
+        groups={
+            labels[id_] if shared[labels[id_]] == 1 else f"{labels[id_]} ({id_})": n
+            for id_, n in relations.most_common()
+        },
         sources=dict(sources.most_common()),
         languages=dict(languages.most_common()),
         steps=dict(sorted(steps.items(), key=lambda x: (x[0] is None, x[0] or 0))),
         lonely=lonely,
         repeated=texts.total() - len(texts),
     )
-
-
-def _relation_name(id_: str, labels: Mapping[str, str]) -> str:
-    """A relation's label, with its id where another relation has the same label."""
-    label = labels[id_]
-    return label if list(labels.values()).count(label) == 1 else f"{label} ({id_})"
 
 
 def _event_numbers(cases: Iterable[AnyCase]) -> SplitSummary:
@@ -244,16 +239,11 @@ def _agreement(
     level: Level,
     scale: Sequence[Category] | None = None,
 ) -> Agreement:
-    from curation.stats.agreement import agreement
-    from curation.stats.rating_table import rating_table
-
     return agreement(rating_table(rows, cases=cases, scale=scale), level=level)
 
 
 def _verdicts(task: str, verdicts: list[Verdict], items: dict[str, str]) -> HumanJudgements:
     """Agreement on labels (names, so nominal); a judgement of an item beside another is a unit of its own."""
-    from curation.stats.intervals import binomial_interval
-
     rows: list[tuple[str, str, str | None]] = [
         ("~".join((v.item_id, *v.related)), v.by.rsplit("/", 1)[0], None if v.label == "unscored" else v.label)
         for v in verdicts

@@ -11,6 +11,7 @@ file beside the journal and its unit of work is done again.
 
 from __future__ import annotations
 
+import contextlib
 import fcntl
 import hashlib
 import io
@@ -20,7 +21,6 @@ import os
 import threading
 from collections.abc import Iterator
 from pathlib import Path
-from types import TracebackType
 from typing import Any, NamedTuple
 
 from schemas.core.errors import DataError, UserError
@@ -32,11 +32,6 @@ _DIGEST_SIZE = 8  # bytes; written as twice as many hexadecimal digits
 _TAIL = len(b',"digest":""}\n') + 2 * _DIGEST_SIZE
 
 
-class _Line(NamedTuple):
-    offset: int
-    length: int
-
-
 class JournalSum(NamedTuple):
     """What a whole journal is checked against: its number of lines, and a digest over their digests in order."""
 
@@ -44,7 +39,7 @@ class JournalSum(NamedTuple):
     digest: str
 
 
-class Journal:
+class Journal(contextlib.AbstractContextManager["Journal"]):
     """A journal open for reading, or for reading and writing by one process.
 
     Args:
@@ -72,7 +67,7 @@ class Journal:
     ) -> None:
         self.path, self._write, self._fsync = Path(path), write, fsync
         self._skip_damaged = skip_damaged or write
-        self._index: dict[str, _Line] = {}
+        self._index: dict[str, tuple[int, int]] = {}  # where the last line of each key begins, and its length
         self._lines, self._running = 0, hashlib.sha256()
         self._guard = threading.Lock()
         self.torn = 0
@@ -89,13 +84,9 @@ class Journal:
             raise UserError(
                 f"the journal cannot be opened: {error.strerror}", where=str(path), fix="check the folder's permissions"
             ) from None
-        if write:
-            self._lock()
-        self._end = self._scan()
-
-    def _lock(self) -> None:
         try:
-            fcntl.flock(self._file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            if write:
+                fcntl.flock(self._file, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except OSError:
             self._file.close()
             raise UserError(
@@ -103,6 +94,7 @@ class Journal:
                 where=str(self.path),
                 fix="wait until it ends, or stop it and start again: finished work is kept",
             ) from None
+        self._end = self._scan()
 
     def _scan(self) -> int:
         """Index every valid line; when writing, repair the file. Returns the end of the last whole line."""
@@ -113,7 +105,7 @@ class Journal:
                     self.torn = 1
                     break
                 if (key := _key(line)) is not None:
-                    self._add(key, _Line(offset, len(line)), line)
+                    self._add(key, offset, line)
                 elif line.strip(b" \n"):  # spaces stand where a damaged line was moved away
                     self._check_damaged(line, number)
                     damaged[offset] = line
@@ -153,8 +145,8 @@ class Journal:
                 file.write(b" " * (len(line) - 1) + b"\n")
         return f" and moved to {beside.name}"
 
-    def _add(self, key: str, place: _Line, line: bytes) -> None:
-        self._index[key] = place
+    def _add(self, key: str, offset: int, line: bytes) -> None:
+        self._index[key] = offset, len(line)
         self._lines += 1
         self._running.update(line[1 - _TAIL :])
 
@@ -181,7 +173,7 @@ class Journal:
                     where=str(self.path),
                     fix="free some space and start again: finished work is kept",
                 ) from None
-            self._add(key, _Line(self._end, len(line)), line)
+            self._add(key, self._end, line)
             self._end += len(line)
 
     def __contains__(self, key: str) -> bool:
@@ -195,8 +187,8 @@ class Journal:
         return list(self._index)
 
     def __getitem__(self, key: str) -> Any:
-        place = self._index[key]
-        data = os.pread(self._file.fileno(), place.length, place.offset)
+        offset, length = self._index[key]
+        data = os.pread(self._file.fileno(), length, offset)
         return json.loads(data.decode("utf-8", "surrogatepass"))["value"]
 
     def get(self, key: str) -> Any | None:
@@ -212,12 +204,7 @@ class Journal:
         """Close the file and give up the writer's lock."""
         self._file.close()
 
-    def __enter__(self) -> Journal:
-        return self
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         self.close()
 
 

@@ -73,9 +73,7 @@ def against_earlier(
         loaded: What it holds; what its facts say against each other the loader has said.
     """
     here: dict[tuple[str, str], tuple[Path, Fact]] = {}
-    for fact in loaded.facts:
-        if fact.change == "temporal":
-            continue
+    for fact in (fact for fact in loaded.facts if fact.change != "temporal"):
         pair = (fact.subject.text.casefold(), fact.relation.id)
         here.setdefault(pair, (path, fact))
         other, before = earlier.get(pair, (path, fact))

@@ -211,8 +211,10 @@ class Loader:
 def _made(reader: FormatReader, row: Row) -> list[RowItem] | Problem:
     """What a reader makes of a row, or why it cannot be used."""
     try:
-        if reader.upstream is not OWN:
-            row = _take_source(reader, row)
+        stated = row.data.get("source") if reader.upstream is not OWN else None
+        ours = isinstance(stated, dict) and {"name", "licence"} <= stated.keys()
+        reader.stated = Source.model_validate(stated) if ours else None
+        row = row._replace(data={k: v for k, v in row.data.items() if k != "source" or not ours})
         return list(_checked(reader.make(row), row))
     except ValidationError as error:
         return row.problem("invalid", explain(error, types=JSON_TYPES))
@@ -223,14 +225,6 @@ def _made(reader: FormatReader, row: Row) -> list[RowItem] | Problem:
     except (LookupError, ValueError, TypeError, AttributeError) as error:
         raised = isinstance(error, ValueError) or type(reader).__module__.startswith("curation.")
         return row.problem("malformed", str(error) if raised else one_line(error))
-
-
-def _take_source(reader: FormatReader, row: Row) -> Row:
-    """Note the source that a row states; returns the row without it."""
-    stated = row.data.get("source")
-    ours = isinstance(stated, dict) and {"name", "licence"} <= stated.keys()
-    reader.stated = Source.model_validate(stated) if ours else None
-    return row._replace(data={k: v for k, v in row.data.items() if k != "source"}) if ours else row
 
 
 def _checked(items: Iterable[RowItem], row: Row) -> Iterator[RowItem]:
@@ -245,19 +239,12 @@ def _checked(items: Iterable[RowItem], row: Row) -> Iterator[RowItem]:
             record, fields = without_invisible_ends(record)
             if fields:
                 yield row.problem("suspect", f"invisible characters at an end of {', '.join(fields)} were removed")
-            _check_placeholder(record, row)
+            # a second placeholder would be read as it stands; in a prompt that came filled in, braces are text
+            if (other := _NAMED_PLACEHOLDER.search(record.prompt)) and record.prompt in _texts_of(row.data):
+                what = f"the prompt has the placeholder {other[0]} beside {{}}, the subject's"
+                raise InvalidRecord(f"{what}: {record.prompt}; fill it in, or leave it out")
         check_record(record)
         yield NeighbourFact(record) if isinstance(item, NeighbourFact) and isinstance(record, Fact) else record
-
-
-def _check_placeholder(fact: Fact, row: Row) -> None:
-    """Refuse a template with a second placeholder: its words would be read as they stand.
-
-    In a prompt that came filled in, braces are part of the text.
-    """
-    if (other := _NAMED_PLACEHOLDER.search(fact.prompt)) and fact.prompt in _texts_of(row.data):
-        what = f"the prompt has the placeholder {other[0]} beside {{}}, the subject's"
-        raise InvalidRecord(f"{what}: {fact.prompt}; fill it in, or leave it out")
 
 
 def _texts_of(value: Any) -> Iterator[str]:
@@ -303,13 +290,13 @@ class _SeenRecords:
             what = f"'{record.key}' was described otherwise before; the first description stays"
             return False, [("contradictory", what)] if same else []
         self._seen[name] = record.id
-        return True, self._contradictions(record) if main and isinstance(record, Fact) else []
-
-    def _contradictions(self, fact: Fact) -> list[tuple[str, str]]:
-        here = (fact.old.text, fact.new.text if fact.new else None)
-        key, before = self._truth.setdefault((fact.subject.text.casefold(), fact.relation.id), (fact.key, here))
-        what = "" if fact.change == "temporal" else disagreement(f"'{key}'", before, here)
-        return [("contradictory", what)] if what else []
+        if not main or not isinstance(record, Fact):
+            return True, []
+        here = (record.old.text, record.new.text if record.new else None)
+        pair = (record.subject.text.casefold(), record.relation.id)
+        key, earlier = self._truth.setdefault(pair, (record.key, here))
+        what = "" if record.change == "temporal" else disagreement(f"'{key}'", earlier, here)
+        return True, [("contradictory", what)] if what else []
 
 
 _DATE = re.compile(r"(\d{4})(?:-(\d{2})(?:-(\d{2}))?)?")

@@ -168,8 +168,8 @@ def import_file(
         done.update = store.put_source(
             known, rest, act, replace=identity.replace, whole=limit is None, shrink=identity.shrink
         )
-        for contradiction in store.arrived_contradictions():
-            done.note(Problem(f"{source}, {contradiction.key}", "contradictory", contradiction.text))
+        for key, text in store.arrived_contradictions():
+            done.note(Problem(f"{source}, {key}", "contradictory", text))
     return done
 
 
@@ -264,27 +264,21 @@ def import_split(split: Split, path: Path, *, origin: str, identity: Identity = 
     if identity.prefix is not None:
         split = split_with_prefix(split, check_prefix(identity.prefix))
     made_at = now()
-    records = _each_once(split_records(split))
+    records = split_records(split)
     act = Lineage(item_id="", stage="import", made_at=made_at, detail={"from": origin})
     known = identity.of(f"{split.name}@{split.version}", split.digest)
     with Store.open(path, create=True) as store:
         return store.put_source(known, records, act, replace=identity.replace, shrink=identity.shrink, split=split)
 
 
-def _each_once(records: Iterable[Record]) -> Iterator[Record]:
-    """Every record once: a neighbour can be in many cases."""
+def split_records(split: Split) -> Iterator[Record]:
+    """Every record inside a split's cases once (a neighbour can be in many), and its extras."""
     seen = set[str]()
-    for record in records:
+    records = itertools.chain.from_iterable(map(case_records, split.all_cases))
+    for record in itertools.chain(records, split.extras):
         if record.id not in seen:
             seen.add(record.id)
             yield record
-
-
-def split_records(split: Split) -> Iterator[Record]:
-    """Every record inside a split's cases, and its extras."""
-    for case in split.all_cases:
-        yield from case_records(case)
-    yield from split.extras
 
 
 R = TypeVar("R", bound=Record)
@@ -317,7 +311,20 @@ def with_prefix(record: R, prefix: str) -> R:
         >>> moved.key, moved.fact
         ('b/f/1/q', 'b/f/1')
     """
-    return record.model_copy(update=_moved_fields(record, prefix))
+    fields = {field for _, field in MADE_FROM.get(record.kind, ())}
+    if "item_id" in fields or record.kind == "run":
+        raise UserError(
+            f"a {record.kind} belongs to one content and cannot be imported under another key",
+            where=record.key,
+            fix="import into a store of its own",
+        )
+    is_case = isinstance(record, Case | EventCase | DocumentCase)
+    named = (
+        set(type(record).model_fields) if is_case else fields | {"key", "depends_on"} & set(type(record).model_fields)
+    )
+    moved = {name: _moved(getattr(record, name), prefix) for name in named}
+    key = {"key": f"case/{prefix}/{record.key.removeprefix('case/')}"} if is_case else {}
+    return record.model_copy(update=moved | key)
 
 
 def split_with_prefix(split: Split, prefix: str) -> Split:
@@ -334,22 +341,6 @@ def split_with_prefix(split: Split, prefix: str) -> Split:
     cases = CaseStream(running.cases, lambda: (with_prefix(case, prefix) for case in split.all_cases))
     extras = Extras(with_prefix(e, prefix) for e in split.extras)
     return Split(prefix, split.version, running.hexdigest(), cases, header, extras)
-
-
-def _moved_fields(record: Record, prefix: str) -> dict[str, Any]:
-    """The fields of a record that hold keys, or records with keys, under the keys with the prefix."""
-    if isinstance(record, Case | EventCase | DocumentCase):
-        parts = {name: _moved(getattr(record, name), prefix) for name in type(record).model_fields if name != "key"}
-        return {"key": f"case/{prefix}/{record.key.removeprefix('case/')}", **parts}
-    fields = {field for _, field in MADE_FROM.get(record.kind, ())}
-    if "item_id" in fields or record.kind == "run":
-        raise UserError(
-            f"a {record.kind} belongs to one content and cannot be imported under another key",
-            where=record.key,
-            fix="import into a store of its own",
-        )
-    named = fields | {"key", "depends_on"} & set(type(record).model_fields)
-    return {name: _moved(getattr(record, name), prefix) for name in named}
 
 
 def _moved(value: Any, prefix: str) -> Any:

@@ -12,6 +12,7 @@ import csv
 import io
 import json
 import re
+from bisect import bisect
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import Any, BinaryIO, NamedTuple, TextIO
@@ -262,23 +263,12 @@ def _line(raw: bytes, parser: _Parser, where: str, number: int) -> Row | Problem
 
 def _array(file: BinaryIO, path: Path, parser: _Parser) -> Iterator[Row | Problem]:
     """Records of a JSON array, whose text is in memory; reading ends at the first place that is no JSON."""
-    text = _text_of(file).read()
-    at, line, number = 0, 1, 0
-
-    def move(place: int) -> str:
-        """Go to the next character that is no white space; "" at the end."""
-        nonlocal at, line
-        match = _SPACE.match(text, place)
-        assert match is not None
-        line += text.count("\n", at, match.end())
-        at = match.end()
-        return text[at : at + 1]
-
-    move(0)
-    char = move(at + 1)
-    while char and char != "]":
+    text, number = _text_of(file).read(), 0
+    breaks = [match.start() for match in re.finditer("\n", text)]
+    at = _behind_space(text, _behind_space(text, 0) + 1)
+    while at < len(text) and text[at] != "]":
         number += 1
-        where = f"{path}, record {number}, line {line}"
+        where = f"{path}, record {number}, line {bisect(breaks, at) + 1}"
         try:
             value, end = parser.value(text, at)
         except json.JSONDecodeError as error:
@@ -291,18 +281,26 @@ def _array(file: BinaryIO, path: Path, parser: _Parser) -> Iterator[Row | Proble
             yield Problem(where, "malformed", f"{_reason_of(error)}; the rest of the file cannot be read")
             return
         yield parser.row(value, text[at:end], where, number)
-        char = move(end)
-        if char == ",":
-            char = move(at + 1)
-        elif char and char != "]":
+        at = _behind_space(text, end)
+        if text.startswith(",", at):
+            at = _behind_space(text, at + 1)
+        elif at < len(text) and text[at] != "]":
             what = f"no comma after record {number}; the rest of the file cannot be read"
-            yield Problem(f"{path}, line {line}", "malformed", what)
+            yield Problem(f"{path}, line {bisect(breaks, at) + 1}", "malformed", what)
             return
-    if not char:
+    behind = _behind_space(text, at + 1)
+    where = f"{path}, line {bisect(breaks, behind) + 1}"
+    if at == len(text):
         what = f"the file is cut off after record {number}: the array is not closed"
-        yield Problem(f"{path}, line {line}", "truncated", what)
-    elif move(at + 1):
-        yield Problem(f"{path}, line {line}", "malformed", "there is text after the end of the array")
+        yield Problem(where, "truncated", what)
+    elif behind < len(text):
+        yield Problem(where, "malformed", "there is text after the end of the array")
+
+
+def _behind_space(text: str, at: int) -> int:
+    """The place of the next character that is no white space, or the end."""
+    match = _SPACE.match(text, at)
+    return match.end() if match is not None else at
 
 
 def _is_cut_off(error: json.JSONDecodeError, text: str) -> bool:

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable, Iterator
 from functools import lru_cache
 from typing import Any, NamedTuple
 
-from curation.rules.rule import Decision, SplitRule, Threshold, matches, read_rule
+from curation.rules.rule import Decision, SplitRule, matches, read_rule
 from curation.rules.selection import Loss, Ruling, ancestors, block_of
 from curation.splits.versions import Errata
 from curation.splits.visible_texts import case_records
@@ -138,10 +138,18 @@ class Explainer:
         is_case = item.startswith("case/")
         if isinstance(record, Case | EventCase | DocumentCase):
             record, is_case = record.request, True
-        _check_kind(record, self._ruling.rule)
+        edited = next((name for name, kinds in _PARTS.items() if isinstance(record, kinds)), None)
+        if edited is None:
+            what = f"'{record.key}' is a {record.kind}, which no rule decides"
+            raise UserError(what, allowed="fact, question, script, prompt")
+        if edited != self._ruling.rule.edited:
+            what = f"'{record.key}' belongs to a kind of edit ({edited}) that the rule is not about"
+            raise UserError(what, fix=f"--set edits={edited}")
         trace = _Trace(self._store, self._ruling, record, self._cases_of, is_case=is_case)
         explanation = trace.explain()
-        path, keys = {step.record.id for step in explanation.steps}, {explanation.key, *trace.edits_in_cases()}
+        cases = (case for case in trace.cases if _place_in(case, record))  # neighbours' facts in them count, too
+        edits = {r.key for case in cases for r in case_records(case) if isinstance(r, _EDITS)}
+        path, keys = {step.record.id for step in explanation.steps}, {explanation.key, *edits}
         stale = [s for s in self._stale if s.id in path or keys & set(s.origins.split())]
         if explanation.status != "in" or not stale:
             return explanation
@@ -157,22 +165,6 @@ def rule_of(header: dict[str, Any]) -> SplitRule:
     if not isinstance(header.get("rule"), dict):
         raise UserError("the split does not say by which rule it was made", fix="give the rule: --rule FILE")
     return read_rule(header["rule"], where="the split's header")
-
-
-def threshold_text(threshold: Threshold) -> str:
-    """A threshold in words, with what becomes of an item that is out."""
-    clusters = ", one of each cluster stays" if threshold.clusters else ""
-    return f"{threshold.text}, otherwise {threshold.then}{clusters}"
-
-
-def _check_kind(record: Record, rule: SplitRule) -> None:
-    edited = next((name for name, kinds in _PARTS.items() if isinstance(record, kinds)), None)
-    if edited is None:
-        what = f"'{record.key}' is a {record.kind}, which no rule decides"
-        raise UserError(what, allowed="fact, question, script, prompt")
-    if edited != rule.edited:
-        what = f"'{record.key}' belongs to a kind of edit ({edited}) that the rule is not about"
-        raise UserError(what, fix=f"--set edits={edited}")
 
 
 class _Trace:
@@ -193,11 +185,11 @@ class _Trace:
             edits |= store.edits_beside(edits)
         self._path = [*path, *(store.of_parents(ScriptPrompt, [record.key]) if isinstance(record, Fact) else ())]
         self._links = store.of_parents(Neighbour, edits) if self._rule.edited == "fact" else []
-        self._cases: list[AnyCase] = []
+        self.cases: list[AnyCase] = []
         self._losses: dict[str, Loss] = {}
         for key in sorted(edits):
             cases, losses = cases_of(key)
-            self._cases += cases
+            self.cases += cases
             self._losses = losses | self._losses
 
     def explain(self) -> Explanation:
@@ -212,14 +204,9 @@ class _Trace:
             status, why = "out", "this version was replaced by another"
             steps = [self._step(record, Decision("drop", reason=why))]
         facts = [s.record.key for s in steps if isinstance(s.record, Fact)]
-        against = tuple(f"{key}: {c.text}" for key in facts for c in self._store.contradictions(key))
-        thresholds = tuple(threshold_text(t) for t in self._rule.thresholds)
+        against = tuple(f"{key}: {text}" for key in facts for text in self._store.contradictions(key))
+        thresholds = tuple(t.text for t in self._rule.thresholds)
         return Explanation(record.key, record.kind, status, why, tuple(steps), thresholds, against)
-
-    def edits_in_cases(self) -> set[str]:
-        """Keys of the facts, events and documents of the cases that hold the item, neighbours' facts included."""
-        cases = (case for case in self._cases if _place_in(case, self._record))
-        return {r.key for case in cases for r in case_records(case) if isinstance(r, _EDITS)}
 
     def _step(self, record: Record, decision: Decision) -> ExplanationStep:
         verdicts = tuple(self._store.verdicts([record.id]))
@@ -227,7 +214,7 @@ class _Trace:
 
     def _status(self, step: ExplanationStep) -> tuple[str, str]:
         """``in`` with the place in a case, or ``out`` or ``held`` with the reason."""
-        if places := [place for case in self._cases if (place := _place_in(case, step.record))]:
+        if places := [place for case in self.cases if (place := _place_in(case, step.record))]:
             return "in", min(places, key=lambda place: place.startswith("as "))
         if step.judged.outcome != "keep":
             return _status_of(Loss(step.judged, step.record))

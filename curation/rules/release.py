@@ -169,12 +169,16 @@ def release(store: Store, name: str, *, version: str | None = None, without_samp
         without_sample: Why the release does not wait for people.
 
     Raises:
+        StaleError: the split holds records that are stale in the store.
         UserError: the sample is not drawn or not complete and no reason is given, the version hides a change, these
             cases are released already under another version, or the candidate is older than the release and no version
             is given.
     """
     candidate = store.open_split(name)
-    _refuse_stale_cases(store, candidate)
+    stale = {item.id: item for item in store.stale()}
+    held = {record.id for case in candidate.all_cases for record in case_records(case)} if stale else set()
+    if found := [item for id_, item in stale.items() if id_ in held]:
+        raise StaleError(found, str(store.path))
     before = _predecessor(store, candidate)
     if before and before.digest == candidate.digest:
         done, first = f"these cases are released already as {before.name}@{before.version}", "scedit split freeze"
@@ -191,7 +195,11 @@ def release(store: Store, name: str, *, version: str | None = None, without_samp
     if before:
         _warn_of_rule(before, candidate)
     changes = compare(store, before, candidate) if before else None
-    version = _checked_version(candidate, changes, version)
+    if version is None:
+        version = changes.suggested if changes else candidate.version.partition("-")[0]
+    if changes:
+        check_version(changes, version)
+    parse_version(version)
     changes = changes._replace(new=candidate._replace(version=version)) if changes else None
     date = today()
     number = counted(len(candidate.all_cases), "case")
@@ -215,29 +223,6 @@ def release(store: Store, name: str, *, version: str | None = None, without_samp
             fix=f"release under another version, or freeze as {version}-candidate before releasing {version}",
         )
     return Release(renumbered, changes, text)
-
-
-def _refuse_stale_cases(store: Store, split: Split) -> None:
-    """Refuse a split that holds records which are stale in the store.
-
-    Raises:
-        StaleError: it does.
-    """
-    if stale := {item.id: item for item in store.stale()}:
-        held = {record.id for case in split.all_cases for record in case_records(case)}
-        if found := [item for id_, item in stale.items() if id_ in held]:
-            raise StaleError(found, str(store.path))
-
-
-def _checked_version(candidate: Split, changes: Diff | None, version: str | None) -> str:
-    """The version asked for if it hides none of the changes; what they ask for where none is."""
-    if version is None:
-        version = changes.suggested if changes else candidate.version.partition("-")[0]
-    if changes:
-        check_version(changes, version)
-    else:
-        parse_version(version)
-    return version
 
 
 def _header(candidate: Split, before: Split | None) -> dict[str, Any]:

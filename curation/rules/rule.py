@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-import sys
 from collections import Counter, defaultdict
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from functools import cache, partial
 from typing import Any, ClassVar, Literal, NamedTuple, Self
 
@@ -12,7 +11,7 @@ from pydantic import Field, model_validator
 
 from schemas.core.config import Options, validate
 from schemas.core.errors import DataError
-from schemas.raters import ADJUDICATED, Rater, rater_of_verdict
+from schemas.raters import ADJUDICATED, rater_of_verdict
 from schemas.verdicts import Verdict
 
 Outcome = Literal["keep", "drop", "hold"]
@@ -75,11 +74,14 @@ class Threshold(Options):
 
     @property
     def text(self) -> str:
-        """The bound in words."""
+        """The bound in words, with what becomes of an item that is out."""
         bounds = [("at most", self.max), ("at least", self.min), ("below", self.below)]
         bounds_text = ", ".join(f"{word} {bound:g}" for word, bound in bounds if bound is not None)
         model = f" with {self.model}" if self.model else ""
-        return f"{self.check}{model} {bounds_text}{f' {self.unit}' if self.unit else ''}"
+        clusters = ", one of each cluster stays" if self.clusters else ""
+        return (
+            f"{self.check}{model} {bounds_text}{f' {self.unit}' if self.unit else ''}, otherwise {self.then}{clusters}"
+        )
 
 
 class SplitRule(Options):
@@ -190,22 +192,8 @@ class Decision(NamedTuple):
 KEPT = Decision("keep")
 
 
-class StoredVerdict(NamedTuple):
-    """What is remembered of a verdict. A check's ``label`` is an outcome, a person's is as given."""
-
-    label: str
-    by: str
-    model: str | None
-
-    @property
-    def rater(self) -> Rater | None:
-        """Who said it; None for a check."""
-        return rater_of_verdict(self.by)
-
-    @property
-    def by_lead(self) -> bool:
-        """Whether it is a lead's decision."""
-        return self.rater is not None and self.rater.kind == "adjudicated"
+Said = tuple[str, Verdict]
+"""What a verdict comes to, and the verdict: of a check it is an outcome, of a person the label."""
 
 
 def matches(by: str, name: str) -> bool:
@@ -257,39 +245,32 @@ def check_units(verdicts: Iterable[tuple[str, str | None, str, str]], rule: Spli
 
 
 class Verdicts:
-    """Verdicts by item, reduced to what can decide: a check's plain ``keep`` is not stored, nor are texts.
+    """What verdicts on items come to.
 
     Args:
         verdicts: Any number of verdicts; they are read once.
         rule: The rule.
-        several: Checks with more than one version; of these ``keep`` is stored, as a newer one replaces an older drop.
         settled: What near-duplicate clusters come to, by item id (``curation.rules.selection``).
     """
 
     def __init__(
-        self,
-        verdicts: Iterable[Verdict],
-        rule: SplitRule,
-        *,
-        several: Collection[str] = (),
-        settled: Mapping[str, Decision] | None = None,
+        self, verdicts: Iterable[Verdict], rule: SplitRule, *, settled: Mapping[str, Decision] | None = None
     ) -> None:
-        self._rule, self._several, self._settled = rule, several, settled or {}
-        self._rows: defaultdict[str, list[StoredVerdict]] = defaultdict(list)
+        self._rule, self._settled = rule, settled or {}
+        self._rows: defaultdict[str, list[Said]] = defaultdict(list)
         self._measured: list[set[str]] = [set() for _ in rule.thresholds]
         self._needed = any(t.missing != "keep" for t in rule.thresholds)
         self._on = cache(lambda by, model: [n for n, t in enumerate(rule.thresholds) if t.on(by, model)])
-        self._by_person = cache(lambda by: rater_of_verdict(by) is not None)
         looked_at = cache(partial(counts, rule))
         for verdict in verdicts:
             if looked_at(verdict.by, verdict.model):
                 self._add(verdict)
 
     def _add(self, verdict: Verdict) -> None:
-        by, place = sys.intern(verdict.by), _place(verdict.item_id, verdict.related)
-        if self._by_person(by):
+        place = _place(verdict.item_id, verdict.related)
+        if verdict.judged_by is not None:
             if verdict.label not in (None, "unscored"):
-                self._rows[place].append(StoredVerdict(str(verdict.label), by, None))
+                self._rows[place].append((str(verdict.label), verdict))
             return
         numbers = self._on(verdict.by, verdict.model)
         for n in numbers:
@@ -303,9 +284,7 @@ class Verdicts:
         elif verdict.label is not None:
             policy = {"unsure": self._rule.unsure, "unscored": self._rule.unscored}
             outcomes = [policy.get(verdict.label, verdict.label)]
-        for outcome in outcomes:
-            if outcome != "keep" or verdict.check in self._several:
-                self._rows[place].append(StoredVerdict(outcome, by, verdict.model))
+        self._rows[place] += [(outcome, verdict) for outcome in outcomes]
 
     def judge(self, kind: str, item: str, *related: str) -> Decision:
         """Drop before hold before keep; people first where the rule says so, and a lead's decision before people."""
@@ -313,9 +292,9 @@ class Verdicts:
         if not stored and not self._needed and (related or item not in self._settled):
             return KEPT
         verdicts = _without_overruled(_keep_newest(stored or ()))
-        if (people := [s for s in verdicts if s.rater is not None]) and self._rule.people_outrank:
+        if (people := _of_people(verdicts)) and self._rule.people_outrank:
             return self._people(people)
-        decisions = [Decision(self._outcome(s), _check_name(s.by)) for s in verdicts]
+        decisions = [Decision(self._outcome(label), verdict.check) for label, verdict in verdicts]
         if not related:
             decisions += [self._settled[item]] if item in self._settled else []
             decisions += [
@@ -331,36 +310,35 @@ class Verdicts:
 
     def number_of_people(self, item: str) -> int:
         """How many people judged an item by themselves; a lead who decides between others is none of them."""
-        return len({r.name for v in self._rows.get(item, ()) if (r := v.rater) is not None and r.kind != "adjudicated"})
+        raters = [verdict.judged_by for _, verdict in self._rows.get(item, ())]
+        return len({rater.name for rater in raters if rater is not None and rater.kind != "adjudicated"})
 
     def by_people(self, item: str) -> Decision | None:
         """What people alone say of an item; None where nobody said anything."""
-        people = [s for s in _keep_newest(self._rows.get(item, ())) if s.rater is not None]
+        people = _of_people(_keep_newest(self._rows.get(item, ())))
         return self._people(_without_overruled(people)) if people else None
 
-    def _outcome(self, verdict: StoredVerdict) -> Outcome:
-        label: str = self._rule.unsure if verdict.label == "unsure" else verdict.label
+    def _outcome(self, label: str) -> Outcome:
+        label = self._rule.unsure if label == "unsure" else label
         return "drop" if label == "drop" else "hold" if label == "hold" else "keep"
 
-    def _people(self, people: Sequence[StoredVerdict]) -> Decision:
+    def _people(self, people: Sequence[Said]) -> Decision:
         severe = ("drop", "unsure", "keep")
-        by_severity = sorted(people, key=lambda v: severe.index(v.label))
-        if decided := [v for v in by_severity if v.by_lead]:
-            deciding = decided[0]
-            assert deciding.rater is not None
-            return Decision(self._outcome(deciding), _check_name(deciding.by), f"decided by {deciding.rater.name}")
-        votes: dict[str, StoredVerdict] = {}  # one vote a person: the most severe of their verdicts on the item
-        for verdict in by_severity:
-            votes.setdefault(verdict.rater.name if verdict.rater is not None else "", verdict)
-        deciding = by_severity[0]
+        votes: dict[str, Said] = {}  # one vote a person: the most severe of their verdicts on the item
+        for label, verdict in sorted(people, key=lambda one: severe.index(one[0])):
+            if (rater := verdict.judged_by) is not None:
+                if rater.kind == "adjudicated":
+                    return Decision(self._outcome(label), verdict.check, f"decided by {rater.name}")
+                votes.setdefault(rater.name, (label, verdict))
+        label, verdict = next(iter(votes.values()))
         if self._rule.people == "majority":
-            first, *rest = Counter(v.label for v in votes.values()).most_common()
+            first, *rest = Counter(label for label, _ in votes.values()).most_common()
             if rest and rest[0][1] == first[1]:
                 split = ", ".join(f"{n} {label}" for label, n in sorted([first, *rest]))
                 return Decision("hold", "people", f"a tie of people: {split}")
-            deciding = next(v for v in votes.values() if v.label == first[0])
-        outcome = self._outcome(deciding)
-        return Decision(outcome, _check_name(deciding.by) if outcome != "keep" else "")
+            label, verdict = next(vote for vote in votes.values() if vote[0] == first[0])
+        outcome = self._outcome(label)
+        return Decision(outcome, verdict.check if outcome != "keep" else "")
 
 
 def worst(decisions: Iterable[Decision]) -> Decision:
@@ -378,25 +356,30 @@ def _place(item: str, related: tuple[str, ...]) -> str:
     return "~".join((item, *related))
 
 
-def _check_name(by: str) -> str:
-    return by.rsplit("/", 1)[-1].partition("@")[0]
+def _kind_of_rater(said: Said) -> str:
+    rater = said[1].judged_by
+    return rater.kind if rater is not None else "check"
 
 
-def _without_overruled(verdicts: list[StoredVerdict]) -> list[StoredVerdict]:
+def _of_people(verdicts: Iterable[Said]) -> list[Said]:
+    return [said for said in verdicts if _kind_of_rater(said) != "check"]
+
+
+def _without_overruled(verdicts: list[Said]) -> list[Said]:
     """All verdicts; where a lead decided, without those of the people between whom the lead decided."""
-    if not any(v.by_lead for v in verdicts):
-        return verdicts
-    return [v for v in verdicts if v.rater is None or v.by_lead]
+    by_lead = any(_kind_of_rater(said) == "adjudicated" for said in verdicts)
+    return [said for said in verdicts if not by_lead or _kind_of_rater(said) in ("check", "adjudicated")]
 
 
-def _keep_newest(verdicts: Iterable[StoredVerdict]) -> list[StoredVerdict]:
+def _keep_newest(verdicts: Iterable[Said]) -> list[Said]:
     """Of each check (or person's task) and model, the newest version only."""
-    newest: dict[tuple[str, str | None], tuple[int, list[StoredVerdict]]] = {}
+    newest: dict[tuple[str, str | None], tuple[int, list[Said]]] = {}
     for one in verdicts:
-        name, _, version = one.by.rpartition("@")
-        known = newest.setdefault((name, one.model), (int(version), []))
+        name, _, version = one[1].by.rpartition("@")
+        model = None if one[1].judged_by is not None else one[1].model
+        known = newest.setdefault((name, model), (int(version), []))
         if int(version) > known[0]:
-            newest[(name, one.model)] = (int(version), [one])
+            newest[(name, model)] = (int(version), [one])
         elif int(version) == known[0]:
             known[1].append(one)
     return [s for _, group in newest.values() for s in group]

@@ -43,7 +43,6 @@ from schemas.facts import Fact, Neighbour
 from schemas.raters import rater_of_verdict
 from schemas.scripts import Script, ScriptPrompt, ScriptQuestion
 from schemas.text.counting import counted
-from schemas.verdicts import Verdict
 
 BLOCK = 2000
 """Edits that are decided at a time."""
@@ -342,30 +341,24 @@ class Ruling:
         for by in self.named:
             check, _, version = by.rsplit("/", 1)[-1].partition("@")
             versions[check].add(version)
-        self._several = {check for check, with_version in versions.items() if len(with_version) > 1}
         for name in dict.fromkeys(rule.named()):
             if not any(matches(by, name) for by in self.named):
                 near = suggest(name, sorted(versions))
                 hint = f"; did you mean '{near}'?" if near else ""
                 log.warning("the rule names '%s', of which the store holds no verdict%s", name, hint)
         check_units(store.units(), rule)
-        self._plain = plain_checks(rule, self.named, self._several)
-        self._decided = store.decided_items(plain=self._plain)
+        checks = [by for by in self.named if rater_of_verdict(by) is None and len(versions[by.partition("@")[0]]) == 1]
+        self._plain = [by for by in checks if not any(matches(by, t.check) for t in rule.thresholds)]
         self.settled: Mapping[str, Decision] = {}
-        self.verdicts = self._read(())
+        self.verdicts = Verdicts((), rule)
         if any(t.clusters for t in rule.thresholds):
             self.settled = resolve_clusters(store, self)
 
     def over(self, items: Iterable[str]) -> Ruling:
         """The same ruling with the verdicts on other items."""
-        copied = copy(self)
-        copied.verdicts = self._read(items)
+        copied, verdicts = copy(self), self._store.deciding_verdicts(items, plain=self._plain)
+        copied.verdicts = Verdicts(verdicts, self.rule, settled=self.settled)
         return copied
-
-    def _read(self, items: Iterable[str]) -> Verdicts:
-        decided = [item for item in dict.fromkeys(items) if item in self._decided]
-        verdicts = self._store.deciding_verdicts(decided, plain=self._plain) if decided else ()
-        return Verdicts(verdicts, self.rule, several=self._several, settled=self.settled)
 
     def decide(self, record: Record, *related: str, beside: bool = False) -> Decision:
         """What becomes of one record by itself, or of a pair: errata first, then people, then checks and thresholds.
@@ -403,21 +396,6 @@ class Ruling:
         return ""
 
 
-def plain_checks(rule: SplitRule, named: Iterable[str], several: Iterable[str]) -> list[str]:
-    """Checks whose ``keep`` verdicts decide nothing: no threshold is on them, and they have one version.
-
-    Example:
-        >>> plain_checks(SplitRule(), ["leak@1", "person:ann/filter@1"], ())
-        ['leak@1']
-    """
-    checks = [by for by in named if rater_of_verdict(by) is None and by.partition("@")[0] not in several]
-    return [by for by in checks if not any(matches(by, t.check) for t in rule.thresholds)]
-
-
-Edges = dict[str, tuple[str, ...]]
-"""Items that are out of a threshold's bounds, and what each is like."""
-
-
 def resolve_clusters(store: Store, ruling: Ruling) -> dict[str, Decision]:
     """Settle every threshold with ``clusters`` in the order of the rule; what one takes out is out for the next.
 
@@ -430,9 +408,11 @@ def resolve_clusters(store: Store, ruling: Ruling) -> dict[str, Decision]:
     """
     thresholds = ruling.rule.thresholds
     by = [b for b in ruling.named if any(t.clusters and t.on(b, t.model) for t in thresholds)]
-    edges: list[Edges] = [{} for _ in thresholds]
-    for verdict in store.links(by):
-        _link(edges, verdict, ruling)
+    edges: list[dict[str, tuple[str, ...]]] = [{} for _ in thresholds]  # items out of bounds, and what each is like
+    for v in (v for v in store.links(by) if counts(ruling.rule, v.by, v.model)):
+        for threshold, links in zip(thresholds, edges, strict=True):
+            if threshold.clusters and threshold.on(v.by, v.model) and threshold.out(v.value or 0.0):
+                links[v.item_id] = tuple(dict.fromkeys((*links.get(v.item_id, ()), *v.related)))
     members = {i for links in edges for item, others in links.items() for i in (item, *others)}
     keys, saved = dict[str, str](), set[str]()
     for portion in chunks(sorted(members)):
@@ -450,15 +430,6 @@ def resolve_clusters(store: Store, ruling: Ruling) -> dict[str, Decision]:
             out = Decision(threshold.then, threshold.check, f"in a cluster with '{keys[stays]}', which stays")
             settled |= dict.fromkeys((i for i in here if i != stays and i not in saved), out)
     return settled
-
-
-def _link(edges: list[Edges], verdict: Verdict, ruling: Ruling) -> None:
-    """Add what a verdict links to the edges of the thresholds that it is out of."""
-    if verdict.value is None or not counts(ruling.rule, verdict.by, verdict.model):
-        return
-    for threshold, links in zip(ruling.rule.thresholds, edges, strict=True):
-        if threshold.clusters and threshold.on(verdict.by, verdict.model) and threshold.out(verdict.value):
-            links[verdict.item_id] = tuple(dict.fromkeys((*links.get(verdict.item_id, ()), *verdict.related)))
 
 
 def _kept_members(store: Store, ruling: Ruling, ids: Collection[str]) -> tuple[dict[str, str], set[str]]:

@@ -66,8 +66,9 @@ _FILES = {
     "documents": "documents/documents.jsonl",
     "hops": "hops/hops.jsonl",
     "demonstrations": "demonstrations/demonstrations.jsonl",
+    "open": "open/open.jsonl.gz",
 }
-"""Hand-written splits by name.
+"""Files of the splits by name; ``open`` is compressed.
 
 Events: sixteen events of eight templates and
 eight tendency events. Documents: twelve documents about invented things, twelve that change known ones. Hops: forty
@@ -98,46 +99,28 @@ def verified_text(path: Path) -> str:
     return data.decode("utf-8")
 
 
-def _released(path: Path) -> Split:
-    text = verified_text(path)
-    return read_split(enumerate(text.split("\n"), 1), path)
-
-
 @lru_cache(maxsize=len(_FILES))
-def _hand_written(name: str) -> Split:
-    """A hand-written split; where a list of checksums lies beside its file, the file is what was released.
+def _whole_split(name: str) -> Split:
+    """A split as its file holds it; where a list of checksums lies beside the file, it is what was released.
 
     Raises:
         DataError: the shipped file was changed.
     """
     path = SHIPPED / _FILES[name]
-    return _released(path) if path.with_name("checksums.sha256").is_file() else load_split(path)
+    if not path.with_name("checksums.sha256").is_file():
+        return load_split(path)
+    return read_split(enumerate(verified_text(path).split("\n"), 1), path)
 
 
 def demonstrations_split() -> Split:
     """Twelve hand-written cases with two scripts each, for demonstrations and as a part of ``support = "shipped"``."""
-    return _hand_written("demonstrations")
-
-
-def open_path() -> Path:
-    """The frozen split ``open``, compressed; ``checksums.sha256`` beside it has the SHA-256 of the split file in it."""
-    return FOLDER / "open.jsonl.gz"
-
-
-@lru_cache(maxsize=1)
-def open_release() -> Split:
-    """The split ``open``: counterfactual and temporal cases that anyone may evaluate on.
-
-    Raises:
-        DataError: the shipped file was changed.
-    """
-    return _released(open_path())
+    return _whole_split("demonstrations")
 
 
 @lru_cache(maxsize=len(PARTS))
-def open_part(name: str) -> Split:
+def _open_part(name: str) -> Split:
     """``dev`` (for tuning) or ``test`` (for reporting) of the split ``open``; they share no relation and no subject."""
-    return part_of_split(open_release(), name)
+    return part_of_split(_whole_split("open"), name)
 
 
 @lru_cache(maxsize=1)
@@ -145,11 +128,11 @@ def mini_split() -> Split:
     """The first cases of each relation of ``open:dev``: 20 counterfactual and 24 temporal ones."""
     relations: Counter[str] = Counter()
     keys = set()
-    for case in open_part("dev").cases:
+    for case in _open_part("dev").cases:
         relations[case.fact.relation.id] += 1
         if relations[case.fact.relation.id] <= MINI_CASES:
             keys.add(case.key)
-    return _part(open_release(), "mini", keys)
+    return _part(_whole_split("open"), "mini", keys)
 
 
 def part_of_split(whole: Split, name: str) -> Split:
@@ -170,7 +153,7 @@ def reserved_case(cases: Iterable[Case]) -> str | None:
     ours = [case.key for case in cases if case.key.startswith("case/open/")]
     if not ours:
         return None
-    reserved = set(open_release().header["parts"]["test"])
+    reserved = set(_whole_split("open").header["parts"]["test"])
     return next((key for key in ours if key in reserved), None)
 
 
@@ -194,12 +177,10 @@ def shipped_split(name: str) -> Split:
     """
     if name not in SPLITS:
         raise UserError(f"no split '{name}' comes with the program", allowed=SHIPPED_NAMES)
-    if name in _FILES:
-        return _hand_written(name)
     if name == "mini":
         return mini_split()
-    part = name.partition(":")[2]
-    return open_part(part) if part else open_release()
+    whole, _, part = name.partition(":")
+    return _open_part(part) if part else _whole_split(whole)
 
 
 def named_split(name: str) -> Split:

@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
-from typing import Any, Literal, NamedTuple
+from typing import Literal, NamedTuple
 
 from schemas.cases import DocumentCase, EventCase
 from schemas.core.config import read_toml
@@ -113,23 +113,19 @@ class _Maker:
         for other in known[:2]:
             words = self._drawn(beside[other.relation.id], other.key, 1)[0]
             self._ask(words.format(subject=with_article(other)), other.subject, other.old, "out", other)
-        return EventCase(key=f"case/{self.key}", event=self._event(text), **self._both())
-
-    def _event(self, text: str) -> Event:
-        fact = self.fact
+        likely: list[TendencyQuestion] = []
+        for n, words in enumerate(wording.likely):
+            likely.append(self._likely(words, fact, "in", len(likely) + 1))
+            if self.others:
+                likely.append(self._likely(words, self.others[n % len(self.others)], "out", len(likely) + 1))
         roles = tuple(
             EventRole(role=role, entity=Entity(text=e.text, aliases=e.aliases))
             for role, e in (("subject", fact.subject), ("old", fact.old), ("new", fact.new_object))
         )
         source = Source(name=f"{fact.source.name}, worded as events", licence=fact.source.licence)
-        return Event(
-            key=self.key,
-            text=text[0].upper() + text[1:],
-            type=self.wording.type,
-            origin="fact",
-            roles=roles,
-            source=source,
-        )
+        text = text[0].upper() + text[1:]
+        event = Event(key=self.key, text=text, type=wording.type, origin="fact", roles=roles, source=source)
+        return EventCase(key=f"case/{self.key}", event=event, facts=tuple(self.questions), tendencies=tuple(likely))
 
     def _ask(
         self, text: str, subject: Entity, answer: Entity, scope: Literal["in", "out"], about: Fact | None = None
@@ -148,15 +144,6 @@ class _Maker:
                 scope=scope,
             )
         )
-
-    def _both(self) -> dict[str, Any]:
-        """The questions of the case."""
-        likely: list[TendencyQuestion] = []
-        for n, words in enumerate(self.wording.likely):
-            likely.append(self._likely(words, self.fact, "in", len(likely) + 1))
-            if self.others:
-                likely.append(self._likely(words, self.others[n % len(self.others)], "out", len(likely) + 1))
-        return {"facts": tuple(self.questions), "tendencies": tuple(likely)}
 
     def _likely(self, words: str, about: Fact, scope: Scope, number: int) -> TendencyQuestion:
         """A tendency question, its options in a drawn order; out of scope nothing has happened: the last is right."""

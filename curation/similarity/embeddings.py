@@ -77,15 +77,12 @@ class Embedder:
         out = np.zeros((len(texts), int(self.model.config.hidden_size)), dtype=np.float32)
         for start in range(0, len(order), self.batch):
             chosen = order[start : start + self.batch]
-            out[chosen] = self._forward([texts[i] for i in chosen])
+            some = [texts[i] for i in chosen]
+            tokens = self.tokenizer(some, padding=True, truncation=True, max_length=256, return_tensors="pt")
+            tokens = tokens.to(self.device)
+            with self._torch.inference_mode():
+                hidden = self.model(**tokens).last_hidden_state  # (texts, tokens, 384)
+                mask = tokens["attention_mask"].unsqueeze(-1).to(hidden.dtype)
+                mean = (hidden * mask).sum(1) / mask.sum(1).clamp(min=1e-9)
+                out[chosen] = self._torch.nn.functional.normalize(mean, dim=1).float().cpu().numpy()
         return out
-
-    def _forward(self, texts: list[str]) -> Any:
-        torch = self._torch
-        tokens = self.tokenizer(texts, padding=True, truncation=True, max_length=256, return_tensors="pt")
-        tokens = tokens.to(self.device)
-        with torch.inference_mode():
-            hidden = self.model(**tokens).last_hidden_state  # (texts, tokens, 384)
-            mask = tokens["attention_mask"].unsqueeze(-1).to(hidden.dtype)
-            mean = (hidden * mask).sum(1) / mask.sum(1).clamp(min=1e-9)
-            return torch.nn.functional.normalize(mean, dim=1).float().cpu().numpy()

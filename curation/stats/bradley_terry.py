@@ -16,7 +16,7 @@ import numpy as np
 from scipy.optimize import linprog, minimize  # type: ignore[import-untyped, unused-ignore]
 from scipy.stats import t as student  # type: ignore[import-untyped, unused-ignore]
 
-from curation.stats.estimates import Estimate, Floats, connected_groups
+from curation.stats.estimates import Estimate, Floats, connected_groups, sums_by
 from curation.stats.intervals import LEAST_CASES
 from schemas.core.errors import UserError
 from schemas.text.counting import counted
@@ -136,8 +136,7 @@ def _sandwich(
     chances = _chances(parameters, utilities)
     mean = np.einsum("nk,nkp->np", chances, utilities)
     information = np.einsum("nk,nkp,nkq->pq", chances, utilities, utilities) - mean.T @ mean
-    by_case = np.zeros((len(order), len(parameters)))
-    np.add.at(by_case, [order[c] for c in cases], _pulls(parameters, utilities, won))
+    by_case = sums_by(np.array([order[c] for c in cases]), _pulls(parameters, utilities, won), len(order))
     bread = np.linalg.inv(information)
     return np.asarray(bread @ (by_case.T @ by_case) @ bread * len(order) / (len(order) - 1))
 

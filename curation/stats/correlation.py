@@ -9,7 +9,7 @@ from __future__ import annotations
 import itertools
 import math
 from collections import defaultdict
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from typing import Literal
 
 import numpy as np
@@ -92,11 +92,7 @@ def severity(
         1.0
     """
     a, b = _pairs(judge, people)
-    return case_mean_estimate("severity (mean difference)", (a - b).tolist(), cases or _coefficient_names(len(a)))
-
-
-def _coefficient_names(n: int) -> list[str]:
-    return [str(k) for k in range(n)]
+    return case_mean_estimate("severity (mean difference)", (a - b).tolist(), cases or [str(k) for k in range(len(a))])
 
 
 def _pairs(x: Sequence[float], y: Sequence[float]) -> tuple[Floats, Floats]:
@@ -117,7 +113,7 @@ def _correlation(
     names: tuple[str, str],
 ) -> Estimate:
     a, b = _pairs(*sides)
-    groups = number_groups(list(cases) if cases is not None else _coefficient_names(len(a)))
+    groups = number_groups(list(cases) if cases is not None else [str(k) for k in range(len(a))])
     if len(groups.of) != len(a):
         raise ValueError("values and cases differ in length")
     n = len(groups.names)
@@ -224,22 +220,17 @@ def _permutation(kind: Kind, a: Floats, b: Floats, groups: Groups, resampling: R
 
 
 def _permuted_coefficients(kind: Kind, a: Floats, b: Floats, blocks: list[Ints], resampling: Resampling) -> Floats:
-    """Coefficients of permuted pairs: the ranks or signs stay the same, only their order changes."""
+    """Coefficients where whole cases of one size have changed places: ranks or signs are the same in another order."""
     one = np.ones((1, len(a)))
     x, y = (_ranks(side, one)[0] if kind == "spearman" else _signs(side) for side in (a, b))
     scale = float(np.sqrt((x * x).sum() * (y * y).sum()))
-    orders = _orders(len(a), blocks, resampling)
-    return np.array([float((x * y[np.ix_(*[order] * y.ndim)]).sum()) / scale for order in orders])
-
-
-def _orders(n: int, blocks: list[Ints], resampling: Resampling) -> Iterator[Ints]:
-    """Orders (n,) in which whole cases of one size have changed places."""
-    rng = np.random.default_rng([resampling.seed, 2])
+    rng, draws = np.random.default_rng([resampling.seed, 2]), list[float]()
     for _ in range(resampling.resamples):
-        order = np.arange(n)
+        order = np.arange(len(a))
         for block in blocks:
             order[block.ravel()] = block[rng.permutation(len(block))].ravel()
-        yield order
+        draws.append(float((x * y[np.ix_(*[order] * y.ndim)]).sum()) / scale)
+    return np.array(draws)
 
 
 MOSTLY_EQUAL = 0.7

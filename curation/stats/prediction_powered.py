@@ -262,12 +262,8 @@ def _weigh_sample(units: Sequence[Unit], of: Ints, n: int, center: float) -> tup
 
 def _estimate(name: str, contributions: Contributions, confidence: float) -> Estimate:
     value, units, cases = contributions.value, contributions.units, len(contributions.cases)
-    if cases < LEAST_CASES:
-        return Estimate(name, value, None, None, units, cases, note=f"n = {cases}: too few")
-    if agree(contributions):
-        return Estimate(name, value, None, None, units, cases, note=agreement_note(contributions))
-    if contributions.refused:
-        return Estimate(name, value, None, None, units, cases, note=contributions.refused)
+    if note := f"n = {cases}: too few" if cases < LEAST_CASES else why_no_interval(contributions):
+        return Estimate(name, value, None, None, units, cases, note=note)
     from scipy import stats  # type: ignore[import-untyped]
 
     freedom, error = contributions.labelled - 1, math.sqrt(variance(contributions))
@@ -310,8 +306,10 @@ def agree(estimate: Contributions) -> bool:
     return not varies(variance(estimate), estimate.value)
 
 
-def agreement_note(estimate: Contributions) -> str:
-    """Why there is no interval, and the exact (Clopper-Pearson) bound of what the rated cases leave possible."""
+def why_no_interval(estimate: Contributions) -> str:
+    """Why there is no interval; where all agree, with the exact (Clopper-Pearson) bound of what they leave possible."""
+    if not agree(estimate):
+        return estimate.refused
     bound = 100 * not_excluded(max(estimate.labelled, 1))
     cases = counted(estimate.labelled, "rated case")
     return f"{NO_SPREAD} ({cases}; up to {bound:.0f} % of all cases may differ)"
@@ -319,7 +317,7 @@ def agreement_note(estimate: Contributions) -> str:
 
 def _p_value(estimate: Contributions) -> float | None:
     """Two-sided p that the estimate is 0; None where all agree."""
-    if agree(estimate) or estimate.refused:
+    if why_no_interval(estimate):
         return None
     from scipy import stats
 
@@ -376,10 +374,8 @@ def scripts_needed(units: Sequence[Unit], half_width: float, *, confidence: floa
             None, None, None, f"people rated {counted(labelled, 'case')}, fewer than {LEAST_CASES}: no spread is known"
         )
     parts, people = contributions(units), contributions(units, fixed=0.0)
-    if agree(parts):
-        return LabelBudget(None, None, None, f"{agreement_note(parts)}: how many ratings are enough is not known")
-    if parts.refused:
-        return LabelBudget(None, None, None, f"{parts.refused}: how many ratings are enough is not known")
+    if why := why_no_interval(parts):
+        return LabelBudget(None, None, None, f"{why}: how many ratings are enough is not known")
     scripts = _smallest_number(half_width, parts, len(units), confidence)
     alone = _smallest_number(half_width, people, len(units), confidence)
     if scripts is None:

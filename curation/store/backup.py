@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 from collections import Counter, deque
 from collections.abc import Iterator
-from contextlib import contextmanager
 from itertools import groupby
 from operator import itemgetter
 from pathlib import Path
@@ -211,36 +210,21 @@ def merge(store: Store, other: Path, *, prefer: Preference | None = None) -> Mer
     if other.resolve() == store.path.resolve():
         raise UserError("a store cannot be merged with itself", where=str(other))
     examine(other)
-    with _attached(store.connection, other) as db:
-        tables = {row[0] for row in db.execute(_TABLES)}
-        _refuse_other_splits(db, other)
-        with transaction(db, store.path):
-            return _merge(db, other, tables, prefer)
-
-
-_TABLES = "SELECT table_name FROM information_schema.tables WHERE table_catalog = 'theirs'"
-
-
-@contextmanager
-def _attached(db: Connection, other: Path) -> Iterator[Connection]:
-    """The connection with the other store as the database ``theirs``."""
-    path = str(other).replace("'", "''")
+    db, path = store.connection, str(other).replace("'", "''")
     db.execute(f"ATTACH '{path}' AS theirs (READ_ONLY)")
     try:
-        yield db
+        with transaction(db, store.path):
+            return _merge(db, other, prefer)
     finally:
         db.execute("DETACH theirs")
 
 
-def _refuse_other_splits(db: Connection, other: Path) -> None:
+def _merge(db: Connection, other: Path, prefer: Preference | None) -> MergeResult:
+    """Record by record, then all that belongs to them; inside a transaction."""
     sql = "SELECT name FROM theirs.splits t JOIN splits m USING (name) WHERE m.digest <> t.digest ORDER BY 1"
     if rows := db.execute(sql):
         fix = "freeze one of them under another version first"
         raise StoreError(f"another split is called '{rows[0][0]}' there", where=str(other), fix=fix)
-
-
-def _merge(db: Connection, other: Path, tables: set[str], prefer: Preference | None) -> MergeResult:
-    """Record by record, then all that belongs to them; inside a transaction."""
     changed = _give_way(db)
     conflicts, lines = _conflicts(db, other, prefer)
     new = db.count("SELECT count(*) FROM theirs.records WHERE id NOT IN (SELECT id FROM records)")
@@ -258,8 +242,13 @@ def _merge(db: Connection, other: Path, tables: set[str], prefer: Preference | N
     unknown = "FROM theirs.results t ANTI JOIN results m ON m.run = t.run AND m.case_key = t.case_key"
     results = db.count(f"SELECT count(*) {unknown}")
     db.execute(f"INSERT INTO results SELECT t.* {unknown}")
-    _merge_sources(db, tables)
-    _merge_origins(db, tables)
+    sql = "SELECT table_name FROM information_schema.tables WHERE table_catalog = 'theirs'"
+    tables = {name for (name,) in db.execute(sql)}  # a store of 0.2.0 may lack some
+    if {"sources", "source_items"} <= tables:
+        _merge_sources(db)
+    if "origins" in tables:
+        _merge_origins(db)
+    fill_origins(db)
     return MergeResult(new, changed, conflicts, splits, results, lines)
 
 
@@ -304,9 +293,7 @@ def _conflicts(db: Connection, other: Path, prefer: Preference | None) -> tuple[
     return len(rows), lines
 
 
-def _merge_sources(db: Connection, tables: set[str]) -> None:
-    if not {"sources", "source_items"} <= tables:
-        return
+def _merge_sources(db: Connection) -> None:
     make_tables(db)
     columns = "name, file, digest, named, imported_at"
     db.execute(f"INSERT INTO sources SELECT {columns} FROM theirs.sources WHERE name NOT IN (SELECT name FROM sources)")
@@ -316,12 +303,10 @@ def _merge_sources(db: Connection, tables: set[str]) -> None:
     )
 
 
-def _merge_origins(db: Connection, tables: set[str]) -> None:
+def _merge_origins(db: Connection) -> None:
     """Theirs for what has none here, and for what is stale here."""
-    if "origins" in tables:
-        db.execute(
-            """DELETE FROM origins WHERE item IN (SELECT item FROM theirs.origins) AND item IN
-                 (SELECT o.item FROM origins o JOIN records r ON r.id = o.origin WHERE NOT r.current)"""
-        )
-        db.execute("INSERT INTO origins SELECT t.* FROM theirs.origins t ANTI JOIN origins m USING (item)")
-    fill_origins(db)
+    db.execute(
+        """DELETE FROM origins WHERE item IN (SELECT item FROM theirs.origins) AND item IN
+             (SELECT o.item FROM origins o JOIN records r ON r.id = o.origin WHERE NOT r.current)"""
+    )
+    db.execute("INSERT INTO origins SELECT t.* FROM theirs.origins t ANTI JOIN origins m USING (item)")

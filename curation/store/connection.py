@@ -26,7 +26,7 @@ FETCH = 2000
 _OF_THE_STATEMENT = (duckdb.ProgrammingError, duckdb.DataError, duckdb.IntegrityError, duckdb.PermissionException)
 
 
-class Connection:
+class Connection(contextlib.AbstractContextManager["Connection"]):
     """A connection to a store. Errors of the file become a StoreError; errors of a statement stay DuckDB's."""
 
     def __init__(self, db: duckdb.DuckDBPyConnection, path: Path) -> None:
@@ -86,9 +86,6 @@ class Connection:
         with self._store_errors():
             self._db.execute(sql.format("scedit_arrays"))
         del scedit_arrays
-
-    def __enter__(self) -> Connection:
-        return self
 
     def __exit__(self, *_: object) -> None:
         self.close()
@@ -162,7 +159,8 @@ def open_connection(path: Path, *, write: bool = False, create: bool = False) ->
         StoreError: absent, locked, damaged, not a store, or written by another version that this one cannot read.
     """
     if not (write or create):
-        return _reader(path)
+        examine(path)
+        return connect(path, write=False)
     if create and not path.exists():
         try:
             path.parent.mkdir(parents=True, exist_ok=True)
@@ -190,15 +188,6 @@ def open_connection(path: Path, *, write: bool = False, create: bool = False) ->
     return db
 
 
-def _reader(path: Path) -> Connection:
-    """A connection for reading, which is that on which the file was examined."""
-    with contextlib.ExitStack() as opened:
-        db = opened.enter_context(connect(path, write=False))
-        _migrations_of(db, path)
-        opened.pop_all()
-    return db
-
-
 def examine(path: Path, *, empty: bool = False) -> set[str]:
     """Names of the migrations that a file has.
 
@@ -210,21 +199,17 @@ def examine(path: Path, *, empty: bool = False) -> set[str]:
         StoreError: no store of this version or of 0.2.0.
     """
     with connect(path, write=False) as db:
-        return _migrations_of(db, path, empty=empty)
-
-
-def _migrations_of(db: Connection, path: Path, *, empty: bool = False) -> set[str]:
-    tables = {r[0] for r in db.execute("SELECT table_name FROM information_schema.tables")}
-    if not tables and empty:
-        return set()
-    if not tables:
-        what = "the store is empty: the command that was making it was stopped"
-        raise StoreError(what, where=str(path), fix="give that command again")
-    known = "SELECT value FROM meta WHERE name = 'application'"
-    if not {"meta", "migrations"} <= tables or db.execute(known) != [(APPLICATION,)]:
-        what = "this is a DuckDB file of something else, not a store"
-        raise StoreError(what, where=str(path), fix="name another")
-    done = {str(r[0]) for r in db.execute("SELECT name FROM migrations")}
+        tables = {r[0] for r in db.execute("SELECT table_name FROM information_schema.tables")}
+        if not tables and empty:
+            return set()
+        if not tables:
+            what = "the store is empty: the command that was making it was stopped"
+            raise StoreError(what, where=str(path), fix="give that command again")
+        known = "SELECT value FROM meta WHERE name = 'application'"
+        if not {"meta", "migrations"} <= tables or db.execute(known) != [(APPLICATION,)]:
+            what = "this is a DuckDB file of something else, not a store"
+            raise StoreError(what, where=str(path), fix="name another")
+        done = {str(r[0]) for r in db.execute("SELECT name FROM migrations")}
     if unknown := sorted(done - {"m001_initial", "m002_views"} - {step.__name__ for step in MIGRATIONS}):
         what = f"the store was written by a newer version of this program (it knows '{unknown[-1]}')"
         raise StoreError(what, where=str(path), fix="upgrade with: pip install -U scedit")

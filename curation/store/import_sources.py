@@ -206,14 +206,6 @@ def list_sources(db: Connection) -> list[dict[str, object]]:
     return [dict(zip(("source", "file", "imported_at", "records"), row, strict=True)) for row in rows]
 
 
-def sources_of(db: Connection, item_id: str) -> list[str]:
-    """The sources that hold a record as it is."""
-    if not has_sources(db):
-        return []
-    rows = db.execute("SELECT DISTINCT source FROM source_items WHERE id = ? ORDER BY 1", [item_id])
-    return [name for (name,) in rows]
-
-
 def _find_conflicts(db: Connection, name: str) -> int:
     """Fill ``conflict`` with the keys that somebody else holds with another content; ``retired`` is made empty."""
     db.execute(

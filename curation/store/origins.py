@@ -124,9 +124,10 @@ def stamp(db: Any) -> None:
             f"""INSERT INTO origins WITH direct AS (
                   SELECT DISTINCT d.item, r.id AS origin FROM derived d JOIN records r ON r.key = d.origin
                     AND (r.kind = d.origin_kind OR (d.origin_kind = '' AND r.kind IN {ROOTS}))
-                  WHERE r.current AND d.kind IN ({_quoted(kinds)}))
+                  WHERE r.current AND d.kind IN (SELECT unnest(?::VARCHAR[])))
                 SELECT item, origin FROM direct
-                UNION SELECT d.item, o.origin FROM direct d JOIN origins o ON o.item = d.origin"""
+                UNION SELECT d.item, o.origin FROM direct d JOIN origins o ON o.item = d.origin""",
+            [kinds],
         )
     db.execute(
         f"""INSERT INTO origins SELECT DISTINCT d.item, o.origin FROM derived d JOIN origins o ON o.item = d.origin
@@ -206,7 +207,3 @@ def retire_remade(db: Any, keys: Sequence[str]) -> None:
 def _has_former(db: Any) -> bool:
     sql = f"SELECT 1 FROM records WHERE NOT current AND kind NOT IN {JUDGEMENTS} LIMIT 1"
     return bool(db.execute(sql))
-
-
-def _quoted(kinds: Sequence[str]) -> str:
-    return ", ".join(f"'{kind}'" for kind in kinds)

@@ -14,7 +14,7 @@ from curation.splits.contradictions import disagreement
 from curation.splits.split_file import CaseStream, Extras, RunningDigest, Split
 from curation.splits.versions import version_order
 from curation.store.connection import Connection, limits
-from curation.store.import_sources import ImportSource, first_file, list_sources, sources_of
+from curation.store.import_sources import ImportSource, first_file, has_sources, list_sources
 from curation.store.origins import StaleItem, stale_items
 from schemas.cases import AnyCase, Case, DocumentCase, EventCase, read_case
 from schemas.core.errors import DataError, UserError
@@ -97,27 +97,12 @@ class KeyRange(NamedTuple):
         return (sql, values) if self.high is None else (f"{sql} AND {column} < ?", [*values, self.high])
 
 
-class MeasuredUnit(NamedTuple):
-    """Values of one check (or person's task) and model that are in one unit, and the first verdict's key."""
-
-    by: str
-    model: str | None
-    unit: str
-    first: str
-
-
-class Contradiction(NamedTuple):
-    """What another fact of the same subject and relation says against a fact; temporal ones only follow each other."""
-
-    key: str
-    text: str
-
-
 _CONTRADICTIONS = """WITH f AS (SELECT key, lower(body->>'$.subject.text') AS subject,
   body->>'$.relation.id' AS relation, body->>'$.old.text' AS old, body->>'$.new.text' AS new FROM records
   WHERE kind = 'fact' AND current AND body->>'$.change' <> 'temporal')
 SELECT a.key, b.key, b.old, b.new, a.old, a.new FROM f a JOIN f b ON a.subject = b.subject AND a.relation = b.relation
 WHERE a.key <> b.key AND (lower(a.old) <> lower(b.old) OR lower(a.new) <> lower(b.new))"""
+"""What current facts of the same subject and relation say against each other; temporal ones only follow each other."""
 
 
 class StoreReader:
@@ -230,22 +215,19 @@ class StoreReader:
         """Current records that were made from content that has changed; see ``curation.store.origins``."""
         return stale_items(self._db, root=root, prefix=prefix)
 
-    def contradictions(self, fact: str) -> list[Contradiction]:
+    def contradictions(self, fact: str) -> list[str]:
         """What other current facts say against one, by its key."""
         rows = self._db.execute(f"{_CONTRADICTIONS} AND a.key = ? ORDER BY b.key LIMIT 9", [fact])
-        return list(map(_contradiction, rows))
+        return [_contradiction(*row) for row in rows]
 
-    def arrived_contradictions(self) -> list[Contradiction]:
-        """What the facts of the last ``put_source`` say against those of other sources: one for each that arrived."""
-        arrived = "EXISTS (SELECT 1 FROM arrived x WHERE x.kind = 'fact' AND x.key = {}.key)"
-        others = f"FROM records r WHERE kind = 'fact' AND current AND NOT {arrived.format('r')} LIMIT 1"
-        if not self._db.execute(f"SELECT 1 {others}"):
-            return []
+    def arrived_contradictions(self) -> list[tuple[str, str]]:
+        """What the facts of the last ``put_source`` say against those of other sources: one for each key."""
+        arrived = "IN (SELECT key FROM arrived WHERE kind = 'fact')"
         rows = self._db.execute(
-            f"SELECT DISTINCT ON (1) * FROM ({_CONTRADICTIONS} AND {arrived.format('a')} AND NOT "
-            f"{arrived.format('b')}) found(a, b, c, d, e, f) ORDER BY 1, 2"
+            f"SELECT DISTINCT ON (1) * FROM ({_CONTRADICTIONS} AND a.key {arrived} AND b.key NOT {arrived}) "
+            "found(a, b, c, d, e, f) ORDER BY 1, 2"
         )
-        return list(map(_contradiction, rows))
+        return [(row[0], _contradiction(*row)) for row in rows]
 
     # ---- neighbours and questions -----------------------------------------------------------------------------
 
@@ -278,25 +260,19 @@ class StoreReader:
         rows, stale = self._db.execute(sql, [by, model]), {item.id for item in self.stale()}
         return {item for item, _ in rows} - {item for item, verdict in rows if verdict in stale}
 
-    def deciding_verdicts(self, items: Sequence[str], *, plain: Sequence[str]) -> list[Verdict]:
-        """Current verdicts on some items, without the ``keep`` of some checks, told apart by their text alone."""
-        where, values = _without_keeps(plain)
-        return list(self._records(Verdict, f"parent IN {_LIST} {where}", [list(items), *values]))
-
-    def decided_items(self, *, plain: Sequence[str]) -> set[str]:
-        """Ids of the items with such a verdict."""
-        where, values = _without_keeps(plain)
-        sql = f"SELECT DISTINCT parent FROM records WHERE kind = 'verdict' AND current {where}"
-        return self._first(sql, *values)
+    def deciding_verdicts(self, items: Iterable[str], *, plain: Sequence[str]) -> Iterator[Verdict]:
+        """Current verdicts on some items, without the ``keep`` of some checks."""
+        kept = f"body->>'$.label' IS NOT DISTINCT FROM 'keep' AND body->>'$.by' IN {_LIST}"
+        return self._records(Verdict, f"parent IN {_LIST} AND NOT ({kept})", [list(items), plain])
 
     def judges(self) -> list[str]:
         """Every ``by`` of the current verdicts."""
         return sorted(self._first('SELECT DISTINCT "by" FROM verdicts'))
 
-    def units(self) -> list[MeasuredUnit]:
-        """In which units the checks' values are, in order of the first verdict's key."""
+    def units(self) -> list[tuple[Any, ...]]:
+        """Units of the values: check (or task), model, unit, key of the first verdict, in order of the keys."""
         sql = 'SELECT "by", model, unit, min(key) FROM verdicts WHERE value IS NOT NULL GROUP BY ALL ORDER BY 4'
-        return [MeasuredUnit(*row) for row in self._db.execute(sql)]
+        return self._db.execute(sql)
 
     def links(self, by: Sequence[str]) -> Iterator[Verdict]:
         """Verdicts with a value by some judges, in order of their keys."""
@@ -325,7 +301,8 @@ class StoreReader:
 
     def sources_of(self, item_id: str) -> list[str]:
         """The imported sources that hold a record as it is."""
-        return sources_of(self._db, item_id)
+        sql = "SELECT DISTINCT source FROM source_items WHERE id = ? ORDER BY 1"
+        return [name for (name,) in self._db.execute(sql, [item_id])] if has_sources(self._db) else []
 
     def first_file(self, source: ImportSource) -> str | None:
         """The file that an imported source came from first; None where it is new."""
@@ -381,10 +358,6 @@ class StoreReader:
         """
         split = self.open_split(name)
         return Split.checked(split.header, list(split.all_cases), where=str(self.path))
-
-    def extras_of(self, label: str) -> Iterator[Extra]:
-        """Current extras of what a split's cases (``name@version``) hold, in order of their keys."""
-        return self._records(Extra, f"parent IN ({_IN_CASES})", [label]) if self.has("extra") else iter(())
 
     def split_sizes(self, label: str) -> tuple[int, int]:
         """Script prompts of a split (``name@version``) and its neighbours'; of events, both kinds of questions."""
@@ -451,9 +424,8 @@ class StoreReader:
             self._db.execute("DETACH scedit_copy")
 
 
-def _contradiction(row: Sequence[Any]) -> Contradiction:
-    key, other, old, new, old_here, new_here = row
-    return Contradiction(key, disagreement(f"'{other}'", (old, new), (old_here, new_here)))
+def _contradiction(_: str, other: str, old: str, new: str | None, old_here: str, new_here: str | None) -> str:
+    return disagreement(f"'{other}'", (old, new), (old_here, new_here))
 
 
 class _StoredExtras(Extras):
@@ -463,20 +435,11 @@ class _StoredExtras(Extras):
         self._store, self._label = store, label
 
     def __iter__(self) -> Iterator[Extra]:
-        return self._store.extras_of(self._label)
+        held = self._store.has("extra")
+        return self._store._records(Extra, f"parent IN ({_IN_CASES})", [self._label]) if held else iter(())
 
     def of(self, facts: Collection[str]) -> list[Extra]:
         return self._store.of_parents(Extra, facts)
-
-
-def _without_keeps(checks: Sequence[str]) -> tuple[str, list[str]]:
-    """A condition that leaves out the ``keep`` verdicts of some checks, and its values.
-
-    A verdict's stored text holds these words where the check gave it, and no other verdict's: quotes are escaped.
-    """
-    by = " OR ".join(["contains(body, ?)"] * len(checks))
-    condition = f'AND NOT (contains(body, \'"label":"keep"\') AND ({by}))' if checks else ""
-    return condition, [f'"by":{json.dumps(check, ensure_ascii=False)}' for check in checks]
 
 
 def columns_of(db: Connection, table: str) -> dict[str, str]:

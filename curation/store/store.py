@@ -18,7 +18,7 @@ from curation.store.connection import Connection, open_connection, transaction
 from curation.store.import_sources import ImportSource, SourceUpdate, finish_import, known_name, make_tables
 from curation.store.origins import StaleItem, retire_remade
 from curation.store.reader import JSON_TEXTS, KINDS, StoreReader, columns_of
-from curation.store.writer import PendingRows, PutResult, chunks, insert, put_results
+from curation.store.writer import PendingRows, PutResult, chunks, insert
 from schemas.cases import AnyCase
 from schemas.core.errors import DataError, StoreError, UserError
 from schemas.core.records import Record
@@ -30,7 +30,7 @@ __all__ = ["KINDS", "PutResult", "Store"]
 log = logging.getLogger(__name__)
 
 
-class Store(StoreReader):
+class Store(StoreReader, AbstractContextManager["Store"]):
     """A store, open for reading or writing; use as a context manager.
 
     Example:
@@ -66,9 +66,6 @@ class Store(StoreReader):
     def close(self) -> None:
         """Close the file; a writer's lock is given up, and reading on is refused."""
         self._db.close()
-
-    def __enter__(self) -> Store:
-        return self
 
     def __exit__(self, *_: object) -> None:
         self.close()
@@ -238,7 +235,10 @@ class Store(StoreReader):
             gathered = PendingRows(self._db)
             gathered.put([manifest])
             gathered.done()
-            put_results(self._db, rows)
+            names = dict.fromkeys(("run", "case_key", "body"), "VARCHAR")
+            for chunk in chunks(rows):
+                values = [(r.run, r.case, r.model_dump_json()) for r in chunk]
+                insert(self._db, "INSERT OR REPLACE INTO results SELECT {} FROM {}", values, names)
 
     def put_table_rows(self, table: str, rows: Sequence[dict[str, Any]]) -> None:
         """Put rows into a table as a dump has them."""

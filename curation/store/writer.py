@@ -20,7 +20,6 @@ from curation.store.origins import MADE_FROM, origin_rows, stamp
 from schemas.core.errors import DataError
 from schemas.core.records import Record, stored_text
 from schemas.lineage import Lineage
-from schemas.runs import CaseResult
 from schemas.text.escaping import escape_line
 
 CHUNK = 2000
@@ -39,6 +38,8 @@ _COLUMNS = {
         **{"tokens_in": "BIGINT", "tokens_out": "BIGINT", "cost": "DOUBLE", "body": "VARCHAR"},
     },
 }
+_PARENTS = {kind: fields[0][1] for kind, fields in MADE_FROM.items()}
+"""For each kind, the field that holds the key (of a verdict, rating: the id) of what a record belongs to."""
 _WATCHED = {
     "arrived": dict.fromkeys(("kind", "key", "id"), "VARCHAR"),
     "superseded": {**dict.fromkeys(("kind", "key", "id", "new"), "VARCHAR"), "known": "BOOLEAN"},
@@ -78,7 +79,7 @@ class PendingRows:
     def put(self, records: Iterable[Record]) -> None:
         """Keep records; of a key that comes twice in a batch the last holds."""
         for chunk in chunks(records):
-            rows = [(r.id, r.kind, r.key, parent_of(r), stored_text(r)) for r in chunk]
+            rows = [(r.id, r.kind, r.key, getattr(r, _PARENTS.get(r.kind, ""), None), stored_text(r)) for r in chunk]
             derived = list(origin_rows(chunk))
             self._gather("batch", rows)
             self._gather("derived", derived)
@@ -162,14 +163,6 @@ def _line(line: Lineage) -> tuple[Any, ...]:
     return (*(getattr(line, name) for name in columns), stored_text(line))
 
 
-def put_results(db: Connection, rows: Iterable[CaseResult]) -> None:
-    """Results of runs; those of the same run and case are replaced."""
-    for chunk in chunks(rows):
-        values = [(r.run, r.case, r.model_dump_json()) for r in chunk]
-        names = dict.fromkeys(("run", "case_key", "body"), "VARCHAR")
-        insert(db, "INSERT OR REPLACE INTO results SELECT {} FROM {}", values, names)
-
-
 def insert(db: Connection, sql: str, rows: Sequence[tuple[Any, ...]], columns: dict[str, str]) -> None:
     """Run a statement over rows (its ``{}``: columns, from where); a record that no file can hold is named.
 
@@ -193,12 +186,6 @@ def insert(db: Connection, sql: str, rows: Sequence[tuple[Any, ...]], columns: d
                     fix="replace it in the source; nothing of this step was kept",
                 ) from None
         raise
-
-
-def parent_of(record: Record) -> str | None:
-    """Key (of a verdict, rating: id) of what a record belongs to."""
-    fields = MADE_FROM.get(record.kind)
-    return getattr(record, fields[0][1]) if fields else None
 
 
 T = TypeVar("T")

@@ -119,7 +119,13 @@ class Elken(FormatReader):
     def _fact(self, event: str, question: ElkenFact, scope: Scope, row: Row) -> Iterator[RowItem]:
         text, answer = question.question.strip(), question.answer
         key = question_key(event, "fact", text)
-        self._notes_of_fact(question, row)
+        quirks = {
+            "its subject has its name under 'ent2name'": "ent2name" in question.subject.model_fields_set,
+            "its answer is its own alias": answer.name in answer.alias,
+            "its relation is no Wikidata property": not re.fullmatch(r"P\d+", question.rel_id),
+        }
+        for quirk in (quirk for quirk, found in quirks.items() if found):
+            self.note(quirk, row, kind="quirk", of="question")
         if meant := _MISSPELT.get(answer.name):
             what = f"the answer {answer.name!r} of '{key}' can be given by no model ('{meant}' is meant)"
             yield Problem(row.where, "impossible-answer", what, key)
@@ -134,15 +140,6 @@ class Elken(FormatReader):
             background=str(question.type) == "1",
         )
         yield from rest(key, question.others)
-
-    def _notes_of_fact(self, question: ElkenFact, row: Row) -> None:
-        quirks = {
-            "its subject has its name under 'ent2name'": "ent2name" in question.subject.model_fields_set,
-            "its answer is its own alias": question.answer.name in question.answer.alias,
-            "its relation is no Wikidata property": not re.fullmatch(r"P\d+", question.rel_id),
-        }
-        for quirk in (quirk for quirk, found in quirks.items() if found):
-            self.note(quirk, row, kind="quirk", of="question")
 
     def _tendency(self, event: str, question: ElkenTendency, scope: Scope, row: Row) -> Iterator[RowItem]:
         text, match = question.question.strip(), _OPTIONS.fullmatch(question.candidate)

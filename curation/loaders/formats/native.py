@@ -71,7 +71,14 @@ class NativeJsonl(FormatReader):
     def make(self, row: Row) -> Iterator[RowItem]:
         """The record of one line."""
         kind = row.data.get("kind", "fact")
-        yield self.fact(row.data) if kind == "fact" else _read_record(kind, row.data)
+        if kind == "fact":
+            yield self.fact(row.data)
+            return
+        from curation.store.reader import KINDS  # here: needs DuckDB, which plain facts do not
+
+        if kind not in KINDS:
+            raise ValueError(f"unknown kind {kind!r}; known: {', '.join(KINDS)}")
+        yield KINDS[kind].model_validate({k: v for k, v in row.data.items() if k not in ("kind", "id")})
 
     def fact(self, data: Mapping[str, Any]) -> Fact:
         """A fact from its whole or its short form.
@@ -105,14 +112,6 @@ class NativeJsonl(FormatReader):
 def _filled(paraphrase: str, subject: str) -> str:
     """A paraphrase with its gap filled; one that names the subject has none."""
     return paraphrase if subject in paraphrase else paraphrase.replace("{}", subject)
-
-
-def _read_record(kind: Any, data: dict[str, Any]) -> Record:
-    from curation.store.reader import KINDS  # here: needs DuckDB, which plain facts do not
-
-    if kind not in KINDS:
-        raise ValueError(f"unknown kind {kind!r}; known: {', '.join(KINDS)}")
-    return KINDS[kind].model_validate({k: v for k, v in data.items() if k not in ("kind", "id")})
 
 
 def slug_id(text: str) -> str:

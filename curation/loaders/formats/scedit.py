@@ -10,12 +10,14 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any, ClassVar, Literal, NamedTuple
+
+from pydantic import AliasChoices, Field
 
 from curation.loaders.base import FormatReader, Loader, NeighbourFact, Problem, Row, RowItem
 from curation.loaders.formats.native import slug_id
 from curation.loaders.reading import rows
-from curation.loaders.shapes import Shape, Text, Texts, relation_of, rest, template
+from curation.loaders.shapes import Shape, Text, Texts, kind_of, relation_of, rest, template
 from curation.loaders.sources import SCEDIT_CF, SCEDIT_PAPER, SCEDIT_T
 from schemas.core.ids import slug
 from schemas.core.records import Record
@@ -28,17 +30,99 @@ _STEP = re.compile(r"\bStep\s*(\d+)\s*[:.)-]", re.IGNORECASE)
 _TAIL = re.compile(r"(?:\s*[(\[{<“‘„‚«‹「『《〈]+[\"']?\s*|\s+[\"']\s*|\s+)\Z")
 
 
-class _Counted(FormatReader):
-    """Counts script prompts beside records: the paper tells both."""
+class ScEditNeighbour(Shape):
+    """A neighbour of a temporal case."""
 
-    counts: tuple[tuple[str, int], ...] = ()
+    object: Text
+    prompt: Text
+    question: Any = None
+
+
+class ScEditCFShape(Shape):
+    """A counterfactual case; what is not understood of the optional fields is kept."""
+
+    prompt: Text
+    old: Text = Field(alias="ground_truth")
+    new: Text = Field(alias="target_new")
+    subject: Text
+    texts: Any = Field(None, validation_alias=AliasChoices("rephrase_prompts", "rephrase_prompt"))
+    neighbours: Any = Field(None, alias="neighborhood_prompts")
+    questions: Texts = Field((), alias="generation_prompts")
+    steps: Any = Field(None, alias="interrupt_step")
+    relation: Any = Field(None, alias="property")
+
+
+class ScEditTShape(Shape):
+    """A temporal case; ``sliced_question`` and ``neighborhood_prompts`` are names of an older variant."""
+
+    subject: Text
+    relation: Any = None
+    prompt: Text
+    old: Text = Field(alias="old_update")
+    new: Text = Field(alias="new_update")
+    texts: Any = Field(None, validation_alias=AliasChoices("sliced_question", "question"))
+    neighbours: Any = Field(None, validation_alias=AliasChoices("neighborhood", "neighborhood_prompts"))
+    questions: Texts = Field((), alias="generation_prompts")
+
+
+class ScEdit(FormatReader):
+    """What both files have in common: a fact, its questions and script prompts, its neighbours.
+
+    Script prompts are counted beside records: the paper tells both.
+
+    Attributes:
+        shape: The record.
+        change: How its facts change.
+        counts: What is counted, and its number in the paper: script prompts, those of neighbours.
+    """
+
+    shape: ClassVar[type[ScEditCFShape | ScEditTShape]]
+    change: ClassVar[Literal["counterfactual", "temporal"]]
+    counts: ClassVar[tuple[tuple[str, int], ...]]
 
     def __init__(self, path: Path) -> None:
         super().__init__(path)
         self._ids: set[str] = set()
-        self.edits = self.near = 0
+        self._edits = self._near = 0
 
-    def key(self, row: Row) -> tuple[str, list[Problem]]:
+    def make(self, row: Row) -> Iterator[RowItem]:
+        """The fact, its questions and prompts, its neighbours, and an extra with what else there is."""
+        data = self.shape.of({name: value for name, value in row.data.items() if name != "case_id"})
+        prompt = data.prompt if data.prompt.count("{}") == 1 else template(data.prompt, data.subject)
+        relation, known = _relation(data.relation, prompt)
+        key, about_key = self._key(row)
+        fact = Fact(
+            key=key,
+            subject=Entity(text=data.subject),
+            relation=relation,
+            prompt=prompt,
+            old=Object(text=data.old),
+            new=Object(text=data.new),
+            change=self.change,
+            source=self.source(row.data.get("case_id", row.number - 1)),
+        )
+        yield fact
+        yield from about_key
+        texts, steps = _texts(data.texts), getattr(data, "steps", None)
+        self._edits += len(texts)
+        numbers, understood = _steps(steps, len(texts))
+        yield from _prompts(key, texts, numbers, _targets(fact))
+        yield from _questions(fact, texts, data.questions)
+        odd: list[Any] = []
+        yield from self.near(fact, data.neighbours, row, odd)
+        fields = type(data).model_fields
+        name = fields["relation"].alias or "relation"
+        aliases = [field.validation_alias for field in fields.values()]  # of two names of one thing the first counts
+        read = [str(choice) for one in aliases if isinstance(one, AliasChoices) for choice in one.choices]
+        left = {} if known else {name: data.relation}
+        left |= {} if understood else {"interrupt_step": steps}
+        yield from rest(key, data.others | left | {"neighborhood_not_understood": odd}, read)
+
+    def near(self, fact: Fact, neighbours: Any, row: Row, odd: list[Any]) -> Iterator[RowItem]:
+        """The neighbours of a fact; what is not understood of them goes to ``odd``."""
+        raise NotImplementedError
+
+    def _key(self, row: Row) -> tuple[str, list[Problem]]:
         """The fact's key, and what is to be said of it.
 
         The key ends in the stored case id; in the record's number where that is absent or taken, or cannot be in a key.
@@ -56,29 +140,13 @@ class _Counted(FormatReader):
     def end(self) -> Iterator[RowItem]:
         """The numbers of prompts, where they are not the paper's, and the notes."""
         if self.path.name in self.upstream.counts:
-            for (what, known), count in zip(self.counts, (self.edits, self.near), strict=True):
+            for (what, known), count in zip(self.counts, (self._edits, self._near), strict=True):
                 if known != count:
                     yield Problem(str(self.path), "count", f"{counted(count, what)}, the paper has {known:,}")
         yield from super().end()
 
 
-class ScEditCFShape(Shape):
-    """A counterfactual case; what is not understood of the optional fields is kept."""
-
-    case_id: Any = None
-    prompt: Text
-    ground_truth: Text
-    target_new: Text
-    subject: Text
-    rephrase_prompts: Any = None
-    rephrase_prompt: Any = None
-    neighborhood_prompts: Any = None
-    generation_prompts: Texts = ()
-    interrupt_step: Any = None
-    property: Any = None
-
-
-class ScEditCF(_Counted):
+class ScEditCF(ScEdit):
     """Counterfactual cases: script prompts of the fact, script prompts of facts that share the old object.
 
     The neighbours' subjects are not published, and a fact cannot be without one. A neighbour fact's subject is thus
@@ -87,103 +155,46 @@ class ScEditCF(_Counted):
     """
 
     upstream = SCEDIT_CF
+    shape = ScEditCFShape
+    change = "counterfactual"
     counts = (("script prompt", 7_342), ("neighbour script prompt", 13_672))
 
-    def make(self, row: Row) -> Iterator[RowItem]:
-        """The fact, its questions and prompts, its neighbours, and an extra with what else there is."""
-        data = ScEditCFShape.of(row.data)
-        prompt = _template(data.prompt, data.subject)
-        relation, known = _relation(data.property, prompt)
-        key, about_key = self.key(row)
-        fact = Fact(
-            key=key,
-            subject=Entity(text=data.subject),
-            relation=relation,
-            prompt=prompt,
-            old=Object(text=data.ground_truth),
-            new=Object(text=data.target_new),
-            source=self.source(row.data.get("case_id", row.number - 1)),
-        )
-        yield fact
-        yield from about_key
-        texts = _texts(row.data.get("rephrase_prompts", data.rephrase_prompt))
-        self.edits += len(texts)
-        steps, understood = _steps(data.interrupt_step, len(texts))
-        yield from _prompts(key, texts, steps, _targets(fact))
-        yield from _questions(fact, texts, data.generation_prompts)
-        for number, text in enumerate(_texts(data.neighborhood_prompts), 1):
-            self.near += 1
+    def near(self, fact: Fact, neighbours: Any, row: Row, odd: list[Any]) -> Iterator[RowItem]:
+        """Neighbours of which only the script prompt is known; their object is the edit's old object."""
+        for number, whole in enumerate(_texts(neighbours), 1):
+            self._near += 1
             self.note("a neighbour is published without its subject; its script question stands there", row)
-            yield from _neighbour_without_prompt(fact, text, number)
-        left = {} if known else {"property": data.property}
-        left |= {} if understood else {"interrupt_step": data.interrupt_step}
-        yield from rest(key, data.others | left)
+            part = split_prompt(whole)
+            subject = part.question or part.text
+            after = part.text[len(subject) :].replace("{}", "()") if part.text.startswith(subject) else ""
+            yield from _neighbour(fact, number, subject, "{}" + after, fact.old)
+            yield from _prompts(f"{fact.key}/n{number}", [whole], [None], (fact.old.text,))
 
 
-class ScEditNeighbour(Shape):
-    """A neighbour of a temporal case."""
-
-    object: Text
-    prompt: Text
-    question: Any = None
-
-
-class ScEditTShape(Shape):
-    """A temporal case; ``sliced_question`` and ``neighborhood_prompts`` are names of an older variant."""
-
-    case_id: Any = None
-    subject: Text
-    relation: Any = None
-    prompt: Text
-    old_update: Text
-    new_update: Text
-    question: Any = None
-    sliced_question: Any = None
-    neighborhood: Any = None
-    neighborhood_prompts: Any = None
-    generation_prompts: Texts = ()
-
-
-class ScEditT(_Counted):
+class ScEditT(ScEdit):
     """Temporal cases; every neighbour comes with its own object, a plain prompt and one script prompt."""
 
     upstream = SCEDIT_T
+    shape = ScEditTShape
+    change = "temporal"
     counts = (("script prompt", 7_038), ("neighbour script prompt", 6_597))
 
-    def make(self, row: Row) -> Iterator[RowItem]:
-        """The fact, its questions and prompts, its neighbours, and an extra with what else there is."""
-        data = ScEditTShape.of(row.data)
-        prompt = _template(data.prompt, data.subject)
-        relation, known = _relation(data.relation, prompt)
-        key, about_key = self.key(row)
-        fact = Fact(
-            key=key,
-            subject=Entity(text=data.subject),
-            relation=relation,
-            prompt=prompt,
-            old=Object(text=data.old_update),
-            new=Object(text=data.new_update),
-            change="temporal",
-            source=self.source(row.data.get("case_id", row.number - 1)),
-        )
-        yield fact
-        yield from about_key
-        texts = _texts(row.data.get("sliced_question", data.question))
-        self.edits += len(texts)
-        yield from _prompts(key, texts, [None] * len(texts), _targets(fact))
-        yield from _questions(fact, texts, data.generation_prompts)
-        near, odd = row.data.get("neighborhood", data.neighborhood_prompts) or [], []
-        for number, value in enumerate(near, 1):
+    def near(self, fact: Fact, neighbours: Any, row: Row, odd: list[Any]) -> Iterator[RowItem]:
+        """Neighbours with their own object; the plain prompt names the subject, but where, is not said."""
+        for number, value in enumerate(neighbours or [], 1):
             if not isinstance(value, dict) or not {"object", "prompt"} <= value.keys():
                 odd.append(value)
                 continue
-            self.near += 1
-            yield from _neighbour_with_object(fact, ScEditNeighbour.of(value), number)
+            self._near += 1
+            near = ScEditNeighbour.of(value)
+            prompt = near.prompt.replace("{}", "()")
+            subject = _shared_subject(fact, prompt)
+            yield from _neighbour(fact, number, subject, template(prompt, subject), Object(text=near.object))
+            texts = _texts(near.question)
+            yield from _prompts(f"{fact.key}/n{number}", texts, [None] * len(texts), (near.object,))
         if odd:
-            neighbours = counted(len(odd), "neighbour is", "neighbours are")
-            yield row.problem("suspect", f"{neighbours} no object with object, prompt and question")
-        left = {} if known else {"relation": data.relation}
-        yield from rest(key, data.others | left | {"neighborhood_not_understood": odd})
+            left = counted(len(odd), "neighbour is", "neighbours are")
+            yield row.problem("suspect", f"{left} no object with object, prompt and question")
 
 
 class _Cut(NamedTuple):
@@ -214,10 +225,6 @@ def _texts(values: Any) -> list[str]:
     """Prompts as they are but for white space in front: what stands at the end belongs to the separator."""
     listed = [values] if isinstance(values, str) else values or ()
     return [v.lstrip() for v in listed if isinstance(v, str) and v.strip()]
-
-
-def _template(prompt: str, subject: str) -> str:
-    return prompt if prompt.count("{}") == 1 else template(prompt, subject)
 
 
 def _relation(name: Any, prompt: str) -> tuple[Relation, bool]:
@@ -271,26 +278,6 @@ def _questions(fact: Fact, texts: list[str], values: tuple[str, ...]) -> Iterato
         yield ScriptQuestion(key=f"{fact.key}/g{number}", fact=fact.key, text=text)
 
 
-def _neighbour_without_prompt(edit: Fact, whole: str, number: int) -> Iterator[RowItem]:
-    """A neighbour of which only the script prompt is known; its object is the edit's old object."""
-    part = split_prompt(whole)
-    subject = part.question or part.text
-    after = part.text[len(subject) :].replace("{}", "()") if part.text.startswith(subject) else ""
-    yield from _neighbour_items(edit, number, Entity(text=subject), "{}" + after, edit.old, "same_object")
-    yield from _prompts(f"{edit.key}/n{number}", [whole], [None], (edit.old.text,))
-
-
-def _neighbour_with_object(edit: Fact, near: ScEditNeighbour, number: int) -> Iterator[RowItem]:
-    """A neighbour with its own object; its plain prompt names the subject, but where, is not said."""
-    prompt = near.prompt.replace("{}", "()")
-    subject = _shared_subject(edit, prompt)
-    old = Object(text=near.object)
-    relation = "same_object" if old.text.casefold() == edit.old.text.casefold() else "near_subject"
-    yield from _neighbour_items(edit, number, Entity(text=subject), template(prompt, subject), old, relation)
-    texts = _texts(near.question)
-    yield from _prompts(f"{edit.key}/n{number}", texts, [None] * len(texts), (old.text,))
-
-
 def _targets(fact: Fact) -> tuple[str, ...]:
     return (fact.old.text, fact.new.text) if fact.new else (fact.old.text,)
 
@@ -305,13 +292,12 @@ def _shared_subject(edit: Fact, prompt: str) -> str:
     return prompt
 
 
-def _neighbour_items(
-    edit: Fact, number: int, subject: Entity, prompt: str, old: Object, kind: Any
-) -> Iterator[RowItem]:
+def _neighbour(edit: Fact, number: int, subject: str, prompt: str, old: Object) -> Iterator[RowItem]:
     key, source = f"{edit.key}/n{number}", edit.source
-    fact = Fact(key=key, subject=subject, relation=edit.relation, prompt=prompt, old=old, change="none", source=source)
-    yield NeighbourFact(fact)
-    yield Neighbour(key=f"{edit.key}~{key}", edit=edit.key, fact=key, how=kind)
+    about = {"subject": Entity(text=subject), "relation": edit.relation, "prompt": prompt, "old": old}
+    yield NeighbourFact(Fact(key=key, change="none", source=source, **about))
+    same = old.text.casefold() == edit.old.text.casefold()
+    yield Neighbour(key=f"{edit.key}~{key}", edit=edit.key, fact=key, how="same_object" if same else "near_subject")
 
 
 class PaperFact(Shape):
@@ -344,7 +330,11 @@ def examples(path: Path) -> Iterator[Row | Problem]:
             continue
         names = [name for name in ("construction_example", "leak_example", "case_study") if name in row.data]
         for number, name in enumerate(names, 1):
-            yield Row(f"{row.where}, {name}", {**row.data[name], "example": name}, number)
+            where, data = f"{row.where}, {name}", row.data[name]
+            if isinstance(data, dict):
+                yield Row(where, {**data, "example": name}, number)
+            else:
+                yield Problem(where, "malformed", f"an object is expected, not {kind_of(data)}")
 
 
 class ScEditPaper(FormatReader):

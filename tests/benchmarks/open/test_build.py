@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from curation.shipped import open_path, open_release, verified_text
+from curation.shipped import FOLDER, shipped_split, verified_text
 from curation.splits.split_file import write_split
 
 build = pytest.importorskip("benchmarks.open.build", reason="benchmarks are not shipped")
@@ -18,10 +18,10 @@ def test_what_ships_is_what_the_sources_make(tmp_path: Path) -> None:
     """Facts and replies through construct, the readings, freeze, the parts: half a minute, and nobody is asked."""
     whole = build.made_again(tmp_path / "work")
     write_split(whole, tmp_path / "open.jsonl")
-    assert (tmp_path / "open.jsonl").read_bytes() == verified_text(open_path()).encode("utf-8")
+    assert (tmp_path / "open.jsonl").read_bytes() == verified_text(FOLDER / "open.jsonl.gz").encode("utf-8")
     build.pack(tmp_path / "open.jsonl", tmp_path)
     listed = (tmp_path / "checksums.sha256").read_text(encoding="utf-8")
-    assert listed == open_path().with_name("checksums.sha256").read_text(encoding="utf-8")
+    assert listed == (FOLDER / "open.jsonl.gz").with_name("checksums.sha256").read_text(encoding="utf-8")
 
 
 def test_a_folder_with_files_is_refused(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -33,7 +33,7 @@ def test_a_folder_with_files_is_refused(tmp_path: Path, capsys: pytest.CaptureFi
 
 
 def test_no_prompt_stands_that_a_reading_dropped(tmp_path: Path) -> None:
-    prompts = {p.id for case in open_release().cases for x in (case, *case.neighbours) for p in x.prompts}
+    prompts = {p.id for case in shipped_split("open").cases for x in (case, *case.neighbours) for p in x.prompts}
     dropped = set()
     for name in ("reading", "decisions"):
         for line in build.unpacked(f"{name}.jsonl", tmp_path).read_text(encoding="utf-8").splitlines():

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from construction.authoring.screening import dropped_by_people, dropped_in
+from construction.authoring.screening import dropped_by_people, dropped_in, dropped_later
 from construction.pipeline.pipeline import Construction, ConstructionPlan, plan_work
 from construction.report.store_funnel import store_yield
 from curation.rules.release import freeze
@@ -45,6 +45,12 @@ def said(item: str, who: str, label: Label, form: str = "screen_question@1") -> 
 )
 def test_whose_verdict_counts(verdicts: list[Verdict], drops: bool) -> None:
     assert list(dropped_by_people(verdicts)) == (["q"] if drops else [])
+
+
+def test_a_newer_version_of_a_check_takes_its_drop_back() -> None:
+    labels: list[Label] = ["drop", "keep"]
+    said = [Verdict(key=f"v/{n}", item_id="q", by=f"fit@{n}", label=x, reason="r") for n, x in enumerate(labels, 1)]
+    assert list(dropped_later(said[:1])) == ["q"] and not dropped_later(said)
 
 
 def construct(path: Path, reply: Any = answer, **options: Any) -> Any:

@@ -64,7 +64,7 @@ def test_datasets_loads_the_folder_offline(tmp_path: Path, monkeypatch: pytest.M
     monkeypatch.setenv("HF_HUB_OFFLINE", "1")
     datasets = pytest.importorskip("datasets", reason="the package datasets is not installed")
     exporter: Exporter = EXPORTERS.get("datasets")
-    exporter(small_split(), tmp_path / "r")
+    exporter.write(small_split(), tmp_path / "r")
     cases = small_split().cases
     near = [n for c in cases for n in c.neighbours]
     record = {

@@ -15,14 +15,12 @@ import pytest
 import curation.shipped as shipped
 from curation.loaders import load
 from curation.shipped import (
+    FOLDER,
     SHIPPED,
     SPLITS,
     config_path,
     demonstrations_split,
     named_split,
-    open_part,
-    open_path,
-    open_release,
     read_config,
     reserved_case,
     shipped_split,
@@ -104,7 +102,7 @@ def test_every_name_is_found() -> None:
 
 
 def test_the_parts_are_the_whole_and_share_nothing() -> None:
-    release, dev, test = open_release(), open_part("dev"), open_part("test")
+    release, dev, test = shipped_split("open"), shipped_split("open:dev"), shipped_split("open:test")
     assert sorted(c.key for c in (*dev.cases, *test.cases)) == [c.key for c in release.cases]
     assert not relations(dev) & relations(test) and not subjects(dev) & subjects(test)
     for split in (release, dev, test):
@@ -113,7 +111,7 @@ def test_the_parts_are_the_whole_and_share_nothing() -> None:
 
 
 def test_mini_has_the_first_four_cases_of_each_relation_of_dev() -> None:
-    mini, dev = shipped_split("mini"), open_part("dev")
+    mini, dev = shipped_split("mini"), shipped_split("open:dev")
     assert set(mini.cases) <= set(dev.cases)
     counts = Counter(case.fact.relation.id for case in mini.cases)
     assert set(counts) == {case.fact.relation.id for case in dev.cases} and set(counts.values()) == {4}
@@ -122,9 +120,9 @@ def test_mini_has_the_first_four_cases_of_each_relation_of_dev() -> None:
 
 def test_the_open_split_is_what_its_page_says() -> None:
     """What the pipeline checks, once more and independently; what every temporal fact names as its source."""
-    cases = open_release().cases
+    cases = shipped_split("open").cases
     kinds = Counter(case.fact.change for case in cases)
-    assert kinds["counterfactual"] >= 300 and kinds["temporal"] >= 100 and len(open_part("dev").cases) >= 60
+    assert kinds["counterfactual"] >= 300 and kinds["temporal"] >= 100 and len(shipped_split("open:dev").cases) >= 60
     by_relation = Counter((case.fact.change, case.fact.relation.id) for case in cases)
     assert len(by_relation) >= 40 and max(by_relation.values()) <= 0.08 * len(cases)
     texts = [prompt.text for case in cases for prompt in case.prompts]
@@ -145,16 +143,16 @@ def test_the_open_split_is_what_its_page_says() -> None:
 
 
 def test_what_nothing_may_learn_from() -> None:
-    cases = open_part("test").cases
+    cases = shipped_split("open:test").cases
     assert reserved_case(cases[-1:]) == cases[-1].key
-    assert reserved_case([*open_part("dev").cases, *demonstrations_split().cases]) is None
+    assert reserved_case([*shipped_split("open:dev").cases, *demonstrations_split().cases]) is None
     assert reserved_case([]) is None
 
 
 def copy(folder: Path) -> Path:
-    for name in (open_path().name, "checksums.sha256"):
-        shutil.copy(open_path().with_name(name), folder / name)
-    return folder / open_path().name
+    for name in ((FOLDER / "open.jsonl.gz").name, "checksums.sha256"):
+        shutil.copy((FOLDER / "open.jsonl.gz").with_name(name), folder / name)
+    return folder / (FOLDER / "open.jsonl.gz").name
 
 
 @pytest.mark.parametrize("number", [0, 5, -2])
@@ -164,9 +162,9 @@ def test_any_change_is_noticed(tmp_path: Path, number: int, monkeypatch: pytest.
     lines = text.split("\n")
     lines[number] = lines[number].replace("open/", "open?", 1)
     path.write_bytes(gzip.compress("\n".join(lines).encode()))
-    monkeypatch.setattr(shipped, "open_path", lambda: path)
+    monkeypatch.setitem(shipped._FILES, "open", str(path))
     with pytest.raises(DataError, match="the shipped split was changed.*install the package again"):
-        open_release.__wrapped__()
+        shipped._whole_split.__wrapped__("open")
 
 
 @pytest.mark.parametrize("fault", ["cut off", "no gzip", "no list", "missing", "not listed"])

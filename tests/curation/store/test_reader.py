@@ -111,12 +111,12 @@ def test_what_contradicts(tmp_path: Path, other: Fact, text: str | None) -> None
     def arrive(name: str, fact: Fact) -> list[str]:
         line = Lineage(item_id=fact.id, stage="load", made_at="2026-01-01T00:00:00")
         store.put_source(ImportSource(name, name, name, named=True), [fact], line)
-        return [c.text for c in store.arrived_contradictions()]
+        return [text for _, text in store.arrived_contradictions()]
 
     with Store.open(tmp_path / "s.duckdb", create=True) as store:
         assert arrive("a", LIMA) == []
         assert arrive("b", other) == ([text] if text else [])
-        assert [c.text for c in store.contradictions("f/2")] == ([text] if text else [])
+        assert store.contradictions("f/2") == ([text] if text else [])
         assert bool(store.contradictions("f/1")) == bool(text)
 
 

@@ -292,6 +292,12 @@ CUTS = [
 ]
 
 
+def test_an_example_of_the_paper_that_is_no_object_is_named(tmp_path: Path) -> None:
+    read = one(tmp_path, {"construction_example": None, "case_study": {}}, format="scedit-paper")
+    assert kinds(read) == ["malformed", "malformed"]
+    assert read.problems[0].what == "an object is expected, not null" and "case_study" in read.problems[1].where
+
+
 @pytest.mark.parametrize(("text", "question", "before", "separator", "step"), CUTS, ids=[c[0] for c in CUTS])
 def test_cut(text: str, question: str, before: str, separator: str, step: int | None) -> None:
     assert split_prompt(text) == (question, before, separator, step)

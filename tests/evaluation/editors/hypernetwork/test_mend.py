@@ -86,7 +86,7 @@ def test_a_checkpoint_knows_its_model_and_its_cases(cases: list[Case], tmp_path:
 
 
 def test_the_shipped_network_learnt_nothing_of_the_open_split(tmp_path: Path) -> None:
-    from curation.shipped import open_release
+    from curation.shipped import shipped_split
     from evaluation.editors.checkpoints import SHIPPED
     from evaluation.editors.presets import preset
     from evaluation.runs.refusals import refuse_overlap
@@ -95,7 +95,7 @@ def test_the_shipped_network_learnt_nothing_of_the_open_split(tmp_path: Path) ->
     assert checkpoint.startswith(SHIPPED) and Mend.checkpoint_path(checkpoint).stat().st_size < 5_000_000
     training_data = Mend.training_data({"checkpoint": checkpoint})
     assert training_data is not None and len(training_data.subjects) > 500
-    refuse_overlap(training_data, open_release(), where="mend")  # no refusal
+    refuse_overlap(training_data, shipped_split("open"), where="mend")  # no refusal
     subject = sorted(training_data.subjects)[0]
     with pytest.raises(UserError, match="it learnt from shipped, which shares the subject"):
         refuse_overlap(training_data, make_split("other", [make_case(subject)]), where="mend")
