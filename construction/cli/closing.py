@@ -7,8 +7,7 @@ import shutil
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
-from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import click
 
@@ -17,7 +16,6 @@ from construction.llm.cli_options import calls_in_words, refuse_unanswered
 if TYPE_CHECKING:
     from construction.documents.funnel import ProbeCounts
     from construction.events.funnel import EventCounts
-    from construction.llm.cost.estimates import CallEstimate
     from construction.pipeline.runner import PreparedWork
     from construction.report.records import StoreYield
 
@@ -35,7 +33,7 @@ def resumable() -> Iterator[None]:
 
 
 def construct_or_estimate(
-    prepared: PreparedWork[Any],
+    prepared: PreparedWork[EventCounts] | PreparedWork[ProbeCounts],
     sources: dict[str, int],
     in_words: str,
     *,
@@ -50,42 +48,22 @@ def construct_or_estimate(
         in_words: The same for people.
         dry_run: Ask nobody.
         as_json: Print JSON.
-    """
-    from construction.pipeline.runner import ProgressDisplay
-
-    expected = prepared.estimate()
-    if dry_run:
-        show_estimate(sources, in_words, expected, as_json=as_json)
-        return
-    with resumable():
-        counts = prepared.run(live=ProgressDisplay(expected.calls))
-    show_counts(counts, prepared.job.store, as_json=as_json)
-
-
-def show_estimate(sources: dict[str, int], in_words: str, expected: CallEstimate, *, as_json: bool) -> None:
-    """What a construction would ask.
-
-    Args:
-        sources: How much is there to work on, for JSON.
-        in_words: The same for people.
-        expected: The calls.
-        as_json: Print JSON.
-    """
-    if as_json:
-        click.echo(json.dumps({**sources, **expected._asdict()}))
-        return
-    calls = calls_in_words(expected.calls, expected.tokens_in, expected.tokens_out, expected.cost)
-    click.echo(f"{in_words}; {calls}. Nothing was asked or written.")
-
-
-def show_counts(counts: EventCounts | ProbeCounts, store: Path, *, as_json: bool) -> None:
-    """The funnel of a construction, and what comes next.
 
     Raises:
         UserError: some calls have no answer so far.
     """
+    from construction.pipeline.runner import ProgressDisplay
     from construction.report.text import quality_sentence
 
+    expected, store = prepared.estimate(), prepared.job.store
+    if dry_run and as_json:
+        click.echo(json.dumps({**sources, **expected._asdict()}))
+    elif dry_run:
+        click.echo(f"{in_words}; {calls_in_words(*expected)}. Nothing was asked or written.")
+    if dry_run:
+        return
+    with resumable():
+        counts = prepared.run(live=ProgressDisplay(expected.calls))
     if as_json:
         click.echo(counts.model_dump_json())
     else:

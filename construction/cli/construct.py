@@ -29,16 +29,8 @@ from schemas.text.counting import counted
 if TYPE_CHECKING:
     from construction.pipeline.adopt import Adoption
     from construction.pipeline.job import PreparedJob
-    from construction.pipeline.runner import ConstructionProgress
     from curation.loaders.importer import Identity
     from curation.store.import_sources import SourceUpdate
-
-_AUTHOR = "Model that writes the scripts instead of --model; repeatable. NAME[@ADDRESS[@KEY_VARIABLE]]."
-_VERIFY = "Who reads every prompt: leak, cut, continuation (an endpoint: --model itself); named as for --author."
-_NO_VERIFY = "Have no model read the prompts, and take them as they are."
-_BY = "How to find nearest subjects of temporal edits: tfidf, embeddings or a model; source: as the file says."
-_ADD = "If another model, prompt or number wrote for the same facts before: keep both generations."
-_REPLACE = "Like --add, but only the new generation counts; the earlier one stays in the store."
 
 
 @click.command()
@@ -68,9 +60,20 @@ _REPLACE = "Like --add, but only the new generation counts; the earlier one stay
     show_default=True,
     help="Scripts per question and author; 0 stops before scripts, so that people can screen the questions.",
 )
-@click.option("--author", "named", multiple=True, help=_AUTHOR)
-@click.option("--verify", "reader_name", help=_VERIFY)
-@click.option("--no-verify", "unverified", is_flag=True, help=_NO_VERIFY)
+@click.option(
+    "--author",
+    "named",
+    multiple=True,
+    help="Model that writes the scripts instead of --model; repeatable. NAME[@ADDRESS[@KEY_VARIABLE]].",
+)
+@click.option(
+    "--verify",
+    "reader_name",
+    help="Who reads every prompt: leak, cut, continuation (an endpoint: --model itself); named as for --author.",
+)
+@click.option(
+    "--no-verify", "unverified", is_flag=True, help="Have no model read the prompts, and take them as they are."
+)
 @click.option(
     "--neighbours", type=click.IntRange(0, 50), default=2, show_default=True, help="Neighbour facts per fact to edit."
 )
@@ -81,7 +84,12 @@ _REPLACE = "Like --add, but only the new generation counts; the earlier one stay
     show_default=True,
     help="Script questions per neighbour fact.",
 )
-@click.option("--neighbours-by", default="tfidf", show_default=True, help=_BY)
+@click.option(
+    "--neighbours-by",
+    default="tfidf",
+    show_default=True,
+    help="How to find nearest subjects of temporal edits: tfidf, embeddings or a model; source: as the file says.",
+)
 @click.option(
     "--neighbours-from",
     "table_paths",
@@ -89,8 +97,16 @@ _REPLACE = "Like --add, but only the new generation counts; the earlier one stay
     help="File of further facts that may serve as neighbours; repeatable.",
 )
 @limit_option(also="facts to edit; neighbours may be any facts of the file.")
-@click.option("--add", is_flag=True, help=_ADD)
-@click.option("--replace", is_flag=True, help=_REPLACE)
+@click.option(
+    "--add",
+    is_flag=True,
+    help="If another model, prompt or number wrote for the same facts before: keep both generations.",
+)
+@click.option(
+    "--replace",
+    is_flag=True,
+    help="Like --add, but only the new generation counts; the earlier one stays in the store.",
+)
 @journal_option
 @click.option("--fsync", is_flag=True, help="Flush every reply to disk, so that it survives a power cut.")
 @shared_option("--dry-run", is_flag=True, also="Shows calls, rough tokens and cost.")
@@ -112,6 +128,7 @@ def construct(*, dry_run: bool, as_json: bool, **options: Any) -> None:
       scedit construct facts.csv --store my.duckdb --model gpt-4o --author gpt-4o --author gpt-4.1-mini --scripts 2
     """  # noqa: D301 - click needs the real backspace
     from construction.pipeline.job import ConstructionJob, prepare
+    from construction.pipeline.runner import ProgressDisplay
     from construction.report.store_funnel import store_yield
 
     candidates, questions = options["candidates"], options["questions"]
@@ -137,7 +154,9 @@ def construct(*, dry_run: bool, as_json: bool, **options: Any) -> None:
     echo_keys(update)
     if alone := prepared.work.alone():
         click.echo(f"Warning: {alone}", err=True)
-    result = _run(prepared, origin=job.facts)
+    live = ProgressDisplay(prepared.estimate().answers)
+    with resumable():
+        result = prepared.run(origin=job.facts, live=live)
     funnel = store_yield(job.store)
     if as_json:
         click.echo(json.dumps(result._asdict() | funnel.model_dump(mode="json")))
@@ -159,15 +178,6 @@ def _import_facts(prepared: PreparedJob) -> SourceUpdate:
     except ConflictError as error:
         first = f"import the corrected file first: scedit data import {error.file} --store {prepared.job.store}"
         raise StoreError(error.what, where=error.where, fix=f"{first}; there {error.fix}") from error
-
-
-def _run(prepared: PreparedJob, *, origin: str) -> ConstructionProgress:
-    """Construct; a person who stops it is told how to go on."""
-    from construction.pipeline.runner import ProgressDisplay
-
-    live = ProgressDisplay(prepared.estimate().answers)
-    with resumable():
-        return prepared.run(origin=origin, live=live)
 
 
 @click.command()

@@ -14,24 +14,35 @@ from curation.cli.options import limit_option, store_option
 from schemas.text.counting import counted
 
 _PROBES = click.IntRange(1, 60)
-_CUT = "Cut a plain text into documents of so many sentences, and longer documents of other files."
-_READER = "Model that answers every probe, from its document and without; named as for construct --author."
-_SAMPLES = "Calls per document; their probes are put together."
-_LICENCE = "Licence of documents that state none."
 
 
 @click.command("construct-documents")
 @click.argument("source", type=click.Path(path_type=Path))
 @store_option("store", also="Created if absent.")
-@click.option("--cut", type=click.IntRange(1, 20), help=_CUT)
+@click.option(
+    "--cut",
+    type=click.IntRange(1, 20),
+    help="Cut a plain text into documents of so many sentences, and longer documents of other files.",
+)
 @click.option(
     "--min-probes", "fewest", type=_PROBES, default=FEWEST, show_default=True, help="Probes per call, at least."
 )
 @click.option("--max-probes", "most", type=_PROBES, default=MOST, show_default=True, help="Probes per call, at most.")
-@click.option("--calls", "samples", type=click.IntRange(1, 10), default=1, show_default=True, help=_SAMPLES)
-@click.option("--reader", "reader_name", help=_READER)
+@click.option(
+    "--calls",
+    "samples",
+    type=click.IntRange(1, 10),
+    default=1,
+    show_default=True,
+    help="Calls per document; their probes are put together.",
+)
+@click.option(
+    "--reader",
+    "reader_name",
+    help="Model that answers every probe, from its document and without; named as for construct --author.",
+)
 @limit_option(also="documents.")
-@writing_options(licence=_LICENCE)
+@writing_options(licence="Licence of documents that state none.")
 def construct_documents(*, dry_run: bool, as_json: bool, **options: Any) -> None:
     """Have a model write probes of three levels about the documents of SOURCE, and check them.
 

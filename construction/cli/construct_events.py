@@ -13,16 +13,16 @@ from construction.llm.cli_options import writing_options
 from curation.cli.options import shared_option, store_option
 from schemas.text.counting import counted
 
-_FACTS = "File of facts that answer paths and out-of-scope questions, or 'shipped'; repeatable."
-_TOPIC = "Also have events of this topic written, such as Energy; repeatable."
-_IN, _OUT = "Tendency questions per event that it changes.", "Tendency questions per event that it leaves alone."
-_LICENCE = "Licence of what the model writes about topics."
-
 
 @click.command("construct-events")
 @click.argument("templates", type=click.Path(path_type=Path), required=False)
 @store_option("store", also="Created if absent.")
-@click.option("--facts-from", "facts", multiple=True, help=_FACTS)
+@click.option(
+    "--facts-from",
+    "facts",
+    multiple=True,
+    help="File of facts that answer paths and out-of-scope questions, or 'shipped'; repeatable.",
+)
 @click.option(
     "--events-per-template",
     "events",
@@ -48,7 +48,9 @@ _LICENCE = "Licence of what the model writes about topics."
     help="Out-of-scope factual questions per event, at most.",
 )
 @click.option("--paraphrase/--no-paraphrase", default=True, show_default=True, help="Have events worded as news.")
-@click.option("--topic", "topics", multiple=True, help=_TOPIC)
+@click.option(
+    "--topic", "topics", multiple=True, help="Also have events of this topic written, such as Energy; repeatable."
+)
 @click.option(
     "--events-per-topic",
     type=click.IntRange(1, 10_000),
@@ -56,8 +58,22 @@ _LICENCE = "Licence of what the model writes about topics."
     show_default=True,
     help="Events of each topic, asked for ten at a time.",
 )
-@click.option("--in-scope", "inside", type=click.IntRange(0, 20), default=INSIDE, show_default=True, help=_IN)
-@click.option("--out-of-scope", "outside", type=click.IntRange(0, 20), default=OUTSIDE, show_default=True, help=_OUT)
+@click.option(
+    "--in-scope",
+    "inside",
+    type=click.IntRange(0, 20),
+    default=INSIDE,
+    show_default=True,
+    help="Tendency questions per event that it changes.",
+)
+@click.option(
+    "--out-of-scope",
+    "outside",
+    type=click.IntRange(0, 20),
+    default=OUTSIDE,
+    show_default=True,
+    help="Tendency questions per event that it leaves alone.",
+)
 @click.option(
     "--max-similarity",
     "threshold",
@@ -66,7 +82,7 @@ _LICENCE = "Licence of what the model writes about topics."
     show_default=True,
     help="Of two events of topics with a ROUGE-1 above this one goes.",
 )
-@writing_options(licence=_LICENCE)
+@writing_options(licence="Licence of what the model writes about topics.")
 def construct_events(*, dry_run: bool, as_json: bool, **options: Any) -> None:
     """Draw events from TEMPLATES, have them paraphrased, and write questions about them and about topics' events.
 

@@ -39,12 +39,15 @@ def funnel(store_path: Path, page: Path | None, prices: Path | None, as_json: bo
     from construction.documents.funnel import stored_probe_counts
     from construction.events.funnel import stored_event_counts
     from construction.report.store_funnel import store_yield
+    from curation.store.store import Store
 
+    with Store.open(store_path) as opened:
+        of_facts = opened.has("question")
     events = stored_event_counts(store_path)
     probes = stored_probe_counts(store_path)
     others: dict[str, EventCounts | ProbeCounts | ProbeCuration] = {"events": events} if events is not None else {}
     others |= {"documents": probes} if probes is not None else {}
-    if others and not _asked_of_facts(store_path):
+    if others and not of_facts:
         if page is not None:
             raise UserError(f"there is no page of {min(others)}", where=str(store_path), fix="leave out --page")
         _show_others(others, as_json=as_json)
@@ -73,11 +76,3 @@ def _show_others(others: Mapping[str, EventCounts | ProbeCounts | ProbeCuration]
         else:
             heading = [] if len(others) == 1 else [what.capitalize()]
             click.echo("\n".join([*heading, *counts.lines(stored=True)]))
-
-
-def _asked_of_facts(store: Path) -> bool:
-    """Whether a store holds script questions."""
-    from curation.store.store import Store
-
-    with Store.open(store) as opened:
-        return opened.has("question")

@@ -6,11 +6,11 @@ import re
 from collections.abc import Mapping
 from typing import Annotated, ClassVar, Literal, NamedTuple
 
-from pydantic import AfterValidator, BaseModel, ConfigDict, field_validator
+from pydantic import AfterValidator, BaseModel, field_validator
 
 from construction.llm.prompt_file import ProfilePrompt, PromptFolder, PromptStep
 from construction.llm.prompt_text import ReplyText, fence_text, tidy
-from construction.llm.step import Message
+from construction.llm.step import Message, StrictReply
 from curation.loaders.formats.mulfe import read_tags
 from schemas.core.ids import digest
 from schemas.documents.document import BLANK, Document, DocumentProbe, contains_words, plain_words
@@ -39,20 +39,18 @@ _UNKNOWN = frozenset({"", "unknown", "none", "i do not know", "i don t know", "n
 _BLANKS = re.compile("_{2,}|…{2,}")
 
 
-class WrittenProbe(BaseModel):
+class WrittenProbe(StrictReply):
     """One probe as the model writes it."""
 
-    model_config = ConfigDict(extra="forbid")
     query: ReplyText
     answer: ReplyText
     level: Literal[1, 2, 3]
     tags: list[str]
 
 
-class ProbesReply(BaseModel):
+class ProbesReply(StrictReply):
     """Probes of a document."""
 
-    model_config = ConfigDict(extra="forbid")
     probes: list[WrittenProbe]
 
     @field_validator("probes")
@@ -63,10 +61,9 @@ class ProbesReply(BaseModel):
         return probes
 
 
-class ReaderReply(BaseModel):
+class ReaderReply(StrictReply):
     """A short answer, or "unknown"."""
 
-    model_config = ConfigDict(extra="forbid")
     answer: Annotated[str, AfterValidator(tidy)]
 
 

@@ -77,16 +77,6 @@ class EventJob(WritingJob):
         """
         return bool(self.topics) or (templates and (self.paraphrase or self.inside + self.outside > 0))
 
-    @property
-    def topic_asks(self) -> list[TopicAsk]:
-        """The calls that write events of topics."""
-        whole = range(0, self.events_per_topic, EVENTS_A_CALL)
-        return [
-            TopicAsk(topic, min(EVENTS_A_CALL, self.events_per_topic - start), call)
-            for topic in self.topics
-            for call, start in enumerate(whole)
-        ]
-
 
 class DrawnEvent(NamedTuple):
     """An event as its template words it, and its factual questions."""
@@ -131,7 +121,12 @@ class EventConstruction(PreparedWork[EventCounts]):
 
     async def _write_topics(self, store: Store | NoStore, client: Client, tally: Tally) -> list[Event]:
         """The events of all topics that stay; none as long as a call has no answer, since the order decides."""
-        asks = self.job.topic_asks
+        whole = self.job.events_per_topic
+        asks = [
+            TopicAsk(topic, min(EVENTS_A_CALL, whole - start), call)
+            for topic in self.job.topics
+            for call, start in enumerate(range(0, whole, EVENTS_A_CALL))
+        ]
         if not asks:
             return []
         requests = [self._topics.sample(ask, ask.topic, attempt=ask.call) for ask in asks]

@@ -6,11 +6,11 @@ import random
 from collections.abc import Mapping
 from typing import ClassVar, Literal, NamedTuple
 
-from pydantic import BaseModel, ConfigDict, ValidationError, field_validator
+from pydantic import BaseModel, ValidationError, field_validator
 
 from construction.llm.prompt_file import ProfilePrompt, PromptFolder, PromptStep
 from construction.llm.prompt_text import ReplyText
-from construction.llm.step import Message
+from construction.llm.step import Message, StrictReply
 from curation.loaders.formats.elken import question_key
 from schemas.core.config import explain
 from schemas.core.ids import digest, seed, slug
@@ -56,25 +56,22 @@ _WORDS = [
 ]
 
 
-class ParaphraseReply(BaseModel):
+class ParaphraseReply(StrictReply):
     """One report."""
 
-    model_config = ConfigDict(extra="forbid")
     text: ReplyText
 
 
-class WrittenEvent(BaseModel):
+class WrittenEvent(StrictReply):
     """One event of a topic, and what it is about."""
 
-    model_config = ConfigDict(extra="forbid")
     event: ReplyText
     subject: ReplyText
 
 
-class TopicReply(BaseModel):
+class TopicReply(StrictReply):
     """Events of a topic."""
 
-    model_config = ConfigDict(extra="forbid")
     events: list[WrittenEvent]
 
     @field_validator("events")
@@ -85,10 +82,9 @@ class TopicReply(BaseModel):
         return events
 
 
-class WrittenQuestion(BaseModel):
+class WrittenQuestion(StrictReply):
     """One question with three options; the answer is the letter of one."""
 
-    model_config = ConfigDict(extra="forbid")
     question: ReplyText
     options: list[ReplyText]
     answer: Literal["A", "B", "C"]
@@ -102,10 +98,9 @@ class WrittenQuestion(BaseModel):
         return options
 
 
-class TendencyReply(BaseModel):
+class TendencyReply(StrictReply):
     """Questions in scope and out of scope."""
 
-    model_config = ConfigDict(extra="forbid")
     in_scope: list[WrittenQuestion]
     out_of_scope: list[WrittenQuestion]
 

@@ -13,34 +13,43 @@ from curation.cli.options import json_option, shared_option
 from schemas.core.errors import UserError
 from schemas.text.counting import counted
 
-_CONTEXT = "Tokens of prompt and reply, for a model on this machine (4096; embedded: 2048)."
-_THREADS = "Processor threads at most, for a model on this machine (2)."
 _POSITIVE = click.FloatRange(min=0, min_open=True)
-_KEY = "Environment variable with the key."
-_MODEL = "Model name at the endpoint; or on this machine: embedded, local, gguf:PATH, hf:OWNER/REPOSITORY/FILE."
-_ADDRESS = "OpenAI-compatible endpoint up to /v1, such as http://127.0.0.1:8000/v1."
-_COST = "Budget in US dollars, earlier runs on the same journal included."
-_BATCH = "Use the Batch API: half the price at many endpoints, hours of waiting."
-_JOURNAL = "File of recorded replies (default: STORE.llm.jsonl)."
-_ATTEMPTS = "Times to ask where a reply is empty, cut off, refused or malformed (construct: 2; else 1)."
-_FAILED = "Cached calls that were refused, could not be read, or failed for good."
-_REPLAY = "Ask nobody: every reply comes from the journal, and one that it does not hold is an error."
-_STRICT = "Stop, instead of warning, where the endpoint answers with a second model or configuration."
 _OPTIONS = (
-    click.option("--model", default="embedded", show_default=True, help=_MODEL),
-    click.option("--base-url", help=_ADDRESS),
-    click.option("--api-key-env", "key_name", default="OPENAI_API_KEY", show_default=True, help=_KEY),
+    click.option(
+        "--model",
+        default="embedded",
+        show_default=True,
+        help="Model name at the endpoint; or on this machine: embedded, local, gguf:PATH, hf:OWNER/REPOSITORY/FILE.",
+    ),
+    click.option("--base-url", help="OpenAI-compatible endpoint up to /v1, such as http://127.0.0.1:8000/v1."),
+    click.option(
+        "--api-key-env",
+        "key_name",
+        default="OPENAI_API_KEY",
+        show_default=True,
+        help="Environment variable with the key.",
+    ),
     click.option(
         "--concurrency", type=click.IntRange(1, 512), help="Calls in flight at once (8; a model on this machine: 1)."
     ),
-    click.option("--context", type=click.IntRange(256, 1_048_576), help=_CONTEXT),
-    click.option("--threads", type=click.IntRange(1, 512), help=_THREADS),
+    click.option(
+        "--context",
+        type=click.IntRange(256, 1_048_576),
+        help="Tokens of prompt and reply, for a model on this machine (4096; embedded: 2048).",
+    ),
+    click.option(
+        "--threads", type=click.IntRange(1, 512), help="Processor threads at most, for a model on this machine (2)."
+    ),
     click.option("--rpm", type=_POSITIVE, help="At most this many requests a minute."),
     click.option("--tpm", type=_POSITIVE, help="At most this many tokens a minute, in and out together."),
     click.option(
         "--timeout", type=_POSITIVE, help="Seconds until a call is given up (120; a model on this machine: 3600)."
     ),
-    click.option("--max-cost", type=click.FloatRange(min=0), help=_COST),
+    click.option(
+        "--max-cost",
+        type=click.FloatRange(min=0),
+        help="Budget in US dollars, earlier runs on the same journal included.",
+    ),
     click.option(
         "--max-tokens", type=click.IntRange(min=0), help="Budget in tokens, earlier runs on the same journal included."
     ),
@@ -50,7 +59,9 @@ _OPTIONS = (
         help="At most this many tokens in one reply (with a budget: 2048).",
     ),
     click.option("--prices", type=click.Path(path_type=Path), help="Your own price table (TOML); it takes precedence."),
-    click.option("--batch", is_flag=True, help=_BATCH),
+    click.option(
+        "--batch", is_flag=True, help="Use the Batch API: half the price at many endpoints, hours of waiting."
+    ),
     click.option(
         "--batch-poll",
         "poll",
@@ -59,16 +70,35 @@ _OPTIONS = (
         show_default=True,
         help="Seconds between two checks of a batch.",
     ),
-    click.option("--attempts", type=click.IntRange(1, 10), help=_ATTEMPTS),
-    shared_option("--retry-failed", is_flag=True, also=_FAILED),
-    click.option("--replay", is_flag=True, help=_REPLAY),
-    click.option("--strict", is_flag=True, help=_STRICT),
+    click.option(
+        "--attempts",
+        type=click.IntRange(1, 10),
+        help="Times to ask where a reply is empty, cut off, refused or malformed (construct: 2; else 1).",
+    ),
+    shared_option(
+        "--retry-failed", is_flag=True, also="Cached calls that were refused, could not be read, or failed for good."
+    ),
+    click.option(
+        "--replay",
+        is_flag=True,
+        help="Ask nobody: every reply comes from the journal, and one that it does not hold is an error.",
+    ),
+    click.option(
+        "--strict",
+        is_flag=True,
+        help="Stop, instead of warning, where the endpoint answers with a second model or configuration.",
+    ),
 )
 
 
 def journal_option(command: Callable[..., Any]) -> Callable[..., Any]:
     """``--journal``: the parameter ``journal_path``; where it is None, the journal is ``journal_of(store)``."""
-    option = click.option("--journal", "journal_path", type=click.Path(path_type=Path), help=_JOURNAL)
+    option = click.option(
+        "--journal",
+        "journal_path",
+        type=click.Path(path_type=Path),
+        help="File of recorded replies (default: STORE.llm.jsonl).",
+    )
     return option(command)
 
 

@@ -75,7 +75,7 @@ class ReplyCache:
     Args:
         journal: Open for writing; None where nothing is cached and nothing will be.
         retry_failed: Behave as if permanently failed calls had not been made; whoever asks makes a further attempt at
-            those whose reply could not be used (``construction.llm.attempts``), which stay stored with their cost.
+            those whose reply could not be used (``construction.llm.replies``), which stay stored with their cost.
     """
 
     def __init__(self, journal: Journal | None, *, retry_failed: bool = False) -> None:

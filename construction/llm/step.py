@@ -6,7 +6,7 @@ from collections.abc import Callable
 from functools import lru_cache
 from typing import Any, Literal, NamedTuple
 
-from pydantic import BaseModel
+from pydantic import BaseModel, ConfigDict
 from pydantic.json_schema import SkipJsonSchema
 
 from schemas.core.records import Frozen
@@ -42,6 +42,12 @@ class Request(NamedTuple):
     sample: int = 0
     longest: int | None = None
     usual: Callable[[], BaseModel | None] = lambda: None
+
+
+class StrictReply(BaseModel):
+    """A reply that holds what was asked for and nothing else."""
+
+    model_config = ConfigDict(extra="forbid")
 
 
 class PlainText(BaseModel):

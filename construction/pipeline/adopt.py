@@ -15,7 +15,7 @@ from construction.scripts.script_step import clean_steps
 from construction.scripts.truncation import cut_script
 from curation.loaders.base import InvalidRecord, check_record, without_invisible_ends
 from curation.loaders.importer import UNNAMED, Identity, check_prefix
-from curation.loaders.reading import Problem, Row, rows
+from curation.loaders.reading import Problem, rows
 from curation.similarity.texts import record_text
 from curation.store.import_sources import SourceUpdate
 from curation.store.store import Store
@@ -103,11 +103,14 @@ def adopt(path: Path, *, source: Source, prefix: str | None = None) -> Adoption:
     Raises:
         DataError: a line that is no written case; nothing of the file is used then.
     """
-    rows = _rows(path)
+    cases = 0
     records: dict[str, Record] = {}
     verdicts: dict[str, Verdict] = {}
     objections: dict[str, Objection] = {}
-    for row in rows:
+    for row in rows(path):
+        if isinstance(row, Problem):
+            raise DataError(f"{row.kind} record: {row.what}", where=row.where)
+        cases += 1
         case = validate(WrittenCase, row.data, where=row.where)
         if prefix is not None:
             case = case.model_copy(update={"key": f"{check_prefix(prefix)}/{case.key}"})
@@ -125,16 +128,7 @@ def adopt(path: Path, *, source: Source, prefix: str | None = None) -> Adoption:
                 raise DataError(f"the key '{record.key}' stands for two different things", where=row.where)
             else:
                 items[record.id] = record
-    return Adoption(tuple(records.values()), tuple(verdicts.values()), len(rows), tuple(objections.values()))
-
-
-def _rows(path: Path) -> list[Row]:
-    read = []
-    for row in rows(path):
-        if isinstance(row, Problem):
-            raise DataError(f"{row.kind} record: {row.what}", where=row.where)
-        read.append(row)
-    return read
+    return Adoption(tuple(records.values()), tuple(verdicts.values()), cases, tuple(objections.values()))
 
 
 def _objection(case: WrittenCase, item: Record | None, verdict: Verdict) -> Objection:

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Sequence
-from typing import NamedTuple
 
 from construction.authoring.replacement import is_replaced
 from construction.llm.reply_cache import ReplyCache, request_key
@@ -24,26 +23,6 @@ from schemas.lineage import Lineage
 from schemas.scripts import Script, ScriptQuestion
 
 
-class EarlierItems(NamedTuple):
-    """Items of an earlier construction.
-
-    Attributes:
-        stage: ``questions`` or ``scripts``.
-        model: Who wrote them.
-        prompt: ``name@version`` of the prompt.
-        items: How many there are.
-    """
-
-    stage: str
-    model: str
-    prompt: str
-    items: int
-
-    def __str__(self) -> str:
-        """As it is told: "120 questions of gpt-4o (questions_paper@2)"."""
-        return f"{self.items:,} {self.stage} of {self.model} ({self.prompt})"
-
-
 def earlier_generations(
     store: Store,
     work: ConstructionWork,
@@ -51,8 +30,8 @@ def earlier_generations(
     model: str,
     writers: Iterable[ScriptAuthor],
     cache: ReplyCache | None,
-) -> list[EarlierItems]:
-    """What stands in a store for facts about which this construction would ask anew.
+) -> list[str]:
+    """What stands in a store for facts about which this construction would ask anew: "120 questions of m (prompt@2)".
 
     A fact goes on where one of its calls for questions is cached, as an edit or as a neighbour, and where one of the
     authors has written a script for a question of this model and prompt. Facts that nothing was written for are new,
@@ -81,14 +60,14 @@ def earlier_generations(
     for pairs in wrote.values():
         if not pairs.keys() & writers_now:
             counts.update({("scripts", *pair): n for pair, n in pairs.items()})
-    return [EarlierItems(*place, n) for place, n in sorted(counts.items())]
+    return [f"{n:,} {stage} of {who} ({prompt})" for (stage, who, prompt), n in sorted(counts.items())]
 
 
 def _author(line: Lineage) -> tuple[str, str]:
     return line.model or "", line.prompt or ""
 
 
-def refuse_second_generation(earlier: Sequence[EarlierItems], *, where: str) -> None:
+def refuse_second_generation(earlier: Sequence[str], *, where: str) -> None:
     """Say what stands there, before anything is asked.
 
     Raises:
@@ -103,9 +82,9 @@ def refuse_second_generation(earlier: Sequence[EarlierItems], *, where: str) -> 
         )
 
 
-def sentence(earlier: Sequence[EarlierItems]) -> str:
+def sentence(earlier: Sequence[str]) -> str:
     """What stands in the store, in words."""
-    return f"{' and '.join(map(str, earlier))} stand here; asking anew makes a second generation"
+    return f"{' and '.join(earlier)} stand here; asking anew makes a second generation"
 
 
 def _written_items(

@@ -15,7 +15,7 @@ from construction.llm.endpoint import Access
 from construction.llm.reply_cache import ReplyCache
 from construction.pipeline.author_models import ScriptAuthor, profile_of, script_authors, verifier
 from construction.pipeline.cost_estimate import ConstructionEstimate, estimate
-from construction.pipeline.generations import EarlierItems, earlier_generations, refuse_second_generation, sentence
+from construction.pipeline.generations import earlier_generations, refuse_second_generation, sentence
 from construction.pipeline.pipeline import (
     AHEAD,
     AuthorClient,
@@ -197,7 +197,7 @@ class PreparedJob(NamedTuple):
         names += [f"verify, {self.reader.access.label}"] if self.reader else []
         return estimate(self.work, self.plan, dict(zip(names, clients, strict=True)), accesses, earlier=earlier)
 
-    def earlier(self, store: Store, cache: ReplyCache | None) -> list[EarlierItems]:
+    def earlier(self, store: Store, cache: ReplyCache | None) -> list[str]:
         """What stands in the store by another model, prompt or number."""
         return earlier_generations(store, self.work, self.plan, self.job.access.label, self.authors, cache)
 

@@ -37,7 +37,7 @@ from curation.store.store import Store
 from schemas.core.clock import now
 from schemas.core.config import Options
 from schemas.core.records import Record
-from schemas.facts import Fact, Neighbour
+from schemas.facts import Fact
 from schemas.lineage import Lineage
 from schemas.scripts import ScriptPrompt
 from schemas.text.counting import counted
@@ -264,8 +264,10 @@ class Construction:
                 self._prompts[one.fact.key] = one.prompts()
             if one.unfinished:
                 logger.warning("%s is not finished: %s", one.fact.key, one.unfinished)
-        if quota.candidates == quota.questions:
-            records += self._chosen_again(outcomes)
+        if quota.candidates == quota.questions:  # an earlier run, with other numbers, may have left some over
+            questions = {q.question.id: q.question for one in outcomes for q in one.questions()}
+            left = [v.item_id for v in self._store.verdicts(questions) if v.by == CHOSEN and v.label == "drop"]
+            records += [chosen_verdict(questions[item]) for item in left]
         if self._plan.generation is not None and isinstance(self._store, Store):
             records += generation_verdicts(self._store, outcomes, self._plan.generation)
         self._store.put(records, lineage, remade=[one.fact.key for one in outcomes if not one.unfinished])
@@ -279,12 +281,6 @@ class Construction:
         )
         self._progress(self._so_far)
 
-    def _chosen_again(self, outcomes: Sequence[FactOutcome]) -> list[Record]:
-        """Verdicts for questions that an earlier run, with other numbers, had left over."""
-        questions = {q.question.id: q.question for one in outcomes for q in one.questions()}
-        left = [v.item_id for v in self._store.verdicts(questions) if v.by == CHOSEN and v.label == "drop"]
-        return [chosen_verdict(questions[item]) for item in left]
-
     def _link(self, edits: Sequence[Fact], drawn: dict[str, list[NeighbourCandidate]]) -> None:
         """Neighbour links of some edits, with the verdicts on their prompts."""
         made_at = now()
@@ -293,17 +289,13 @@ class Construction:
         for edit in edits:
             for candidate in drawn.get(edit.key, []):
                 record, parents = link(edit, candidate), (edit.id, candidate.fact.id)
-                records += [record, *self._check_against_edit(edit, candidate.fact, record)]
+                records.append(record)
+                for prompt in self._prompts.get(candidate.fact.key, []):
+                    inputs = CheckInputs(fact=candidate.fact, prompt=prompt, edit=edit, link=record)
+                    records += judge("neighbour", inputs)
                 lineage.append(Lineage(item_id=record.id, stage="neighbours", parents=parents, made_at=made_at))
         if records:
             self._store.put(records, lineage, remade=[edit.key for edit in edits])
-
-    def _check_against_edit(self, edit: Fact, fact: Fact, record: Neighbour) -> list[Record]:
-        """Verdicts on a neighbour's prompts in relation to one edit."""
-        verdicts: list[Record] = []
-        for prompt in self._prompts.get(fact.key, []):
-            verdicts += judge("neighbour", CheckInputs(fact=fact, prompt=prompt, edit=edit, link=record))
-        return verdicts
 
 
 def _place(fact: Fact) -> tuple[str, str]:

@@ -16,6 +16,7 @@ from construction.llm.cost.estimates import CHARACTERS_PER_TOKEN, CallCounter
 from construction.llm.endpoint import Access
 from construction.llm.reply_cache import ReplyCache, StoredOutcome, request_key
 from construction.llm.step import Request
+from construction.llm.transport.live import Transport
 from schemas.verdicts import Verdict
 
 
@@ -40,12 +41,8 @@ class RehearsalClient(Client):
         self.endpoint = Access(model=model, attempts=attempts)
         self.budget = Budget(cache)
         self._cache, self.missing, self.answers = cache, CallCounter(), 0
+        self._wire = Transport()  # which sends nothing
         self._served_here = True  # who answered was said when it was asked
-
-    @property
-    def calls(self) -> int:
-        """Calls sent: none."""
-        return 0
 
     @property
     def address(self) -> str:

@@ -144,11 +144,6 @@ def _imported_ids(lineage: Iterable[Lineage]) -> set[str]:
     return {item for item, of in stages.items() if not of & MADE}
 
 
-def _describe_check(check: str) -> str:
-    """What a check asks, in a line; empty for one that does not run over stores."""
-    return STORE_CHECKS.get(check).about if check in STORE_CHECKS.names() else ""
-
-
 def _relative(verdict: Verdict) -> tuple[str, ...]:
     """The items in relation to which a verdict holds; others are only named in it."""
     return verdict.related if all(f"~{item}" in verdict.key for item in verdict.related) else ()
@@ -217,7 +212,12 @@ class _Count:
         ordered = sorted(self._counts.items(), key=lambda item: (item[0][1] == SURPLUS, -item[1], item[0]))
         return tuple(
             CheckFindings(
-                kind=k[0], check=k[1], label=k[2], about=_describe_check(k[1]), count=n, examples=tuple(self._why[k])
+                kind=k[0],
+                check=k[1],
+                label=k[2],
+                about=STORE_CHECKS.get(k[1]).about if k[1] in STORE_CHECKS.names() else "",
+                count=n,
+                examples=tuple(self._why[k]),
             )
             for k, n in ordered
         )

@@ -7,11 +7,11 @@ from dataclasses import dataclass
 from math import ceil
 from typing import Annotated, Any
 
-from pydantic import BaseModel, ConfigDict, StringConstraints, field_validator, model_validator
+from pydantic import BaseModel, StringConstraints, field_validator, model_validator
 
 from construction.llm.prompt_file import PromptStep
 from construction.llm.prompt_text import tidy
-from construction.llm.step import Message, Request
+from construction.llm.step import Message, Request, StrictReply
 from construction.prompts.prompt_file import WriterPrompt
 from schemas.core.ids import content_id
 from schemas.facts import Fact
@@ -37,10 +37,9 @@ class QuestionAsk:
     edited: bool = True
 
 
-class ReasonedQuestions(BaseModel):
+class ReasonedQuestions(StrictReply):
     """The reply of a capable model: a short thought, which leaves a strict schema room to think, then all questions."""
 
-    model_config = ConfigDict(extra="forbid")
     why: str
     questions: list[str]
 
@@ -61,10 +60,9 @@ class ReasonedQuestions(BaseModel):
         return questions
 
 
-class OneQuestion(BaseModel):
+class OneQuestion(StrictReply):
     """The reply of the embedded model: one short question."""
 
-    model_config = ConfigDict(extra="forbid")
     question: Annotated[str, StringConstraints(min_length=8, max_length=110)]
 
 

@@ -9,11 +9,11 @@ from dataclasses import dataclass
 from functools import lru_cache
 from typing import Annotated, Any, ClassVar, NamedTuple
 
-from pydantic import BaseModel, ConfigDict, Field, StringConstraints, create_model, field_validator
+from pydantic import BaseModel, Field, StringConstraints, create_model, field_validator
 
 from construction.llm.prompt_file import PromptStep
 from construction.llm.prompt_text import fill, tidy
-from construction.llm.step import Message, Request
+from construction.llm.step import Message, Request, StrictReply
 from construction.prompts.prompt_file import WriterPrompt
 from schemas.core.ids import content_id
 from schemas.facts import Object
@@ -45,7 +45,7 @@ _BESIDE = f"^[A-Z][a-z]{{1,15}}( [A-Za-z0-9][A-Za-z0-9'-]{{0,15}}){{1,{MAX_WORDS
 _Beside = Annotated[str, StringConstraints(pattern=_BESIDE)]
 
 
-class ObjectLast(BaseModel):
+class ObjectLast(StrictReply):
     """Preparing steps, then a step that ends with the object, then what comes after.
 
     Attributes:
@@ -53,7 +53,6 @@ class ObjectLast(BaseModel):
         pattern: What the step with the object looks like.
     """
 
-    model_config = ConfigDict(extra="forbid")
     leading: ClassVar[tuple[str, ...]] = ()
     pattern: ClassVar[str] = ""
     before: Annotated[list[_Beside], Field(min_length=2, max_length=2)]
@@ -179,10 +178,9 @@ class Draft(tuple[str, ...]):
     __slots__ = ()
 
 
-class NumberedSteps(BaseModel):
+class NumberedSteps(StrictReply):
     """The script of one of several questions: its number, and the steps in order."""
 
-    model_config = ConfigDict(extra="forbid")
     steps: list[str]
     n: int
 
@@ -196,10 +194,9 @@ class NumberedSteps(BaseModel):
         return steps
 
 
-class ScriptList(BaseModel):
+class ScriptList(StrictReply):
     """The reply of a capable model about all questions of a fact."""
 
-    model_config = ConfigDict(extra="forbid")
     scripts: list[NumberedSteps]
 
 
@@ -209,18 +206,14 @@ _REPLIES: Mapping[str, type[BaseModel]] = {
 }
 
 
-def script_key(question: ScriptQuestion, steps: tuple[str, ...]) -> str:
-    """Key of a script: its question and its words, case and spacing aside."""
-    return f"{question.key}/s-{content_id('words', [s.casefold() for s in steps])[:8]}"
-
-
 def script_of(question: ScriptQuestion, draft: Draft) -> Script:
-    """The draft as a script.
+    """The draft as a script; its key is made of its question and its words, case and spacing aside.
 
     Raises:
         pydantic.ValidationError: it breaks the format (more than nine steps, a step of eight words or more).
     """
-    return Script(key=script_key(question, draft), question=question.key, steps=tuple(draft))
+    key = f"{question.key}/s-{content_id('words', [step.casefold() for step in draft])[:8]}"
+    return Script(key=key, question=question.key, steps=tuple(draft))
 
 
 class ScriptStep(PromptStep[ScriptAsk, Draft | None, WriterPrompt]):

@@ -16,13 +16,13 @@ from functools import lru_cache
 from pathlib import Path
 from typing import Any, ClassVar, Generic, Literal, TypeVar
 
-from pydantic import BaseModel, ConfigDict, create_model, model_validator
+from pydantic import BaseModel, create_model, model_validator
 
 from construction.checks.prompts import blank_step_labels
 from construction.llm.client import Client, Reply, gather_all, lineage_of_call
 from construction.llm.prompt_file import PromptStep
 from construction.llm.prompt_text import LONGEST, fence_text, find_quote, tidy
-from construction.llm.step import Message, Request
+from construction.llm.step import Message, Request, StrictReply
 from construction.prompts.prompt_file import FILES, WriterPrompt
 from schemas.facts import Entity, Fact
 from schemas.lineage import Lineage
@@ -54,14 +54,13 @@ class VerifyAsk:
         return sum(map(len, [self.item.text, *names])) > LONGEST
 
 
-class Reading(BaseModel):
+class Reading(StrictReply):
     """What a reader says of one text.
 
     Attributes:
         n: Number of the text in the request, from 1.
     """
 
-    model_config = ConfigDict(extra="forbid")
     n: int
 
 
@@ -105,10 +104,9 @@ class NextWords(Reading):
     next: str
 
 
-class Readings(BaseModel, Generic[R]):
+class Readings(StrictReply, Generic[R]):
     """One reading for each text of a request."""
 
-    model_config = ConfigDict(extra="forbid")
     readings: list[R]
 
 

@@ -5,18 +5,17 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import Any, ClassVar
 
+from construction.llm.connection import ModelSession, model_session
+from construction.llm.cost.estimates import CallCounter
+from construction.llm.endpoint import Access
 from construction.verifier.steps import READ, STEPS, VerifyAsk, VerifyStep, read_verdict, requests_of, verify
 from curation.checks.store_checks import CheckContext, StoreCheck
 from curation.files.model_packages import EMBEDDED
-from schemas.core.config import Options
 from schemas.core.records import Record
 from schemas.scripts import ScriptPrompt, ScriptQuestion
 from schemas.verdicts import Verdict
-
-if TYPE_CHECKING:
-    from construction.llm.endpoint import Access
 
 _REPLY_TOKENS = 80  # of each text
 
@@ -29,42 +28,19 @@ class VerifyCheck(StoreCheck):
     batch: ClassVar[int] = 256
     version: ClassVar[int] = 2  # that of the prompt file, see ``by``
 
-    class Params(Options):
-        """How the model is asked.
+    class Params(Access):
+        """How the model is asked, whose name stands beside the check's.
 
         Attributes:
-            base_url: OpenAI-compatible endpoint up to ``/v1``.
-            key_name: Environment variable with the key.
-            concurrency: Calls at once; None for 8, or 1 with the embedded model.
-            max_cost: US dollars at most for the whole journal.
-            context: Tokens of prompt and reply together that a model on this machine has room for.
-            threads: Processor threads of a model on this machine at most; None for 2.
             journal: Cached replies; None for ``STORE.llm.jsonl``.
         """
 
-        base_url: str | None = None
-        key_name: str = "OPENAI_API_KEY"
-        concurrency: int | None = None
-        max_cost: float | None = None
-        context: int | None = None
-        threads: int | None = None
         journal: Path | None = None
 
     @cached_property
     def access(self) -> Access:
         """The model and how it is asked."""
-        from construction.llm.endpoint import Access
-
-        p = self.params
-        return Access(
-            model=self.model_name or EMBEDDED,
-            base_url=p.base_url,
-            key_name=p.key_name,
-            concurrency=p.concurrency,
-            max_cost=p.max_cost,
-            context=p.context,
-            threads=p.threads,
-        )
+        return Access(**self.params.model_dump(exclude={"journal", "model"}), model=self.model_name or EMBEDDED)
 
     @cached_property
     def step(self) -> VerifyStep:
@@ -91,7 +67,6 @@ class VerifyCheck(StoreCheck):
 
     def judge(self, items: Sequence[Record], around: CheckContext) -> list[Verdict]:
         """Verdicts with their lineage; none on an item that the endpoint left unanswered."""
-        from construction.llm.connection import ModelSession, model_session
 
         async def work(session: ModelSession) -> list[Verdict]:
             async with session.client() as client:
@@ -109,8 +84,6 @@ class VerifyCheck(StoreCheck):
 
     def cost(self, items: Sequence[Record], around: CheckContext) -> Mapping[str, Any]:
         """Calls, rough tokens, and US dollars where the model's price is known; cached replies cost nothing."""
-        from construction.llm.cost.estimates import CallCounter
-
         counter = CallCounter()
         for some in requests_of(self.asks(items, around)):
             counter.add(self.step.prompt(some), reply_tokens=_REPLY_TOKENS * len(some))

@@ -22,7 +22,6 @@ from evaluation.analysis.tables import Cell, FigureTable
 from evaluation.judge.ratings import (
     RatingCell,
     RubricReport,
-    RuledScript,
     agreement_by_aspect,
     check_against_rubric,
     rating_cell,
@@ -256,7 +255,7 @@ def rating_agreement(texts: RatedTexts, cases: Mapping[str, Case]) -> RatingAgre
             first.setdefault((name, r.item_id, r.aspect), (name, r))
     among = agreement_by_aspect(list(first.values()), home)
     scripts = {
-        s.id: RuledScript(raw_text(s.text), cases[s.case].fact, s.edited)
+        s.id: (raw_text(s.text), cases[s.case].fact)
         for s in texts.scripts
         if s.case in cases and cases[s.case].fact.new is not None
     }

@@ -34,7 +34,7 @@ from schemas.text.status_line import StatusLine
 if TYPE_CHECKING:
     from construction.llm.endpoint import Access
     from evaluation.judge.inputs import JudgeInput
-    from evaluation.judge.judging import JudgeOptions, JudgeProgress, JudgeResult
+    from evaluation.judge.judging import JudgeOptions, JudgeResult
     from schemas.generated_scripts import GeneratedScript
 
 
@@ -182,9 +182,9 @@ def _tell_price(
         click.echo(price.advice)
 
 
-def _print_progress(line: StatusLine, progress: JudgeProgress) -> None:
-    text = f"{progress.done:,} of {counted(progress.total, 'rating')}, {progress.unscored} unscored; {progress.spent}"
-    line.show(text, last=progress.done == progress.total)
+def _print_progress(line: StatusLine, done: int, total: int, unscored: int, spent: str) -> None:
+    text = f"{done:,} of {counted(total, 'rating')}, {unscored} unscored; {spent}"
+    line.show(text, last=done == total)
 
 
 def _report(

@@ -1,6 +1,6 @@
 """Judges: language models that rate generated scripts and open answers, blind to the method.
 
-``inputs`` reads texts from a store, ``steps`` builds the prompt of each rubric, ``replies`` reads what a judge says,
-``judging`` asks, ``session`` runs it all, ``stored_ratings`` and ``reliability`` summarise and calibrate the ratings,
-``control_items`` holds items whose rating is known, ``model_families`` flags a judge of the rated model's family.
+``inputs`` reads texts from a store or a run, ``steps`` builds the prompt of each rubric and reads the reply,
+``judging`` asks, control items among them, ``ratings`` and ``summary`` say how reliable a judge is, ``calibration``
+holds it against people, ``model_families`` flags a judge of the rated model's family.
 """

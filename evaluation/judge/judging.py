@@ -28,12 +28,11 @@ from evaluation.judge.ratings import JUDGE_STAGE
 from evaluation.judge.steps import (
     JudgeReply,
     JudgeStep,
-    evidence_fault,
     is_refusal,
     judge_name,
     prompt_folder,
-    quoted_spans,
     ratings_alone,
+    read_quotes,
     reply_type,
 )
 from schemas.core.clock import now
@@ -72,11 +71,10 @@ class JudgeOptions(Options):
 
 
 class JudgeRating(NamedTuple):
-    """A rating with its lineage; ``asked``: calls that went over the network."""
+    """A rating with its lineage."""
 
     rating: Rating
     line: Lineage
-    asked: int
 
 
 class JudgeSample(NamedTuple):
@@ -115,7 +113,8 @@ async def judge_text(
     """
     if why := step.cannot(ask):
         ratings = [step.rating(ask, aspect, None, why) for aspect in step.aspects]
-        return [JudgeRating(r, _unasked_lineage(r, step, client, ask), 0) for r in ratings]
+        detail = {"samples": [], "case": ask.case, "asked": False}
+        return [JudgeRating(r, _lineage(r, step, client, (), detail)) for r in ratings]
     again, temperature = options.again(ask), options.temperature if options.samples > 1 else None
     replies = await client.samples(step.sampled(ask, temperature=temperature), options.samples + again)
     if any(r.status == "unanswered" for r in replies):
@@ -131,7 +130,7 @@ async def judge_text(
         line = _lineage(rating, step, client, replies, detail)
         if n:  # one call, whose tokens and dollars stand with the first aspect
             line = line.model_copy(update={"tokens_in": None, "tokens_out": None, "cost": None})
-        out.append(JudgeRating(rating, line, 0 if n else sum(r.asked for r in replies)))
+        out.append(JudgeRating(rating, line))
     return out
 
 
@@ -141,21 +140,16 @@ def read_reply(step: JudgeStep, ask: JudgeInput, reply: Reply) -> dict[Aspect, J
     if value is None and reply.status == "unparseable" and step.wording.shape == "reason":
         value = ratings_alone(reply.raw, reply_type(step.rubric, step.aspects, "rating"))
     if value is None:
-        return dict.fromkeys(step.aspects, JudgeSample(None, _why_unusable(reply)))
+        refused = reply.status == "unparseable" and is_refusal(reply.raw)
+        status, said = ("refused", reply.raw) if refused else (reply.status, reply.message)
+        return dict.fromkeys(step.aspects, JudgeSample(None, f"no usable reply: {status}: {escape_line(said[:200])}"))
     assert isinstance(value, JudgeReply)
-    if fault := evidence_fault(ask.text, value.evidence):
+    spans, fault = read_quotes(ask.text, value.evidence)
+    if fault:
         return dict.fromkeys(step.aspects, JudgeSample(None, fault))
-    spans = quoted_spans(ask.text, value.evidence or [])
     return {
         aspect: JudgeSample(rating, value.explanation, spans, value.read_as) for aspect, rating in value.ratings.items()
     }
-
-
-def _why_unusable(reply: Reply) -> str:
-    """Why a reply without a value gives no rating: its kind, and what was said."""
-    status = "refused" if reply.status == "unparseable" and is_refusal(reply.raw) else reply.status
-    text = reply.raw if status != reply.status else reply.message
-    return f"no usable reply: {status}: {escape_line(text[:200])}"
 
 
 def aggregate_samples(
@@ -184,34 +178,21 @@ def aggregate_samples(
 def _lineage(
     rating: Rating, step: JudgeStep, client: Client, replies: Sequence[Reply], detail: dict[str, Any]
 ) -> Lineage:
-    """The lineage of a rating that was asked for, with what its calls took."""
+    """The lineage of a rating, with what its calls took; of one that nobody was asked for, told again, the same act."""
+    taken: dict[str, Any] = {"made_at": now()}
+    if replies:
+        sums = {name: known_sum([getattr(r, name) for r in replies]) for name in ("tokens_in", "tokens_out", "cost")}
+        last = replies[-1]
+        taken = {"made_at": max(r.at for r in replies), "endpoint": client.address, "request": last.request, **sums}
+        taken["answered_by"] = last.answered_by
     return Lineage(
         item_id=rating.id,
         stage=JUDGE_STAGE,
         parents=(rating.item_id,),
-        made_at=max(r.at for r in replies),
         model=client.endpoint.model,
-        endpoint=client.address,
         prompt=step.label,
-        request=replies[-1].request,
-        tokens_in=known_sum([r.tokens_in for r in replies]),
-        tokens_out=known_sum([r.tokens_out for r in replies]),
-        cost=known_sum([r.cost for r in replies]),
         detail={**detail, "requests": [r.request for r in replies]} if len(replies) > 1 else detail,
-        answered_by=replies[-1].answered_by,
-    )
-
-
-def _unasked_lineage(rating: Rating, step: JudgeStep, client: Client, ask: JudgeInput) -> Lineage:
-    """Lineage of a rating that nobody was asked for; told again, it is the same act."""
-    return Lineage(
-        item_id=rating.id,
-        stage=JUDGE_STAGE,
-        parents=(rating.item_id,),
-        made_at=now(),
-        model=client.endpoint.model,
-        prompt=step.label,
-        detail={"samples": [], "case": ask.case, "asked": False},
+        **taken,
     )
 
 
@@ -259,15 +240,6 @@ def estimate(
     return JudgeEstimate(len(asks), left, *counter.estimate(model.price()), advice)
 
 
-class JudgeProgress(NamedTuple):
-    """How far a judging is: ratings finished, of how many, unscored ones among them, and what was spent."""
-
-    done: int
-    total: int
-    unscored: int
-    spent: str
-
-
 class JudgeResult(NamedTuple):
     """What came of a judging.
 
@@ -300,7 +272,7 @@ def run_judge(
     model: Access,
     *,
     with_controls: bool = True,
-    on_progress: Callable[[JudgeProgress], None] = lambda progress: None,
+    on_progress: Callable[[int, int, int, str], None] = lambda *_: None,
 ) -> JudgeResult:
     """Judge texts and keep the ratings; what is finished stays whatever happens.
 
@@ -313,7 +285,8 @@ def run_judge(
         options: How they are judged.
         model: The judge.
         with_controls: Ask about the control items first.
-        on_progress: Called after every portion.
+        on_progress: Called after every portion with the ratings finished, of how many, unscored ones among them, and
+            what was spent, in words.
 
     Raises:
         UserError: store or journal in use, no key, endpoint away, embedded model not installed.
@@ -330,7 +303,7 @@ async def _ask_all(
     asks: Sequence[JudgeInput],
     options: JudgeOptions,
     with_controls: bool,
-    on_progress: Callable[[JudgeProgress], None],
+    on_progress: Callable[[int, int, int, str], None],
 ) -> JudgeResult:
     steps = _steps(asks, options, session.access)
     total = sum(len(step.aspects) for ask in asks for step in steps[ask.rubric.name])
@@ -346,7 +319,7 @@ async def _ask_all(
             put = store.put([j.rating for j in good], [j.line for j in good])
             done, new, waiting = done + len(good), new + put.new, waiting + len(ratings) - len(good)
             unscored += sum(j.rating.value is None for j in good)
-            on_progress(JudgeProgress(done, total, unscored, session.budget.sentence()))
+            on_progress(done, total, unscored, session.budget.sentence())
             await asyncio.sleep(0)
         rater = judge_name(session.access.label, options.profile)
         return JudgeResult(rater, done, new, unscored, waiting, client.calls, session.budget.sentence(), controls)
@@ -477,7 +450,11 @@ def control_result(given: Sequence[RatedControl]) -> ControlResult:
 async def ask_controls(
     questions: Sequence[ControlQuestion], store: Store, client: Client, options: JudgeOptions
 ) -> ControlResult:
-    """Ask about control items once each; what is answered goes into the store's lineage."""
+    """Ask about control items once each; what is answered goes into the store's lineage.
+
+    The ratings of one call are numbered, above all before: replies carry their time in seconds only. The store leaves
+    out what it has already.
+    """
     once = options.model_copy(update={"samples": 1, "retest": 0.0})
     answered = await gather_all([judge_text(q.step, q.item.ask, client, once) for q in questions])
     given, lines = [], []
@@ -488,7 +465,8 @@ async def ask_controls(
             value = None if judged is None else judged.rating.value
             given.append(RatedControl(question.item.name, aspect, value, accepted))
             lines += [] if judged is None else [_control_lineage(given[-1], judged)]
-    put_controls(store, lines)
+    number = 1 + max((int(line.detail[_NUMBER]) for line in store.lineages(stage=STAGE)), default=0)
+    store.put([], [line.model_copy(update={"detail": {**line.detail, _NUMBER: number}}) for line in lines])
     return control_result(given)
 
 
@@ -498,15 +476,6 @@ def _control_lineage(given: RatedControl, judged: JudgeRating) -> Lineage:
     detail: dict[str, Any] = {"control": given.name, "aspect": given.aspect, "accepted": list(given.accepted)}
     detail |= {"rater": rating.rater, "form": rating.form, "value": rating.value, "reason": rating.reason}
     return judged.line.model_copy(update={"stage": STAGE, "detail": {**judged.line.detail, **detail}})
-
-
-def put_controls(store: Store, lines: Sequence[Lineage]) -> None:
-    """Put control ratings into the store, numbered by when they came: replies carry their time in seconds only.
-
-    Those of one call have one number, above all before. The store leaves out what it has already.
-    """
-    number = 1 + max((int(line.detail[_NUMBER]) for line in store.lineages(stage=STAGE)), default=0)
-    store.put([], [line.model_copy(update={"detail": {**line.detail, _NUMBER: number}}) for line in lines])
 
 
 def stored_controls(store: Store) -> dict[str, ControlResult]:

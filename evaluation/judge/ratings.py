@@ -267,14 +267,6 @@ def expected_ratings(names: NamedObjects) -> dict[Aspect, int]:
     return expected
 
 
-class RuledScript(NamedTuple):
-    """A script that rules are applied to: its text, its fact, whether it was edited."""
-
-    text: str
-    fact: Fact
-    edited: bool
-
-
 class RubricDisagreement(NamedTuple):
     """A rating that is not what the rule says.
 
@@ -310,12 +302,12 @@ class RubricReport(NamedTuple):
     free: int
 
 
-def check_against_rubric(ratings: Iterable[Rating], scripts: Mapping[str, RuledScript]) -> RubricReport:
+def check_against_rubric(ratings: Iterable[Rating], scripts: Mapping[str, tuple[str, Fact]]) -> RubricReport:
     """Compare ratings with the rules.
 
     Args:
         ratings: Of people and judges; unscored ones and aspects without a rule are passed over.
-        scripts: By content id.
+        scripts: Text and fact of each script, by content id.
     """
     ruled: dict[tuple[str, str], int] = {}
     agreed: dict[tuple[str, str], int] = {}
@@ -323,10 +315,9 @@ def check_against_rubric(ratings: Iterable[Rating], scripts: Mapping[str, RuledS
     for rating in ratings:
         if rating.value is None or rating.item_id not in scripts:
             continue
-        script = scripts[rating.item_id]
         place = (rating.rater, rating.aspect)
         if rating.item_id not in names:
-            names[rating.item_id] = named_objects(script.text, script.fact)
+            names[rating.item_id] = named_objects(*scripts[rating.item_id])
         named = names[rating.item_id]
         rule = expected_ratings(named).get(rating.aspect)
         if rule is None:

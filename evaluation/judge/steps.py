@@ -12,11 +12,9 @@ import json
 import re
 from collections.abc import Mapping, Sequence
 from functools import lru_cache
-from typing import Any, ClassVar, Literal, NamedTuple, Self
+from typing import Any, ClassVar, Literal, Self
 
 from pydantic import (
-    BaseModel,
-    ConfigDict,
     ModelWrapValidatorHandler,
     PrivateAttr,
     ValidationError,
@@ -26,7 +24,7 @@ from pydantic import (
 
 from construction.llm.prompt_file import PromptFile, PromptFolder, PromptStep
 from construction.llm.prompt_text import LONGEST, fence_text, find_quote, places, tidy
-from construction.llm.step import Message, Request
+from construction.llm.step import Message, Request, StrictReply
 from evaluation.judge.inputs import JudgeInput
 from schemas.raters import Rater
 from schemas.ratings import RUBRICS, SCRIPT, Aspect, Rating, Rubric
@@ -50,7 +48,7 @@ _CUT_OFF = re.compile(
 _THOUGHT = re.compile(r"\A\s*<think>.*?</think>", re.DOTALL)
 
 
-class JudgeReply(BaseModel):
+class JudgeReply(StrictReply):
     """What every judge's reply says: a rating of each aspect that was asked about.
 
     Attributes:
@@ -58,7 +56,6 @@ class JudgeReply(BaseModel):
         rated: The aspect of each field that holds a rating.
     """
 
-    model_config = ConfigDict(extra="forbid")
     rubric: ClassVar[Rubric]
     rated: ClassVar[Mapping[str, Aspect]]
 
@@ -67,11 +64,11 @@ class JudgeReply(BaseModel):
     @model_validator(mode="wrap")
     @classmethod
     def _read_plainly(cls, data: Any, handler: ModelWrapValidatorHandler[Self]) -> Self:
-        plain = plain_reply(data, tuple(cls.model_fields), cls.rated, highest=cls.rubric.points[1])
-        reply = handler(plain.data)
+        plain, read = plain_reply(data, tuple(cls.model_fields), cls.rated, highest=cls.rubric.points[1])
+        reply = handler(plain)
         if fault := cls.rubric.fault(reply.ratings):
             raise ValueError(fault)
-        reply._read = plain.read
+        reply._read = read
         return reply
 
     @property
@@ -117,13 +114,6 @@ def reply_type(rubric: Rubric, aspects: tuple[Aspect, ...], shape: ReplyShape) -
     return reply
 
 
-class PlainReply(NamedTuple):
-    """A reply in the shape that was asked for, and what was read into it (empty: nothing)."""
-
-    data: Any
-    read: str
-
-
 def points(value: Any, *, highest: int = 7) -> int | None:
     """A rating from 1 to the highest one; None for anything that does not plainly say one.
 
@@ -142,8 +132,8 @@ def points(value: Any, *, highest: int = 7) -> int | None:
     return int(match[1])
 
 
-def plain_reply(data: Any, fields: Sequence[str], rated: Mapping[str, Aspect], *, highest: int) -> PlainReply:
-    """A decoded reply with its ratings as numbers and without keys that were not asked for.
+def plain_reply(data: Any, fields: Sequence[str], rated: Mapping[str, Aspect], *, highest: int) -> tuple[Any, str]:
+    """A decoded reply with its ratings as numbers and without keys not asked for; what was read into it, in words.
 
     Args:
         data: The decoded JSON.
@@ -154,8 +144,8 @@ def plain_reply(data: Any, fields: Sequence[str], rated: Mapping[str, Aspect], *
     if not isinstance(data, dict):
         value = points(data, highest=highest)
         if len(fields) == 1 and value is not None:
-            return PlainReply({fields[0]: value}, f"the bare rating {data!r}")
-        return PlainReply(data, "")
+            return {fields[0]: value}, f"the bare rating {data!r}"
+        return data, ""
     notes = []
     if extra := [name for name in data if name not in fields]:
         notes.append(f"passed over: {', '.join(map(str, extra))[:80]}")
@@ -168,7 +158,7 @@ def plain_reply(data: Any, fields: Sequence[str], rated: Mapping[str, Aspect], *
         elif value is not None and type(given) is not int:
             notes.append(f"{name} {given!r} read as {value}")
             clean[name] = value
-    return PlainReply(clean, "; ".join(notes))
+    return clean, "; ".join(notes)
 
 
 def is_refusal(text: str) -> bool:
@@ -343,21 +333,22 @@ class JudgeStep(PromptStep[JudgeInput, Rating, JudgePrompt]):
         return ""
 
 
-def quoted_spans(text: str, quotes: Sequence[str]) -> list[Span]:
-    """Where quotes are in a text; empty for "absent"."""
-    spans = [find_quote(text, q, what="evidence") for q in _given(quotes)]
-    return [span for span in spans if span is not None]
+def read_quotes(text: str, quotes: Sequence[str] | None) -> tuple[list[Span], str]:
+    """Where the quotes of a reply are in a text, and what is wrong with them; empty where all are there.
 
-
-def evidence_fault(text: str, quotes: Sequence[str] | None) -> str:
-    """What is wrong with the evidence; empty where all quotes are in the text, or none was asked for."""
+    Args:
+        text: The text that is rated.
+        quotes: What the judge quotes, or "absent"; None where it was not asked for quotes.
+    """
     if quotes is None:
-        return ""
+        return [], ""
     if not quotes:
-        return "no evidence: neither a quote nor 'absent'"
-    false = next((q for q in _given(quotes) if find_quote(text, q, what="evidence") is None), None)
-    return f"false quote: '{false[:80]}' does not stand in the script" if false is not None else ""
-
-
-def _given(quotes: Sequence[str]) -> list[str]:
-    return [q for q in quotes if q.strip(" \t\n\"'.").casefold() != _ABSENT]
+        return [], "no evidence: neither a quote nor 'absent'"
+    spans = []
+    for quote in quotes:
+        if quote.strip(" \t\n\"'.").casefold() == _ABSENT:
+            continue
+        if (span := find_quote(text, quote, what="evidence")) is None:
+            return [], f"false quote: '{quote[:80]}' does not stand in the script"
+        spans.append(span)
+    return spans, ""

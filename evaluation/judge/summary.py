@@ -21,7 +21,6 @@ from evaluation.judge.ratings import (
     RatingCell,
     Retest,
     RubricReport,
-    RuledScript,
     check_against_rubric,
     judge_agreement,
     length_correlation,
@@ -116,7 +115,7 @@ def summarise_ratings(
     scores: dict[tuple[str, Aspect], dict[str, list[float | None]]] = defaultdict(lambda: defaultdict(list))
     for g in known:
         scores[g.rating.rater, g.rating.aspect][g.rating.item_id].append(g.score)
-    scripts = {a.item: RuledScript(a.text, a.fact, a.edited) for a in asks if a.fact is not None}
+    scripts = {a.item: (a.text, a.fact) for a in asks if a.fact is not None}
     return JudgeSummary(
         cells=_cells(scores, by_item, rubric),
         reliability=_reliability(known, by_item, resampling),
@@ -207,21 +206,18 @@ def as_data(summary: JudgeSummary, outcome: JudgeResult | None, flagged: Sequenc
             }
             for aspect, a in summary.agreement.items()
         },
-        "rubric": rubric_data(summary.rubric),
+        "rubric": {
+            "by": [
+                {"rater": r, "aspect": a, "ruled": n, "agreed": summary.rubric.agreed[r, a]}
+                for (r, a), n in sorted(summary.rubric.ruled.items())
+            ],
+            "free": summary.rubric.free,
+            "disagreements": [d._asdict() for d in summary.rubric.disagreements],
+        },
         "unscored": {r: dict(k) for r, k in summary.unscored.items()},
         "flags": list(flagged),
         "plumbing": list(summary.smoke_test),
     }
-
-
-def rubric_data(rubric: RubricReport) -> dict[str, Any]:
-    """What the rubric's rules say, as JSON values."""
-    by = [
-        {"rater": r, "aspect": a, "ruled": n, "agreed": rubric.agreed[r, a]}
-        for (r, a), n in sorted(rubric.ruled.items())
-    ]
-    listed = [d._asdict() for d in rubric.disagreements]
-    return {"by": by, "free": rubric.free, "disagreements": listed}
 
 
 def _outcome(outcome: JudgeResult) -> dict[str, Any]:

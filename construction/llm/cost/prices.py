@@ -70,9 +70,8 @@ class PriceTable(Options):
         return Price(into, out, self.checked)
 
 
-def shipped_prices() -> Path:
-    """The table that comes with the program."""
-    return Path(str(files("construction.llm.cost").joinpath("prices.toml")))
+SHIPPED = Path(str(files("construction.llm.cost").joinpath("prices.toml")))
+"""The table that comes with the program."""
 
 
 def price_of(model: str, *, batch: bool = False, table: Path | None = None) -> Price | None:
@@ -86,7 +85,7 @@ def price_of(model: str, *, batch: bool = False, table: Path | None = None) -> P
     Raises:
         UserError: the file is missing or not a price table.
     """
-    for path in (table, shipped_prices()):
+    for path in (table, SHIPPED):
         if path is not None:
             price = validate(PriceTable, read_toml(path), where=str(path)).price(model, batch=batch)
             if price is not None:

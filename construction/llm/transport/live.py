@@ -165,7 +165,9 @@ class LiveTransport(Transport):
 
     async def send(self, key: str, body: dict[str, Any]) -> StoredOutcome | CallError:
         """Send one call; faults come back as values, with secrets masked."""
-        expected = _expected_tokens(body)
+        limit = body.get("max_tokens") or body.get("max_completion_tokens") or _USUAL_REPLY
+        prompt = sum(len(m["content"]) for m in body["messages"]) / CHARACTERS_PER_TOKEN
+        expected = prompt + min(limit, _USUAL_REPLY)
         await self._throttle.may_send(expected)
         self.calls += 1
         self._sent[key] = time.monotonic()
@@ -203,10 +205,3 @@ def mask_outcome(outcome: StoredOutcome | CallError, mask: Mask) -> StoredOutcom
         if isinstance(value := getattr(outcome, name), str) and mask(value) != value
     }
     return outcome.model_copy(update=changes) if changes else outcome
-
-
-def _expected_tokens(body: dict[str, Any]) -> float:
-    prompt_tokens = sum(len(m["content"]) for m in body["messages"]) / CHARACTERS_PER_TOKEN
-    return prompt_tokens + min(
-        body.get("max_tokens") or body.get("max_completion_tokens") or _USUAL_REPLY, _USUAL_REPLY
-    )

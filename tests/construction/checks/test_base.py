@@ -10,86 +10,8 @@ from construction.checks.base import _LOOKUPS
 from construction.pipeline.adopt import adopt
 from construction.scripts.script_step import Draft, script_of
 from construction.scripts.truncation import cut_script
-from schemas.facts import Entity, Fact
-from schemas.scripts import ScriptPrompt, ScriptQuestion
-from schemas.verdicts import verdict_key
-from tests.support.facts import make_fact
+from schemas.scripts import ScriptPrompt
 from tests.support.small import SMALL, small_split
-
-US = make_fact("Texas", "United States", "Peru", aliases=("US", "America"), new_aliases=("Republic of Peru",))
-
-PORSCHE = make_fact("Porsche Panamera", "Porsche", "Ford")
-
-MOVIE = Fact(**{**make_fact("x", "France", "Peru").model_dump(), "subject": Entity(text="Deep Impact")})
-
-QUESTIONS = {
-    "clean": ("How to visit Texas?", US, {}),
-    "old object": ("How to visit Texas in the United States?", US, {"leak_in_question": "drop"}),
-    "alias of the old": ("How to visit Texas from America?", US, {"leak_in_question": "drop"}),
-    "pronoun us": ("How to help us visit Texas?", US, {}),
-    "possessive": ("How to visit Texas with America's bus?", US, {"leak_in_question": "drop"}),
-    "new object": ("How to visit Texas from Peru?", US, {"leak_in_question": "drop"}),
-    "alias of the new": ("How to visit Texas (Republic of Peru)?", US, {"leak_in_question": "drop"}),
-    "derived from the new": ("How to visit Texas like a Peruvian?", US, {"leak_in_question": "drop"}),
-    "another word": ("How to visit Texas and its perusers?", US, {}),
-    "no subject": ("How to visit a state?", US, {"subject_in_question": "drop"}),
-    "object in the subject": ("How to wash a Porsche Panamera?", PORSCHE, {"leak_in_question": "unsure"}),
-    "object beside the subject": (
-        "How to ask Porsche about a Porsche Panamera?",
-        PORSCHE,
-        {"leak_in_question": "drop"},
-    ),
-    "not how": ("Where is Texas?", US, {"question_form": "drop"}),
-    "how many": ("How many people live in Texas?", US, {"question_form": "drop"}),
-    "no question mark": ("How to visit Texas", US, {"question_form": "drop"}),
-    "impact": ("How does moving to Texas impact a budget?", US, {"question_form": "drop"}),
-    "affect": ("How does Texas affect travellers?", US, {"question_form": "drop"}),
-    "effectively is fine": ("How to study Texas effectively?", US, {}),
-    "impact in the subject": ("How to watch Deep Impact?", MOVIE, {}),
-    "two questions": ("How to visit Texas? How to leave?", US, {"question_form": "drop"}),
-    "babble": ("How to visit a visit to a visit to a visit to a visit to Texas?", US, {"question_form": "drop"}),
-}
-
-
-@pytest.mark.parametrize("name", QUESTIONS)
-def test_question_checks(name):
-    text, fact, expected = QUESTIONS[name]
-    question = ScriptQuestion(key=f"{fact.key}/q-1", fact=fact.key, text=text)
-    verdicts = judge("question", CheckInputs(fact=fact, question=question))
-    assert {v.check for v in verdicts} == {"question_form", "subject_in_question", "leak_in_question"}
-    assert {v.check: v.label for v in verdicts if v.label != "keep"} == expected
-    for verdict in verdicts:
-        assert verdict.item_id == question.id
-        assert verdict.key == verdict_key(item_id=question.id, by=verdict.by)
-        for span in verdict.spans:
-            assert text[span.start : span.end] == span.text
-
-
-SCRIPTS = {
-    "clean": (("Pack", "Fly to the United States"), US, {}),
-    "cut in step 1": (("Fly to America", "Land"), US, {"early_cut": "unsure"}),
-    "nothing to cut": (("Pack", "Go"), US, {"no_mention": "drop"}),
-    "new object before": (("Leave Peru", "Fly to America"), US, {"leak_in_prompt": "drop"}),
-    "new object after the cut": (("Pack", "Fly to America", "Go to Peru"), US, {}),
-    "alias of the new before": (("Leave the Republic of Peru", "Fly to America"), US, {"leak_in_prompt": "drop"}),
-    "object within the subject": (("Wash the Porsche Panamera", "Call Porsche"), PORSCHE, {"leak_in_prompt": "unsure"}),
-}
-
-
-@pytest.mark.parametrize("name", SCRIPTS)
-def test_script_and_prompt_checks(name):
-    steps, fact, expected = SCRIPTS[name]
-    question = ScriptQuestion(key=f"{fact.key}/q-1", fact=fact.key, text="How to do it?")
-    script = script_of(question, Draft(steps))
-    prompt = cut_script(fact, question, script)
-    material = CheckInputs(fact=fact, question=question, draft=steps, script=script, prompt=prompt)
-    verdicts = judge("draft", material) + judge("script", material) + (judge("prompt", material) if prompt else [])
-    assert {v.check: v.label for v in verdicts if v.label != "keep"} == expected
-    assert all(v.reason for v in verdicts if v.label != "keep")
-    if prompt:
-        for verdict in verdicts:
-            if verdict.item_id == prompt.id:
-                assert all(prompt.text[s.start : s.end] == s.text for s in verdict.spans)
 
 
 def test_every_registered_check_has_name_version_and_stage():

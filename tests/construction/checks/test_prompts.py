@@ -61,11 +61,29 @@ def test_it_says_why_nothing_or_something_doubtful_is_cut(old, steps, label, rea
             ["Leave New York", "Fly to York"],
             ("New York", "new object"),
         ),
+        (make_fact(), "How to reach Peru?", ["Leave Oslo", "Fly to Lima"], ("Oslo", "new object")),
     ],
 )
 def test_an_object_that_is_named_before_the_cut_leaks(fact, question, steps, place):
     (leak,) = [v for v in judge("prompt", material(fact, steps, question)) if v.label == "drop"]
     assert leak.check == "leak_in_prompt" and [(s.text, s.what) for s in leak.spans] == [place]
+
+
+@pytest.mark.parametrize(
+    ("fact", "steps", "check"),
+    [
+        (make_fact(), ["Pack", "Fly to Lima", "Go on to Oslo"], None),
+        (
+            make_fact("Porsche Panamera", "Porsche", "Ford"),
+            ["Wash the Porsche Panamera", "Call Porsche"],
+            "leak_in_prompt",
+        ),
+    ],
+    ids=["the new object after the cut", "the object within the subject"],
+)
+def test_what_may_stand_beside_the_cut(fact, steps, check):
+    doubted = [(v.check, v.label) for v in judge("prompt", material(fact, steps)) if v.label != "keep"]
+    assert doubted == ([(check, "unsure")] if check else [])
 
 
 @pytest.mark.parametrize(("step", "label", "value"), [(1, "unsure", 1.0), (4, "keep", 4.0), (None, "unscored", None)])

@@ -18,6 +18,7 @@ PLAIN = make_fact("Peru", "Lima", None)
 PORSCHE = make_fact(Entity(text="Porsche Panamera"), "Porsche", "Fiat", key="f/car")
 YORK = make_fact("Acme", "York", "New York")
 ISLAND = make_fact(Entity(text="São Tomé", aliases=("Saint Thomas Island",)), key="f/st")
+US = make_fact("Texas", "United States", "Peru", aliases=("US", "America"))
 FILM = make_fact(Entity(text="Deep Impact"), key="f/film")
 
 
@@ -100,6 +101,10 @@ NAMED = {
     "beside it": (LEAK, PORSCHE, "How to ask Porsche about a Porsche Panamera?", "drop", ["Porsche"]),
     "a longer name": (LEAK, YORK, "How to reach Acme from New York?", "drop", ["New York"]),
     "no change, another's object": (LEAK, PLAIN, "How to move from Peru to Oslo?", "keep", []),
+    "derived from the new": (LEAK, US, "How to visit Texas like a Peruvian?", "drop", ["Peruvian"]),
+    "another word": (LEAK, US, "How to visit Texas and its perusers?", "keep", []),
+    "a pronoun like an alias": (LEAK, US, "How to help us visit Texas?", "keep", []),
+    "an alias in its genitive": (LEAK, US, "How to visit Texas with America's bus?", "drop", ["America"]),
     "no change, its object": (LEAK, PLAIN, "How to see Lima in Peru?", "drop", ["Lima"]),
 }
 
@@ -110,7 +115,7 @@ def test_who_is_named_where(name):
     verdict = verdict_of(check, text, fact)
     assert (verdict.label, [s.text for s in verdict.spans]) == (label, places), verdict.reason
     assert all(text[s.start : s.end] == s.text for s in verdict.spans)
-    objects = {"Oslo": "new object", "Christiania": "new object", "New York": "new object"}
+    objects = dict.fromkeys(("Oslo", "Christiania", "New York", "Peruvian"), "new object")
     expected = {"subject"} if check == SUBJECT else {objects.get(place, "old object") for place in places}
     assert {s.what for s in verdict.spans} <= expected
     if label != "keep":

@@ -8,10 +8,11 @@ from typing import Any
 
 import pytest
 
-from construction.cli.closing import resumable, show_counts, show_estimate
+from construction.cli.closing import construct_or_estimate, resumable
 from construction.events.funnel import EventCounts, EventTally
 from construction.llm.connection import StoppedEarly
-from construction.llm.cost.estimates import CallEstimate
+from construction.llm.endpoint import Access
+from construction.pipeline.runner import PreparedWork, WritingJob
 from curation.files.journal import Journal
 from curation.store.store import Store
 from schemas.core.errors import UserError
@@ -38,6 +39,7 @@ def test_events_and_questions_without_a_model(words: list[str], tmp_path: Path) 
                   "--out-of-scope", 0)  # fmt: skip
     assert [line.split()[-1] for line in result.splitlines() if "out of scope" in line] == ["12", "0"]
     assert "6 unknown, 6 background" in result and "0 calls made." in result
+    assert not store.with_name("s.duckdb.llm.jsonl").exists()
     assert f"Next: scedit split freeze NAME --store {store}" in result
     assert "split" in invoke("split", "freeze", "x", "--store", store, "--out", tmp_path / "x.jsonl")
 
@@ -109,22 +111,25 @@ def test_another_error_goes_through() -> None:
         raise UserError("no key")
 
 
-def test_an_estimate_for_people_and_for_programs(capsys: pytest.CaptureFixture[str]) -> None:
-    expected = CallEstimate(calls=2, tokens_in=100, tokens_out=20, cost=None)
-    show_estimate({"events": 1}, "1 event", expected, as_json=False)
-    assert capsys.readouterr().out.startswith("1 event; 2 calls, about 100 tokens in and 20 out.")
-    show_estimate({"events": 1}, "1 event", expected, as_json=True)
-    assert json.loads(capsys.readouterr().out)["events"] == 1
+class OpenCalls(PreparedWork[EventCounts]):
+    """A construction two of whose calls got no answer."""
+
+    def run(self, **_: Any) -> EventCounts:
+        self.tally.n["unfinished"] = 2
+        return self.tally.result(EventCounts, calls=1, quality="plumbing")
 
 
-def test_counts_with_open_calls_are_shown_and_then_refused(capsys: pytest.CaptureFixture[str]) -> None:
-    tally = EventTally()
-    tally.n["unfinished"] = 2
-    counts = tally.result(EventCounts, calls=1, quality="plumbing")
+@pytest.mark.parametrize("as_json", [False, True])
+def test_counts_with_open_calls_are_shown_and_then_refused(capsys: pytest.CaptureFixture[str], as_json: bool) -> None:
+    work = OpenCalls(WritingJob(store=Path("my.duckdb"), access=Access(model="local")), EventTally())
+    work.asks = False
+    construct_or_estimate(work, {"events": 1}, "1 event", dry_run=True, as_json=as_json)
+    told = capsys.readouterr().out
+    assert (
+        json.loads(told)["events"] == 1 if as_json else told.startswith("1 event; 0 calls, about 0 tokens in and 0 out")
+    )
     with pytest.raises(UserError, match="2 calls without an answer so far"):
-        show_counts(counts, Path("my.duckdb"), as_json=False)
+        construct_or_estimate(work, {"events": 1}, "1 event", dry_run=False, as_json=as_json)
     shown = capsys.readouterr().out
-    assert "scedit split freeze NAME --store my.duckdb" in shown and "shows that the pipeline runs" in shown
-    with pytest.raises(UserError):
-        show_counts(counts, Path("my.duckdb"), as_json=True)
-    assert json.loads(capsys.readouterr().out)["unfinished"] == 2
+    words = ('"unfinished":2',) if as_json else ("split freeze NAME --store my.duckdb", "shows that the pipeline runs")
+    assert all(word in shown for word in words)

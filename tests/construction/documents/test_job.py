@@ -39,17 +39,6 @@ def stored(path: Path) -> list[tuple[str, str]]:
         return [(r.key, r.id) for r in store.all(DocumentProbe)]
 
 
-def test_the_estimate_holds_of_first_attempts_and_a_second_run_asks_nothing(job: Any) -> None:
-    with ScriptedServer(answer) as server:
-        wanted = job(server.url, limit=4)
-        prepared = prepare_probes(wanted)
-        assert prepared.estimate().calls == 4
-        counts = prepared.run(live=LIVE)
-        again = prepare_probes(wanted).run(live=LIVE)
-    assert counts.calls == 4 and again.calls == 0
-    assert counts.model_copy(update={"calls": 0}) == again
-
-
 def test_another_model_reads(job: Any) -> None:
     with ScriptedServer(answer) as server:
         prepared = prepare_probes(job(server.url, reader_name=f"other@{server.url}"))

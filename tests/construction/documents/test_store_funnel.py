@@ -27,7 +27,7 @@ from schemas.verdicts import Verdict, verdict_key
 from tests.construction.documents.test_job import LIVE
 from tests.support.construction.probe_author import answer, documents
 from tests.support.curation.verdicts import make_verdict
-from tests.support.documents.records import document_records, document_store, make_probe
+from tests.support.documents.records import document_records, document_store
 from tests.support.scripted_server import ScriptedServer
 
 SAME = ("documents", "bare", "written_1", "written_2", "written_3", "kept_1", "kept_2", "kept_3", "unsure", "dropped",
@@ -44,6 +44,9 @@ def test_it_counts_what_the_run_counted_and_people_after_it(tmp_path: Path, monk
     counts = stored_probe_counts(tmp_path / "s.duckdb")
     assert counts is not None
     assert {n: getattr(counts, n) for n in SAME} == {n: getattr(told, n) for n in SAME}
+    assert "% (people in the paper: about 25 %)" in "\n".join(told.lines()) and told.lines(stored=True)[-1].endswith(
+        "cached."
+    )
     with Store.open(tmp_path / "s.duckdb", write=True) as store:
         held = next(p for p in store.all(DocumentProbe) if p.answer == "yes")
         kept = next(p for p in store.all(DocumentProbe) if p.level == 1 and p.blanks)
@@ -62,33 +65,6 @@ def test_what_came_from_a_file_is_no_construction(tmp_path: Path) -> None:
     with Store.open(tmp_path / "s.duckdb", create=True) as store:
         store.put(document_records())
     assert stored_probe_counts(tmp_path / "s.duckdb") is None
-
-
-def test_a_funnel_by_level_with_reasons() -> None:
-    tally = ProbeTally()
-    kept, held, lost = make_probe(), make_probe("Who?", "Ada", level=2), make_probe("Why?", "so", level=3)
-    reader = make_verdict(lost.id, "drop", "answered_without@1").model_copy(update={"model": "m"})
-    person = make_verdict(lost.id, "drop", "person:ann/curate_probe@1")
-    said = {
-        kept: [make_verdict(kept.id, "keep", "one_blank@1")],
-        held: [make_verdict(held.id, "unsure", "level_literal@1")],
-        lost: [reader, person],
-    }
-    tally.count(said.items())
-    tally.count([])
-    tally.lose("probes", "refused reply")
-    counts = tally.result(ProbeCounts, calls=2, quality=None)
-    assert (counts.documents, counts.bare, counts.written, counts.kept) == (2, 1, 3, 1)
-    assert (counts.kept_1, counts.written_3, counts.unsure, counts.dropped) == (1, 1, 1, 1)
-    assert [(x.stage, x.reason) for x in counts.losses] == [
-        ("probes", "refused reply"),
-        ("checks", "drop by people (curate_probe)"),
-        ("checks", "unsure by level_literal"),
-        ("reader", "drop by answered_without"),
-    ]
-    text = "\n".join(counts.lines())
-    assert "33.3 % (people in the paper: about 25 %)" in text and "1 kept, 100.0 %" in text
-    assert counts.lines(stored=True)[-1] == "2 calls cached."
 
 
 def test_nothing_is_a_funnel_too() -> None:

@@ -1,6 +1,5 @@
 from __future__ import annotations
 
-import json
 import re
 from pathlib import Path
 from typing import Any
@@ -11,9 +10,7 @@ from construction.events.pipeline import EventJob, prepare_events
 from construction.events.steps import FILES
 from construction.llm.endpoint import Access
 from construction.pipeline.runner import ProgressDisplay
-from curation.store.store import Store
 from schemas.core.errors import UserError
-from schemas.events.event import Event
 from tests.support.construction.event_author import answer
 from tests.support.construction.event_templates import data, facts, write
 from tests.support.scripted_server import ScriptedServer
@@ -35,16 +32,6 @@ def job(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Any:
         return EventJob(**{**fields, "access": connection, **changes})
 
     return make
-
-
-def test_without_anything_to_ask_no_model_is_needed(job: Any, tmp_path: Path) -> None:
-    prepared = prepare_events(job(paraphrase=False, inside=0, outside=0))
-    assert not prepared.asks and prepared.estimate().calls == 0
-    counts = prepared.run(live=LIVE)
-    assert (counts.events, counts.calls, counts.quality) == (4, 0, None) and counts.drawn >= 4
-    assert not (tmp_path / "s.duckdb.llm.jsonl").exists()
-    with Store.open(tmp_path / "s.duckdb") as store:
-        assert len(list(store.all(Event))) == 4
 
 
 def test_the_estimate_holds_of_first_attempts_and_a_second_run_asks_nothing(job: Any) -> None:
@@ -95,8 +82,3 @@ def test_a_job_that_asks_nobody_needs_no_price(job: Any) -> None:
     assert not prepare_events(nobody).asks
     with pytest.raises(UserError, match="needs a price"):
         prepare_events(job(paraphrase=False, access={"max_cost": 1.0}))
-
-
-def test_batches_are_one_transaction(job: Any) -> None:
-    assert job(access={"batch": True}).batch > 10_000 and job().batch == 20
-    assert json.loads(job().model_dump_json())["events"] == 4

@@ -21,15 +21,6 @@ from schemas.core.errors import ModelError, UserError
 from tests.support.construction.asked_numbers import Number, request
 from tests.support.scripted_server import ScriptedServer
 
-TABLE = "checked = 2026-02-03\n[models]\nm = { input = 1, output = 2, batch_input = 0.5, batch_output = 1 }\n"
-
-
-@pytest.fixture
-def prices(tmp_path):
-    path = tmp_path / "prices.toml"
-    path.write_text(TABLE)
-    return path
-
 
 def test_the_embedded_model_is_the_name_without_an_address():
     assert Access().embedded and Access().label == EMBEDDED_LABEL
@@ -53,12 +44,6 @@ def test_a_model_on_this_machine_is_given_more_time(access, seconds):
     assert access.time_limit == seconds
 
 
-def test_prices_follow_the_way_of_asking(prices):
-    live, batch = Access(model="m", prices=prices), Access(model="m", prices=prices, batch=True)
-    assert live.price().cost(10**6, 0) == 1.0 and batch.price().cost(10**6, 0) == 0.5
-    assert Access(model="never heard of").price() is None
-
-
 def test_what_cannot_go_together_is_refused():
     with pytest.raises(UserError, match="--max-cost needs a price"):
         Access(model="never heard of", max_cost=0.0).check()
@@ -70,16 +55,6 @@ def test_what_cannot_go_together_is_refused():
     with pytest.raises(ValidationError):
         Access(modle="m")
     Access(model="never heard of", max_tokens=0).check()  # tokens need no price
-
-
-def test_a_budget_holds_over_what_the_journal_says(tmp_path, prices):
-    from construction.llm.reply_cache import ReplyCache, StoredOutcome
-
-    with Journal(tmp_path / "j", write=True) as journal:
-        cache = ReplyCache(journal)
-        cache.put("llm/1", StoredOutcome(kind="reply", raw="x", at="t", tokens_in=100, tokens_out=10, cost=0.25))
-        assert Access(model="m", prices=prices, max_cost=1.0).budget(cache).spent.cost == 0.25
-        assert Access(model="m", prices=prices).budget(cache).spent.tokens == 0, "without a limit, of this run only"
 
 
 @pytest.mark.parametrize(("concurrency", "slots"), [(None, 1), (3, 3)])
@@ -188,16 +163,6 @@ ACCESS = Access(model="m", base_url="http://127.0.0.1:9/v1")
 async def stopped_by(number: signal.Signals) -> None:
     signal.raise_signal(number)
     await asyncio.sleep(30)
-
-
-async def answer() -> int:
-    return 42
-
-
-def test_work_runs_to_its_end_and_the_journal_is_free_again(tmp_path):
-    for _ in range(2):
-        with model_session(tmp_path / "j", ACCESS) as session:
-            assert session.run(answer()) == 42 and not session.budget.limited
 
 
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])

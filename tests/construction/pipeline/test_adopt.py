@@ -50,26 +50,6 @@ def question(text: str, *steps: str) -> list[dict[str, object]]:
     return [{"question": text, "steps": list(steps)}]
 
 
-VERDICTS = [
-    ("all well", CASE, {}),
-    ("no mention", change(questions=question("How to visit Peru?", "Pack", "Fly")), {"no_mention": "drop"}),
-    ("early cut", change(questions=question("How to visit Peru?", "Fly to Lima")), {"early_cut": "unsure"}),
-    ("old object asked for", change(questions=question("How to get from Peru to Lima?", "Go", "See Lima")),
-     {"leak_in_question": "drop", "leak_in_prompt": "drop"}),
-    ("new object before the cut", change(questions=question("How to leave Peru?", "Call Oslo", "Go to Lima")),
-     {"leak_in_prompt": "drop"}),
-    ("no subject", change(questions=question("How to travel?", "Pack", "Go to Lima")), {"subject_in_question": "drop"}),
-]  # fmt: skip
-
-
-@pytest.mark.parametrize(("case", "expected"), [v[1:] for v in VERDICTS], ids=[v[0] for v in VERDICTS])
-def test_checks_judge_what_was_written(tmp_path: Path, case: object, expected: dict[str, str]) -> None:
-    path = tmp_path / "w.jsonl"
-    path.write_text(json.dumps(case))
-    by_name = {v.check: v.label for v in adopt(path, source=SOURCE).verdicts if v.label != "keep"}
-    assert by_name == expected
-
-
 def test_a_neighbour_that_names_the_edited_subject(tmp_path: Path) -> None:
     neighbour = {**CASE["neighbours"][0], "steps": ["Call a friend in Peru", "Travel to Lima"]}  # type: ignore[index]
     path = tmp_path / "w.jsonl"

@@ -9,7 +9,6 @@ import pytest
 
 from construction.llm.endpoint import Access
 from construction.pipeline.author_models import script_authors, verifier
-from construction.pipeline.pipeline import ConstructionPlan
 from curation.store.store import Store
 from schemas.core.errors import UserError
 from schemas.facts import Neighbour
@@ -217,12 +216,6 @@ def test_settings_of_a_model_on_this_machine_stay_with_such_models():
     our_values, reference, shadow = script_authors(["embedded", "gpt-4o", "local@http://x/v1"], base, "paper")
     assert (our_values.access.context, our_values.access.threads) == (9000, 3)
     assert all((a.access.context, a.access.threads) == (None, None) for a in (reference, shadow))
-
-
-def test_over_generation_for_neighbours_is_in_proportion():
-    plan = ConstructionPlan(questions=4, candidates=8, neighbour_questions=1)
-    assert plan.quota(edited=False)[:2] == (1, 2) and plan.quota(edited=True)[:2] == (4, 8)
-    assert ConstructionPlan().quota(edited=True)[:2] == (4, 4)
 
 
 def test_temporal_edits_get_the_nearest_subjects_with_questions_of_their_own(tmp_path):

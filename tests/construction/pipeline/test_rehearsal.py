@@ -130,16 +130,6 @@ def test_failures_on_record_are_counted_only_where_they_are_asked_again(tmp_path
         assert run(facts, tmp_path / "o", server, *line, "--dry-run", "--retry-failed")["script_calls"] == 0
 
 
-def test_another_model_or_number_is_counted_whole(tmp_path, facts):
-    line = ("--questions", "2", "--limit", "2")
-    with ScriptedServer(answer) as server:
-        run(facts, tmp_path / "o", server, *line)
-        other = run(facts, tmp_path / "o", server, *line, "--model", "n", "--dry-run")
-        more = run(facts, tmp_path / "o", server, "--questions", "3", "--limit", "2", "--dry-run")
-    assert (other["question_calls"], other["script_calls"]) == (2, 2)
-    assert (more["question_calls"], more["script_calls"]) == (2, 2)
-
-
 def test_nothing_is_written_while_it_is_rehearsed(tmp_path, facts):
     with ScriptedServer(answer) as server:
         run(facts, tmp_path / "o", server, "--limit", "2")

@@ -10,16 +10,12 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 import pytest
-from click.testing import CliRunner
 
 from construction.prompts.prompt_file import FILES
-from curation.export.formats import EXPORTERS, export
-from curation.splits.split_file import load_split
 from curation.store.store import Store
 from schemas.facts import Fact
 from schemas.scripts import Script, ScriptPrompt, ScriptQuestion
 from tests.support import forked_programs as programs
-from tests.support.commands import command
 from tests.support.hostile_text import MEGABYTE, NAMES, OBEYED, hostile_fact
 from tests.support.scripted_server import Raw, ScriptedServer, completion
 
@@ -140,23 +136,6 @@ def page_is_harmless(text: str) -> None:
     assert not any(name.startswith("on") or name in ("src", "href") for name in tags.attributes)
     assert "&lt;script&gt;" in text or "&lt;img" in text, "some of it is shown, as text"
     assert not OBEYED.search(text) and len(text) < MEGABYTE
-
-
-def test_a_split_of_it_freezes_and_every_export_holds_it(made: Made) -> None:
-    out = made.folder / "h.jsonl"
-    line = ["h", "--store", str(made.folder / "s.duckdb"), "--out", str(out), "--set", "unsure=keep"]
-    result = CliRunner().invoke(command("split freeze"), line)
-    assert result.exit_code == 0, result.output
-    frozen = load_split(out)
-    assert frozen.cases
-    for name in EXPORTERS.names():
-        if EXPORTERS.get(name).holds(frozen):
-            target = made.folder / f"out-{name}"
-            assert export(frozen, target, name) == len(frozen.cases), name
-            files = [target] if target.is_file() else [p for p in target.rglob("*") if p.is_file()]
-            for file in files:
-                if file.suffix == ".json":
-                    json.loads(file.read_text(encoding="utf-8"))
 
 
 def test_errors_of_an_endpoint_are_shown_as_text(made: Made, tmp_path: Path) -> None:

@@ -259,14 +259,6 @@ def test_what_cannot_be_is_refused_before_anything_is_made(construct, monkeypatc
     assert result.code == 1 and "OPENAI_API_KEY is not set" in result.err and "--api-key-env" in result.err
 
 
-def test_the_last_line_says_rate_spend_and_answers(construct):
-    with ScriptedServer(counted) as server:
-        result = construct(server.url)
-    last = result.err.strip().splitlines()[-1]
-    assert last.startswith("3/3 facts, 3 questions kept, 6 of about 6 answers, ")
-    assert " calls/min, 4,800 tokens spent" in last
-
-
 def test_batches_of_all_fates_make_what_live_calls_make(construct):
     """Half of the first batch expires, some calls of the second fail in passing: they are submitted again."""
     failing = [True]

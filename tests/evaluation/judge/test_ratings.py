@@ -10,7 +10,6 @@ from curation.store.store import Store
 from evaluation.judge.judging import ControlResult, JudgeResult, RatedControl
 from evaluation.judge.model_families import families_of, family_conflicts
 from evaluation.judge.ratings import (
-    RuledScript,
     check_against_rubric,
     length_correlation,
     named_objects,
@@ -82,9 +81,9 @@ def test_a_fact_that_is_not_edited_has_no_rules() -> None:
 
 def test_disagreements_are_reported_and_ratings_stay() -> None:
     scripts = {
-        "a": RuledScript("Lima and Oslo", FACT, True),
-        "b": RuledScript("Oslo", FACT, True),
-        "c": RuledScript("Lima", FACT, False),
+        "a": ("Lima and Oslo", FACT),
+        "b": ("Oslo", FACT),
+        "c": ("Lima", FACT),
     }
     ratings = [
         rated("a", "coherence", 5),
@@ -121,7 +120,7 @@ def test_table_7_agrees_but_for_the_two_known_deviations(shared) -> None:
             "new": Object(text=f["target_new"]),
         }
     )
-    scripts = {s["method"]: RuledScript(s["script"], fact, s["tag"] == "post") for s in study["scripts"]}
+    scripts = {s["method"]: (s["script"], fact) for s in study["scripts"]}
     ratings = [
         rated(s["method"], aspect, s[column], "judge:gpt-4o-2024-11-20")
         for s in study["scripts"]
@@ -132,7 +131,7 @@ def test_table_7_agrees_but_for_the_two_known_deviations(shared) -> None:
             ("completeness", "comp"),
         )
     ]
-    assert {m: named_objects(s.text, fact) for m, s in scripts.items()} == {
+    assert {m: named_objects(*s) for m, s in scripts.items()} == {
         "Base": "neither", "FT": "new", "ROME": "neither", "MEMIT": "new", "PROMPT": "both",
     }  # fmt: skip
     rubric_report = check_against_rubric(ratings, scripts)

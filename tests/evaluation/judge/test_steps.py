@@ -292,7 +292,7 @@ def test_anything_else_is_no_rating_alone(text: str) -> None:
 def test_numbers_that_are_no_rating_end_nothing(value: float) -> None:
     """``{"rating": 1e999}`` ended the whole judging with an overflow."""
     assert points(value) is None
-    assert plain_reply({"rating": value}, ("rating", "reason"), RatingFirst.rated, highest=7).read == ""
+    assert plain_reply({"rating": value}, ("rating", "reason"), RatingFirst.rated, highest=7)[1] == ""
 
 
 GOOD = {"accuracy": 4, "coherence": 5, "comprehensiveness": 3, "overall": 5, "reason": "fine"}

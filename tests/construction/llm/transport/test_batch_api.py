@@ -10,7 +10,7 @@ import pytest
 
 from construction.llm.call_errors import CallError
 from construction.llm.endpoint import Access
-from construction.llm.reply_cache import ReplyCache, StoredOutcome
+from construction.llm.reply_cache import ReplyCache
 from construction.llm.transport import batch as batch_api
 from construction.llm.transport.batch import BatchTransport, chunks, results
 from construction.llm.transport.secrets import Mask
@@ -73,12 +73,6 @@ def test_every_fate_of_a_call_is_a_kind(name):
     assert isinstance(outcome, CallError) and outcome.kind == kind and words in outcome.message
 
 
-def test_refused_in_a_batch_is_refused():
-    response = line("llm/1", {"status_code": 200, "body": completion(None, refusal="no")})
-    outcome = results(response, {"llm/1"}, mask=MASK)["llm/1"]
-    assert isinstance(outcome, StoredOutcome) and (outcome.kind, outcome.message) == ("refused", "no")
-
-
 def use(url, work, *, tries=3):
     async def main():
         async with openai.AsyncOpenAI(api_key=KEY, base_url=url, max_retries=0, timeout=5.0) as client:
@@ -88,19 +82,6 @@ def use(url, work, *, tries=3):
             )
 
     return asyncio.run(main())
-
-
-def test_a_batch_carries_its_mark_and_is_found_by_it():
-    _, lines = next(chunks({"llm/1": body("x")}, max_calls=9, size=9999))
-    batches = Batches()
-
-    async def work(api):
-        batch = await api._create("mark-1", lines)
-        return batch, await api._find("mark-1"), await api._find("another"), (await api._retrieve(batch)).id
-
-    with ScriptedServer(lambda p: "yes", batches=batches) as server:
-        replies, result, other, requests = use(server.url, work)
-    assert replies == result == requests and other is None and batches.submitted == [["llm/1"]]
 
 
 def test_a_batch_that_was_made_though_its_reply_was_lost_is_not_made_twice():
