@@ -210,21 +210,14 @@ def _value(value: Any) -> str:
 
 def _frontier(table: Comparison) -> FigureTable:
     """The methods that no other beats at both efficacy and specificity (MULFE Figure 3), the most specific first."""
-    names = (ExactMatch.name, SpecificityMatch.name)
-    known: dict[str, tuple[float, float]] = {}
-    for row in table.rows:
-        efficacy, specificity = (_mean(row, name) for name in names)
-        if efficacy is not None and specificity is not None:
-            known[row.label] = (efficacy, specificity)
+    names = (SpecificityMatch.name, ExactMatch.name)
+    known = {row.label: [_mean(row, name) for name in names] for row in table.rows}
+    pairs = {label: [v for v in means if v is not None] for label, means in known.items() if None not in means}
     rows: list[tuple[Cell, ...]] = []
-    for row in sorted(table.rows, key=lambda r: (-(_mean(r, SpecificityMatch.name) or 0.0), r.label)):
-        if row.label not in known:
-            continue
-        mine = known[row.label]
-        better = [
-            o for o, pair in known.items() if pair != mine and all(a >= b for a, b in zip(pair, mine, strict=True))
-        ]  # type: ignore[operator]
-        values = [row.summaries[name].interval for name in reversed(names)]
+    for row in sorted((r for r in table.rows if r.label in pairs), key=lambda r: (-pairs[r.label][0], r.label)):
+        mine = pairs[row.label]
+        better = [k for k, o in pairs.items() if o != mine and all(a >= b for a, b in zip(o, mine, strict=True))]
+        values = [row.summaries[name].interval for name in names]
         rows.append((row.label, *values, f"no: {', '.join(better)}" if better else "yes"))
     caption = "On the frontier: no other row is at least as good at both and better at one."
     head = ("Method", "EM, specificity", "EM", "On the frontier")

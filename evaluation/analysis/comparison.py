@@ -112,17 +112,12 @@ def compare(
     for name, keys in groups.items():
         rows = tuple(_row(e, keys, run, scores, metrics) for e in run.editors)
         table = Comparison(name, len(keys), rows, kind=cases[keys[0]].request.kind if keys else "fact")
-        out.append(_tested(table, keys, scores, metrics, against) if tests else table)
+        if tests:
+            families = {m.name: _families(m, rows, keys, scores, against) for m in metrics}
+            leads = {m.name: lead for m in metrics if (lead := _lead(m, rows, keys, scores, families[m.name]))}
+            table = table._replace(leads=leads, contests=tuple(f for some in families.values() for f in some))
+        out.append(table)
     return out
-
-
-def _tested(
-    table: Comparison, keys: Sequence[str], scores: Scores, metrics: Sequence[Metric], against: str | None
-) -> Comparison:
-    families = {m.name: _families(m, table.rows, keys, scores, against) for m in metrics}
-    leads = {m.name: _lead(m, table.rows, keys, scores, families[m.name]) for m in metrics}
-    known = {name: lead for name, lead in leads.items() if lead is not None}
-    return table._replace(leads=known, contests=tuple(f for some in families.values() for f in some))
 
 
 def _families(

@@ -229,20 +229,14 @@ def _by_item(
             ratings_by_place[r.item_id, who(r.rated_by), r.aspect].append(r)
     out: dict[str, dict[str, dict[str, int | None]]] = defaultdict(lambda: defaultdict(dict))
     for (item, source, aspect), candidates in ratings_by_place.items():
-        out[item][source][aspect] = _lower_median(_newest(candidates))
+        out[item][source][aspect] = _lower_median(candidates)
     return {item: dict(sources) for item, sources in out.items()}
 
 
-def _newest(ratings: Sequence[Rating]) -> list[Rating]:
-    """Of each rater the rating under the newest version of the form."""
-    newest: dict[str, Rating] = {}
-    for r in sorted(ratings, key=lambda r: int(r.form.rpartition("@")[2])):
-        newest[r.rater] = r
-    return list(newest.values())
-
-
 def _lower_median(ratings: Sequence[Rating]) -> int | None:
-    values = sorted(r.value for r in ratings if r.value is not None)
+    """Over raters, of each the rating under the newest version of the form."""
+    newest = {r.rater: r.value for r in sorted(ratings, key=lambda r: int(r.form.rpartition("@")[2]))}
+    values = sorted(value for value in newest.values() if value is not None)
     return values[(len(values) - 1) // 2] if values else None
 
 
@@ -274,7 +268,10 @@ def open_answer_tables(run: Run) -> list[FigureTable]:
 
 def _rating_values(run: Run) -> Iterator[dict[str, Any]]:
     """Every open answer under every source and aspect; answers in the same words as before count as the same."""
-    placed = {(label, case, probe): (answer, scope) for label, case, probe, answer, scope in _placed(run)}
+    scopes = {q.key: q.scope for c in run.split.all_cases if isinstance(c, EventCase) for q in c.tendencies}
+    answers = {(e.label, k, a.probe): a for e in run.editors for k, r in e.results.items() for a in r.answers}
+    places = {(one.label, one.answer.case, one.probe): scopes[one.answer.question] for one in open_answers(run)}
+    placed = {place: (answers[place], scope) for place, scope in places.items()}
     rated = [a for a, _ in placed.values() if isinstance(a, RatedAnswer)]
     base = run.baseline.label
     for source in sorted({s for a in rated for s in a.rated_by}):
@@ -293,17 +290,6 @@ def _rating_values(run: Run) -> Iterator[dict[str, Any]]:
                 )
                 row = {"source": source, "main": rated[0].source, "method": label, "aspect": aspect, "case": case}
                 yield {**row, **shares, "value": value, "unscored": unscored, "same": same if pairs else None}
-
-
-def _placed(run: Run) -> Iterator[tuple[str, str, str, Answer, str]]:
-    """Label, case, probe, answer and scope of every open answer."""
-    scopes = {q.key: q.scope for c in run.split.all_cases if isinstance(c, EventCase) for q in c.tendencies}
-    by_probe = {
-        (e.label, key, a.probe): a for e in run.editors for key, result in e.results.items() for a in result.answers
-    }
-    for one in open_answers(run):
-        place = (one.label, one.answer.case, one.probe)
-        yield (*place, by_probe[place], scopes[one.answer.question])
 
 
 def _same_words(answer: Answer, before: tuple[Answer, str] | None) -> bool:

@@ -36,16 +36,12 @@ _CORRELATED = (
 )
 
 
-def name_cell(value: Any) -> Any:
-    """A cell of a CSV file, whose names are written out as they are on the page; figures stay."""
-    return safe_cell(visible(value)) if isinstance(value, str) else value
-
-
 def _write(columns: Sequence[str], rows: Iterable[Sequence[Any]]) -> str:
+    """A CSV file, whose names are written out as they are on the page; figures stay."""
     file = io.StringIO()
     writer = csv.writer(file, lineterminator="\n")
     writer.writerow(columns)
-    writer.writerows([name_cell(value) for value in row] for row in rows)
+    writer.writerows([safe_cell(visible(v)) if isinstance(v, str) else v for v in row] for row in rows)
     return file.getvalue()
 
 

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping, Sequence
 
 from curation.stats.estimates import harmonic_mean
 from curation.stats.intervals import BY_CASE, Interval
-from evaluation.analysis.comparison import Comparison
+from evaluation.analysis.comparison import Comparison, MethodRow
 from evaluation.analysis.pairwise_tests import NO_SCALE, ComparisonFamily, PairwiseTest
 from evaluation.analysis.tables import DELTA, Cell, FigureTable, Section
 from evaluation.metrics.base import Metric, Role, case_mean_interval, metric_of
@@ -15,7 +15,6 @@ from evaluation.report.formatting import memory, seconds
 from evaluation.runs.frame import Scores
 from evaluation.runs.results import Run, asked_cases
 from evaluation.runs.validity_variants import CHAT, ChatFormat
-from schemas.answers import CaseScores
 from schemas.cases import AnyCase
 from schemas.documents.document import Document
 from schemas.events.event import Event
@@ -126,50 +125,39 @@ def harmonic_table(table: Comparison, metrics: Sequence[Metric], scores: Scores)
     Only scores that the metrics of a table over all cases allow; None where no method has one.
     """
     parts = {name: [m for role in roles if (m := metric_of(metrics, role))] for name, roles in _HARMONIC.items()}
-    whole = {name: mine for name, mine in parts.items() if len(mine) == len(_HARMONIC[name])}
-    rows: list[tuple[Cell, ...]] = []
-    for row in table.rows:
-        by_metric = scores.by_editor[row.label]
-        means = {n: [row.summaries[m.name].mean for m in mine] for n, mine in whole.items()}
-        values = [
-            harmonic_interval(means[n], [(m, list(by_metric[m.name].values())) for m in mine])
-            for n, mine in whole.items()
-        ]
-        rows.append((row.label, *values))
-    kept = [n for n in range(len(whole)) if any(row[n + 1].mean is not None for row in rows)]  # type: ignore[union-attr]
-    if not kept:
-        return None
-    head = ("Method", *(list(whole)[n] for n in kept))
+    columns = {}
+    for name, mine in parts.items():
+        if len(mine) == len(_HARMONIC[name]):
+            columns[name] = [harmonic_interval(row, mine, scores) for row in table.rows]
+    columns = {name: values for name, values in columns.items() if any(value.mean is not None for value in values)}
     caption = (
         "Harmonic means of success rates, as ROME's S. The interval holds the truth in at least 95 % (Bonferroni)."
     )
-    return FigureTable("One number a method", head, tuple((r[0], *(r[n + 1] for n in kept)) for r in rows), caption)
+    rows = tuple(zip((row.label for row in table.rows), *columns.values(), strict=True))
+    return FigureTable("One number a method", ("Method", *columns), rows, caption) if columns else None
 
 
-def harmonic_interval(means: Sequence[float | None], rates: Sequence[tuple[Metric, Sequence[CaseScores]]]) -> Interval:
-    """The harmonic mean of rates; no mean where one of them has none.
+def harmonic_interval(row: MethodRow, metrics: Sequence[Metric], scores: Scores) -> Interval:
+    """The harmonic mean of a method's rates; no mean where one of them has none.
 
     Each rate gets an interval that misses its truth with at most 5 % / k (k rates, Bonferroni), and the score rises
     with each of them: so the ends of these intervals together hold the truth in at least 95 %.
-
-    Args:
-        means: Of the rates.
-        rates: The metric of each rate, and its scored cases.
     """
+    means = [row.summaries[metric.name].mean for metric in metrics]
     known = [mean for mean in means if mean is not None]
     if len(known) < len(means):
         return Interval(None, None, 0)
-    tail = _MISSED / 2 / max(len(rates), 1)
-    boxes = [case_mean_interval(metric, scores, tail=tail) for metric, scores in rates]
-    found = Interval(harmonic_mean(known), None, min((box.n for box in boxes), default=0))
+    cases, tail = scores.by_editor[row.label], _MISSED / 2 / len(metrics)
+    boxes = [case_mean_interval(metric, cases[metric.name].values(), tail=tail) for metric in metrics]
+    found = Interval(harmonic_mean(known), None, min(box.n for box in boxes))
     ends = [box.ends for box in boxes if box.ends is not None]
     if len(ends) < len(boxes):
         return found
-    whole = (harmonic_mean([low for low, _ in ends]), harmonic_mean([high for _, high in ends]))
-    return found._replace(ends=whole, kind=BY_CASE)
+    low, high = map(harmonic_mean, zip(*ends, strict=True))
+    return found._replace(ends=(low, high), kind=BY_CASE)
 
 
-def cost_sections(run: Run, table: Comparison, metrics: Sequence[Metric]) -> list[Section]:
+def cost_section(run: Run, table: Comparison, metrics: Sequence[Metric]) -> Section:
     """What every method cost, edits that diverged, and what was counted."""
     labels = [row.label for row in table.rows]
     where = run.baseline.environment
@@ -205,4 +193,4 @@ def cost_sections(run: Run, table: Comparison, metrics: Sequence[Metric]) -> lis
     counts.append(("Failed cases", *(row.failed for row in table.rows)))
     counts.append(("Cases not yet run", *(row.pending for row in table.rows)))
     parts.append(FigureTable("Counts", ("", *labels), tuple(counts), folded=True))
-    return [Section("cost", "Cost and counts", tuple(parts))]
+    return Section("cost", "Cost and counts", tuple(parts))

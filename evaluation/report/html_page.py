@@ -34,7 +34,7 @@ from evaluation.report.formatting import (
     percent,
     visible,
 )
-from evaluation.report.further_tables import chat_table, comparison_section, cost_sections, harmonic_table
+from evaluation.report.further_tables import chat_table, comparison_section, cost_section, harmonic_table
 from evaluation.report.sections import ReportSection, TextSection, why_not_comparable
 from evaluation.runs.results import Run
 from schemas.cases import FACT
@@ -207,7 +207,7 @@ def _template_values(part: ReportSection, against: str | None) -> dict[str, Any]
         "errors": errors(run),
         "environment": run.baseline.environment,
         "sections": [_drawn(s, labels) for s in sections if s.parts],
-        "costs": [_drawn(section, labels) for section in cost_sections(run, table, part.metrics)],
+        "cost": _drawn(cost_section(run, table, part.metrics), labels),
         "text": part.text,
         "by_text": _with_values([m for m in part.metrics if facts and m.asks_for_texts], table),
         "by_token": _with_values([m for m in part.metrics if not facts or not m.asks_for_texts], table),

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from curation.files.local_models import LOCAL, LOCAL_LABEL
 from curation.files.model_packages import EMBEDDED, EMBEDDED_LABEL
-from curation.stats.intervals import LEAST_CASES, Interval
+from curation.stats.intervals import LEAST_CASES
 from evaluation.analysis.breakdown import asks_what_follows
 from evaluation.analysis.comparison import Comparison
 from evaluation.judge.model_families import family_conflicts
@@ -195,12 +195,9 @@ def _below_scored(part: ReportSection, written: Metric, scored: Metric) -> str:
     gaps = {k: case_mean_difference(scored, by_editor[k][written.name], by_editor[k][scored.name]) for k in labels}
     ends = sorted((gap.mean, label) for label, gap in gaps.items() if gap.mean is not None)
     both = dict.fromkeys(label for _, label in [*ends[:1], *ends[-1:]])
-    shown = [f"{_points(gaps[label])} ({label})" for label in both]
-    return f" Against {scored.title} over the same cases: {' to '.join(shown)}." if shown else ""
-
-
-def _points(gap: Interval) -> str:
-    return f"{(mean_text if gap.ends is None else mean_with_interval)(gap, signed=True)} points"
+    shown = {k: (mean_text if gaps[k].ends is None else mean_with_interval)(gaps[k], signed=True) for k in both}
+    told = " to ".join(f"{gap} points ({label})" for label, gap in shown.items())
+    return f" Against {scored.title} over the same cases: {told}." if shown else ""
 
 
 def _rating_finding(text: TextSection) -> str:

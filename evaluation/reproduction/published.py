@@ -216,22 +216,19 @@ def published_data(names: Iterable[str], folder: Path) -> dict[str, PublishedDat
 
 def _contents_of_file(path: Path, format: str) -> list[str]:
     loaded = load(path, format)
-    if loaded.events:
-        questions = [r for r in loaded.records if isinstance(r, FactQuestion | TendencyQuestion)]
-        by_event = {e.key: [q for q in questions if q.event == e.key] for e in loaded.events}
-        return [_content_of_event(e, by_event[e.key]) for e in loaded.events if by_event[e.key]]
-    if loaded.documents:
-        probes = [r for r in loaded.records if isinstance(r, DocumentProbe)]
-        return [_content_of_document(d, [p for p in probes if p.document == d.key]) for d in loaded.documents]
-    facts = loaded.require()
-    prompts: dict[str, list[ScriptPrompt]] = defaultdict(list)
+    owners = {FactQuestion: "event", TendencyQuestion: "event", DocumentProbe: "document", ScriptPrompt: "fact"}
+    parts: dict[str, list[Any]] = defaultdict(list)
     near: dict[str, list[str]] = defaultdict(list)
     for record in loaded.records:
-        if isinstance(record, ScriptPrompt):
-            prompts[record.fact].append(record)
-        elif isinstance(record, Neighbour):
+        if isinstance(record, Neighbour):
             near[record.edit].append(record.fact)
-    return [_content(f, prompts[f.key], [p for n in near[f.key] for p in prompts[n]]) for f in facts]
+        elif owner := owners.get(type(record)):
+            parts[getattr(record, owner)].append(record)
+    if loaded.events:
+        return [_content_of_event(e, parts[e.key]) for e in loaded.events if parts[e.key]]
+    if loaded.documents:
+        return [_content_of_document(d, parts[d.key]) for d in loaded.documents]
+    return [_content(f, parts[f.key], [p for n in near[f.key] for p in parts[n]]) for f in loaded.require()]
 
 
 def content_of(case: AnyCase) -> str:

@@ -1,16 +1,11 @@
 from __future__ import annotations
 
-import csv
-import io
-
 from evaluation.analysis.example_cases import mark_objects, mention_table, pick_examples, which_objects
 from evaluation.metrics.generation import load_metrics
-from evaluation.report.write import write_report
 from evaluation.runs.frame import score_run
 from evaluation.runs.results import cases_by_key, load_run
-from tests.support.arithmetic import ArithmeticLM
 from tests.support.report import rated_run
-from tests.support.report.read_report import METRICS, finished, read
+from tests.support.report.read_report import METRICS, finished
 
 
 def test_examples_are_the_extremes_and_show_the_cut(tmp_path):
@@ -47,14 +42,3 @@ def test_mentions_are_marked_and_counted(texts, run):
         ["new", "", "old"],
     ]
     assert "".join(piece for line in mark_objects("a <b>Oslo</b>", fact) for piece, _ in line) == "a <b>Oslo</b>"
-
-
-def test_runs_on_other_models_stand_apart(tmp_path):
-    finished(tmp_path / "a")
-    finished(tmp_path / "b", lm=ArithmeticLM(name="other", revision="2"))
-    files = write_report([tmp_path / "a", tmp_path / "b"], out=tmp_path / "c")
-    html, reader = read(files.files[0])
-    assert "Part 1: arithmetic" in html and "Part 2: other" in html
-    assert reader.stack == []
-    rows = list(csv.DictReader(io.StringIO(files.files[1].read_text())))
-    assert {r["part"] for r in rows} == {"1", "2"}

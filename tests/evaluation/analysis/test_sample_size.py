@@ -1,4 +1,4 @@
-"""How many cases a difference needs: the t test by simulation, pairs of a run, the command."""
+"""How many cases a difference needs: pairs of a run, the command."""
 
 from __future__ import annotations
 
@@ -9,9 +9,8 @@ from typing import Any
 import numpy as np
 import pytest
 from click.testing import CliRunner, Result
-from scipy import stats
 
-from curation.stats.paired import cases_needed, power_of, smallest_detectable
+from curation.stats.paired import cases_needed, smallest_detectable
 from evaluation.analysis.sample_size import sample_sizes
 from evaluation.cli.results import cases
 from evaluation.metrics.generation import load_metrics
@@ -28,13 +27,6 @@ def test_the_fewest_cases_that_suffice(difference: float, family: int) -> None:
     n = cases_needed(difference, sd=0.4, family=family)
     assert smallest_detectable(sd=0.4, n=n, family=family) <= difference
     assert n == 2 or smallest_detectable(sd=0.4, n=n - 1, family=family) > difference
-
-
-def test_the_power_by_simulation() -> None:
-    n, random = cases_needed(0.2, sd=0.5), np.random.default_rng(1)
-    draws = random.normal(0.2, 0.5, (4000, n))
-    found = np.mean(stats.ttest_1samp(draws, 0, axis=1).pvalue < 0.05)
-    assert power_of(0.2, sd=0.5, n=n) >= 0.8 and abs(found - 0.8) < 0.03
 
 
 def call(*words: object) -> Result:

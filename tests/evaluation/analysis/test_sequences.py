@@ -78,11 +78,6 @@ def test_a_length_half_asked_is_left_out(tmp_path: Path) -> None:
     assert [p.edits for p in curve(tmp_path)] == [1, 2]
 
 
-def test_another_regime_is_refused(tmp_path: Path) -> None:
-    with pytest.raises(UserError, match="the run's regime is 'single'"):
-        curve(run(tmp_path, regime="single"))
-
-
 def test_from_the_run_to_the_curve(place: Path) -> None:
     words = ["--set", "regime.name=sequential", "--set", "regime.size=[1, 4]", "--engine", "simple", "--editors", "ft"]
     outcome = CliRunner().invoke(commands.run, [str(place / "run.toml"), *words], catch_exceptions=False)
@@ -159,11 +154,15 @@ def test_every_batch_size_against_the_fewest_by_hand(tmp_path: Path) -> None:
     assert not plot.earlier and table.head[4] == "With the fewest edits"
 
 
-def test_one_batch_size_and_other_regimes(tmp_path: Path) -> None:
-    one, alone = batches(tmp_path / "one", 2), batches(tmp_path / "alone", None)
-    assert is_in_batches(one) and not is_in_batches(alone)
-    with pytest.raises(UserError, match="no method of the run was run with two batch sizes"):
-        edit_curve(one, load_metrics(["es"]), "mean")
+@pytest.mark.parametrize(
+    ("size", "words"),
+    [(2, "no method of the run was run with two batch sizes"), (None, "the run's regime is 'single'")],
+)
+def test_runs_without_a_curve_are_refused(tmp_path: Path, size: int | None, words: str) -> None:
+    finished_run = batches(tmp_path, size)
+    assert is_in_batches(finished_run) == bool(size)
+    with pytest.raises(UserError, match=words):
+        edit_curve(finished_run, load_metrics(["es"]), "mean")
 
 
 def test_two_settings_of_one_method_are_two_curves_over_batch_sizes() -> None:

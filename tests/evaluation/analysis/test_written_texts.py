@@ -88,12 +88,6 @@ def test_every_text_stands_once(tmp_path: Path) -> None:
     assert firsts == {("none", False): {"old"}, ("push", True): {"new"}}, "Lima before, Oslo after"
 
 
-def test_samples_are_told_apart(tmp_path: Path) -> None:
-    drawn = {"temperature": 1.0, "samples": 2}
-    run = finished(tmp_path, ["s_es_gen_question"], lm=ArithmeticLM(), generation=drawn)
-    assert {e["label"] for e in answer_entries(run)} == {"none", "none, sample 2", "push", "push, sample 2"}
-
-
 def rated(rater: str, aspect: str, value: int | None) -> Rating:
     form = f"judge_{aspect}@1" if rater.startswith("judge:") else "rate_script@1"
     reason = "" if value is not None else "lost"
@@ -151,8 +145,9 @@ def test_every_share_by_hand(tmp_path: Path) -> None:
         assert one["Words"].mean == pytest.approx((4 * 5 + 2) / 5)
 
 
-def test_samples_of_a_method_are_one_method(tmp_path: Path) -> None:
+def test_samples_are_told_apart_and_are_one_method(tmp_path: Path) -> None:
     drawn = {"temperature": 1.0, "samples": 2, "thought": {}}
     run = finished(tmp_path, THOUGHT_METRICS, lm=ThinkingLM(), split=make_cases(3, 0), generation=drawn)
+    assert {e["label"] for e in answer_entries(run)} == {"none", "none, sample 2", "push", "push, sample 2"}
     (table,) = thought_tables(run)
     assert {row[1] for row in table.rows} == {"none", "push"}

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import csv
 from pathlib import Path
 from typing import Any
 
@@ -131,13 +132,17 @@ two = two_runs.two
 def sequence(tmp_path_factory):
     out = tmp_path_factory.mktemp("sequence")
     regime = {"name": "sequential", "size": [1, 2, 5], "score": "both"}
-    return finished(out, editors=TWO, split=make_cases(5, 0), regime=regime)
+    lm = ArithmeticLM(name="other", revision="2")
+    return finished(out, editors=TWO, split=make_cases(5, 0), regime=regime, lm=lm)
 
 
-def test_runs_in_other_regimes_are_told_apart(two, sequence, tmp_path):
-    _, reader = read(write_report([two, sequence], out=tmp_path).files[0])
+def test_runs_of_other_models_and_in_other_regimes_are_told_apart(two, sequence, tmp_path):
+    files = write_report([two, sequence], out=tmp_path).files
+    _, reader = read(files[0])
+    assert {row["part"] for row in csv.DictReader(files[1].open())} == {"1", "2"}
     text = " ".join("".join(reader.text).split())
     assert "2 parts that cannot be compared" in text and "regime: part 1 single, part 2 sequential" in text
+    assert "Part 1: arithmetic" in text and "Part 2: other" in text
     assert "edits stay in the model, one after the other" in text
     assert "they are not independent" in text
     assert reader.stack == [] and all(t[1:] in reader.ids for t in reader.targets)

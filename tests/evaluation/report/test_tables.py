@@ -20,6 +20,7 @@ from evaluation.metrics.base import Summary
 from evaluation.metrics.generation import load_metrics
 from evaluation.report.csv_tables import by_case, results_csv
 from evaluation.report.formatting import (
+    cell_text,
     console_table,
     group_title,
     mean_with_interval,
@@ -29,6 +30,7 @@ from evaluation.report.formatting import (
     seconds,
 )
 from evaluation.report.further_tables import decided_table
+from evaluation.report.html_page import _glue
 from evaluation.report.latex import HEAD, TALLEST, WIDEST, escape, figure, token_table
 from evaluation.report.markdown import correlation_table, gains_table, markdown_table, results_table
 from evaluation.report.write import write_report
@@ -133,12 +135,11 @@ def test_a_label_is_no_formula(label: str) -> None:
 
 def test_markdown_escapes_labels_and_shows_gains_of_methods_only() -> None:
     rows = (row("none", 0.5, None, baseline=True), row("a|b", 0.75, 0.1))
-    metrics = load_metrics(["es"])
-    head, rule, none, method = markdown_table(results_table(table(*rows), metrics)).splitlines()
+    head, rule, none, method = markdown_table(results_table(table(*rows), ES)).splitlines()
     assert head.count("|") == rule.count("|") == none.count("|") and "ES ↑ (n = 3: too few)" in head
     assert none == "| none | 50.0 | 1.50 | – | 1.00 GiB | 1 |"
     assert method.startswith(r"| a\|b | 75.0 ± 10.0 |")
-    assert markdown_table(gains_table(table(*rows), metrics)).splitlines()[2:] == [r"| a\|b | +25.0 ± 5.0 |"]
+    assert markdown_table(gains_table(table(*rows), ES)).splitlines()[2:] == [r"| a\|b | +25.0 ± 5.0 |"]
 
 
 def test_columns_of_the_console_never_touch() -> None:
@@ -173,20 +174,26 @@ def test_by_case_counts_what_has_no_value() -> None:
     ]
 
 
+ENDS = (("mean", "low_95", "high_95"), ("gain", "gain_low_95", "gain_high_95"))
+
+
 OBEYED = {"\N{RIGHT-TO-LEFT OVERRIDE}", "\x1b", "\N{ZERO WIDTH SPACE}"}
 
 
-def test_csv_json_and_markdown_agree(tmp_path):
+def test_page_csv_json_and_markdown_agree(tmp_path):
     files = write_report([finished(tmp_path)])
-    rows = list(csv.DictReader(io.StringIO(files.files[1].read_text())))
-    data = json.loads(files.files[3].read_text())
-    markdown = files.files[2].read_text()
+    html, table, markdown, stored = (path.read_text() for path in files.files[:4])
+    rows, data = list(csv.DictReader(io.StringIO(table))), json.loads(stored)
+    names = ["report.html", "results.csv", "results.md", "results.json", "results.tex", "comparisons.csv"]
+    assert [p.name for p in files.files] == [*names, "correlations.csv"]
     assert len(rows) == len(data["parts"][0]["figures"]) == len(files.figures) == 3 * 2 * 6
     for row, one in zip(rows, data["parts"][0]["figures"], strict=True):
         assert (row["label"], row["metric"], row["group"]) == (one["label"], one["metric"], one["group"])
         if one["mean"] is not None:
             assert float(row["mean"]) == one["mean"]
-            assert percent(one["mean"]) in markdown
+            intervals = [Interval(one[m], None, 9, (one[a], one[b])) for m, a, b in ENDS if one[a] is not None]
+            texts = [cell_text(value, head) for value, head in zip(intervals, ("", "Δ"), strict=False)]
+            assert all(_glue(text) in html and text in markdown for cell in texts for text in cell)
         lost = row["metric"] == "s_bo" and one["mean"] is not None
         assert (row["share_of_possible"] != "") == lost, "of S-BO the share of the probability before that was lost"
     assert data["parts"][0]["interval"].startswith("mean of case means")
@@ -228,11 +235,16 @@ def test_names_of_raters_are_inert_in_every_file_but_json(tmp_path):
 
 
 two = two_runs.two
+metrics = load_metrics(METRICS)
 
 
-def test_latex_marks_the_best_and_escapes(two):
-    run, metrics = load_run(two), load_metrics(METRICS)
-    tables = compare(run, score_run(run, metrics, "mean"), metrics, tests=True)
+@pytest.fixture(scope="module")
+def tables(two):
+    run = load_run(two)
+    return compare(run, score_run(run, metrics, "mean"), metrics, tests=True)
+
+
+def test_latex_marks_the_best_and_escapes(tables):
     text = token_table(tables, metrics[:WIDEST], about=escape("a_b & 100%"))
     rows = {line.split(" & ")[0]: line for line in text.splitlines() if line.endswith(r"\\")}
     assert r"a\_b \& 100\%" in text and text.count("{") == text.count("}")
@@ -246,9 +258,7 @@ def test_latex_marks_the_best_and_escapes(two):
     assert r"\pm" not in rows["push"], "low and high, not the published half width"
 
 
-def test_latex_of_many_metrics_is_several_tables(two):
-    run, metrics = load_run(two), load_metrics(METRICS)
-    tables = compare(run, score_run(run, metrics, "mean"), metrics, tests=True)
+def test_latex_of_many_metrics_is_several_tables(tables):
     many = [m for m in metrics for _ in range(2)]
     assert len(many) > WIDEST
     text = token_table(tables, many, about="m")
@@ -259,18 +269,14 @@ def test_latex_of_many_metrics_is_several_tables(two):
     assert "part" not in token_table(tables, metrics[:WIDEST], about="m")
 
 
-def test_latex_of_many_methods_is_several_tables(two):
-    run, metrics = load_run(two), load_metrics(METRICS)
-    tables = compare(run, score_run(run, metrics, "mean"), metrics, tests=True)
+def test_latex_of_many_methods_is_several_tables(tables):
     tall = tables[0]._replace(rows=tables[0].rows * TALLEST)
     text = token_table([tall, tall], metrics[:WIDEST], about="m")
     assert re.findall(r"\\label\{(.*?)\}", text) == ["tab:token", "tab:token-2"]
 
 
 @pytest.mark.skipif(shutil.which("pdflatex") is None, reason="no LaTeX is installed")
-def test_the_tables_compile_and_fit_the_page(two, tmp_path):
-    run, metrics = load_run(two), load_metrics(METRICS)
-    tables = compare(run, score_run(run, metrics, "mean"), metrics, tests=True)
+def test_the_tables_compile_and_fit_the_page(tables, tmp_path):
     name = "fine_tuning_of_one_layer_with_learning_rate_1e-3_and_early_stopping"
     tables = [t._replace(rows=(*t.rows, t.rows[-1]._replace(label=name))) for t in tables]
     body = HEAD + token_table(tables, metrics, about=escape('a_b & "100%" <x> ~ ^ \\'))
