@@ -236,7 +236,9 @@ def seed_tables(table: Comparison, metrics: Sequence[Metric]) -> list[FigureTabl
     groups: dict[str, list[MethodRow]] = defaultdict(list)
     for row in table.rows:
         if SEED in row.params and not row.pending and not row.failed:
-            groups[_without_seed(row)].append(row)
+            rest: dict[str, Any] = {k: v for k, v in row.params.items() if k != SEED}
+            same = [row.editor, row.variant, row.edits, rest]
+            groups[json.dumps(same, sort_keys=True, default=str)].append(row)
     out = []
     for rows in groups.values():
         rows.sort(key=lambda r: str(r.params[SEED]))
@@ -247,11 +249,6 @@ def seed_tables(table: Comparison, metrics: Sequence[Metric]) -> list[FigureTabl
             caption = "The same method on the same cases. This variation is not in the intervals, which are over cases."
             out.append(FigureTable(", ".join(r.label for r in rows), head, lines, caption))
     return out
-
-
-def _without_seed(row: MethodRow) -> str:
-    rest: dict[str, Any] = {k: v for k, v in row.params.items() if k != SEED}
-    return json.dumps([row.editor, row.variant, row.edits, rest], sort_keys=True, default=str)
 
 
 def _over_seeds(metric: Metric, rows: Sequence[MethodRow]) -> tuple[Cell, ...]:

@@ -249,11 +249,9 @@ def cluster(
         far[i, j] = far[j, i] = max(0.0, 1 - (value or 0.0))
     condensed = squareform(far, checks=False)
     tree = hierarchy.optimal_leaf_ordering(hierarchy.linkage(condensed, "average"), condensed)
-    order = [int(n) for n in hierarchy.leaves_list(tree)]
-    at: dict[int, tuple[float, float]] = {leaf: (float(order.index(leaf)), 0.0) for leaf in range(len(names))}
-    joins = []
-    for n, (left, right, height, _) in enumerate(tree):
-        (x1, y1), (x2, y2) = at[int(left)], at[int(right)]
-        joins.append((x1, y1, x2, y2, float(height)))
-        at[len(names) + n] = ((x1 + x2) / 2, float(height))
-    return tuple(names[n] for n in order), tuple(joins)
+    drawn = hierarchy.dendrogram(tree, no_plot=True)  # a leaf is 10 wide, the first one's middle at 5
+    joins = [
+        ((x[0] - 5) / 10, y[0], (x[2] - 5) / 10, y[3], y[1])
+        for x, y in zip(drawn["icoord"], drawn["dcoord"], strict=True)
+    ]
+    return tuple(names[n] for n in drawn["leaves"]), tuple(sorted(joins, key=lambda join: join[-1]))

@@ -40,14 +40,15 @@ PROGRAMS = "simulated raters"
 
 
 class RatedTexts(NamedTuple):
-    """Generated scripts and the ratings on them.
-
-    ``synthetic``: some "people" are programs, and named so.
-    """
+    """Generated scripts and the ratings on them."""
 
     scripts: tuple[GeneratedScript, ...]
     ratings: tuple[Rating, ...]
-    synthetic: bool = False
+
+    @property
+    def synthetic(self) -> bool:
+        """Whether some "people" are programs, and named so."""
+        return any(rating.rated_by.is_program for rating in self.ratings)
 
     def of_model(self, model: str) -> RatedTexts:
         """The scripts of one model and their ratings."""
@@ -95,8 +96,7 @@ def read_texts(path: Path) -> RatedTexts:
         scripts = tuple(store.all(GeneratedScript))
         known = {s.id for s in scripts}
         ratings = tuple(r for r in store.all(Rating) if r.item_id in known)
-    synthetic = any(r.rated_by.is_program for r in ratings)
-    return RatedTexts(scripts, ratings, synthetic)
+    return RatedTexts(scripts, ratings)
 
 
 def stores_of(folders: Sequence[Path], store: Path | None) -> tuple[Path, ...]:
@@ -118,10 +118,7 @@ def join_texts(sources: Sequence[RatedTexts]) -> RatedTexts | None:
     """Scripts and ratings of several places, each once; None where there is no script."""
     scripts = {s.id: s for texts in sources for s in texts.scripts}
     ratings = {r.id: r for texts in sources for r in texts.ratings if r.item_id in scripts}
-    if not scripts:
-        return None
-    synthetic = any(texts.synthetic for texts in sources)
-    return RatedTexts(tuple(scripts.values()), tuple(ratings.values()), synthetic)
+    return RatedTexts(tuple(scripts.values()), tuple(ratings.values())) if scripts else None
 
 
 def rating_sources(texts: RatedTexts) -> list[RatingSource]:
