@@ -218,10 +218,11 @@ def side_by_side(texts: RatedTexts, cases: Mapping[str, Case]) -> list[dict[str,
     picked: dict[tuple[str, str], str] = {}
     for which, keys in (("worst", order), ("best", order[::-1])):
         taken = {case for case, _ in picked}
+        of_case: dict[str, tuple[str, str]] = {}
         for key in keys:
-            if key[0] not in taken and len(picked) < (SHOWN if which == "worst" else 2 * SHOWN):
-                taken.add(key[0])
-                picked[key] = f"among the {which}: {reason.format(values[key])}"
+            of_case.setdefault(key[0], key)
+        some = [key for case, key in of_case.items() if case not in taken][:SHOWN]
+        picked |= {key: f"among the {which}: {reason.format(values[key])}" for key in some}
     return [
         {
             "case": cases[case],

@@ -2,11 +2,9 @@ from __future__ import annotations
 
 import csv
 import io
-import math
 from collections import defaultdict
 from pathlib import Path
 
-import numpy as np
 import pytest
 
 from evaluation.analysis.example_cases import side_by_side
@@ -19,6 +17,7 @@ from evaluation.analysis.text_ratings import (
     rating_sources,
     read_texts,
 )
+from evaluation.judge.ratings import rating_cell
 from evaluation.report.sections import make_sections
 from evaluation.report.write import write_report
 from evaluation.runs.results import cases_by_key
@@ -33,47 +32,22 @@ run = rated_run.run
 texts = rated_run.texts
 
 
-def test_both_intervals_and_bounds_are_those_worked_by_hand(texts):
+def test_every_cell_is_of_one_source_method_and_aspect(texts):
+    """A script's value is the mean of its ratings by the source; what the judge left unscored is in no mean."""
     people, judge = rating_sources(texts)
     assert (people.title, people.person, people.raters) == (PEOPLE, True, ("ann", "bob"))
-    assert judge.title == "m (judge@1)"
-    of_script = {s.id: s for s in texts.scripts}
-    per_script = defaultdict(list)
-    for r in texts.ratings:
-        if r.aspect == "coherence" and r.rater.startswith("person") and of_script[r.item_id].editor == "push":
-            per_script[r.item_id].append(r.value)
-    means = {i: np.mean(v) for i, v in per_script.items()}
-    by_case = defaultdict(list)
-    for i, v in means.items():
-        by_case[of_script[i].case].append(v)
-    cell = people.cells["push"]["coherence"]
-    cases = np.array([np.mean(v) for v in by_case.values()])
-    every = np.array(list(means.values()))
-    assert cell.by_case.mean == pytest.approx(cases.mean())
-    assert cell.by_case.half == pytest.approx(1.96 * cases.std(ddof=1) / math.sqrt(7), rel=1e-3)
-    assert cell.by_script.half == pytest.approx(1.96 * every.std(ddof=1) / math.sqrt(14), rel=1e-3)
-    assert (cell.scripts, cell.unscored, cell.bounds) == (14, 0, None)
-
-
-def test_unscored_is_counted_bounded_and_in_no_mean(texts):
-    judge = rating_sources(texts)[1]
-    of_script = {s.id: s.editor for s in texts.scripts}
-    count = 0
-    for label, row in judge.cells.items():
-        for aspect, cell in row.items():
-            ratings = [
-                r
-                for r in texts.ratings
-                if r.rater == "judge:m" and r.aspect == aspect and of_script[r.item_id] == label
-            ]
-            values = [r.value for r in ratings if r.value is not None]
-            assert cell.unscored == len(ratings) - len(values)
-            assert cell.by_script.mean == pytest.approx(np.mean(values))
-            if cell.unscored:
-                low, high = ([x] * cell.unscored for x in (1, 7))
-                assert cell.bounds == pytest.approx((np.mean(values + low), np.mean(values + high)))
-            count += cell.unscored
-    assert count > 0
+    assert judge.title == "m (judge@1)" and any(c.unscored for row in judge.cells.values() for c in row.values())
+    scripts = {s.id: s for s in texts.scripts}
+    for source, kind in ((people, "person:"), (judge, "judge:")):
+        given = defaultdict(list)
+        for r in texts.ratings:
+            if r.rater.startswith(kind):
+                given[scripts[r.item_id].editor, r.aspect, r.item_id].append(r.value)
+        for label, row in source.cells.items():
+            for aspect, cell in row.items():
+                mine = [(scripts[i].case, v) for (editor, a, i), v in given.items() if (editor, a) == (label, aspect)]
+                means = [(case, None if None in values else sum(values) / len(values)) for case, values in mine]
+                assert cell == rating_cell(means, (1, 7)) and len(mine) == 14
 
 
 def test_decisions_of_a_lead_are_no_ratings(texts, run):

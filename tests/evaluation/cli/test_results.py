@@ -158,16 +158,23 @@ def test_tables_of_two_runs_and_the_same_in_json(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("arguments", "words"),
+    ("command", "arguments", "words"),
     [
-        pytest.param(["--metrics", "ps"], "the run has no metric 'ps'", id="a metric that the run has not"),
-        pytest.param(["nowhere"], "not the folder of a run", id="no run"),
+        pytest.param(
+            table, ["one", "--metrics", "ps"], "the run has no metric 'ps'", id="a metric that the run has not"
+        ),
+        pytest.param(table, ["one", "nowhere"], "not the folder of a run", id="no run"),
+        pytest.param(view, ["one"], "no text was written", id="no text"),
+        pytest.param(view, ["nowhere"], "not the folder of a run", id="no run to view"),
     ],
 )
-def test_refused_tables_write_nothing(tmp_path: Path, arguments: list[str], words: str) -> None:
-    run, out = read_report.finished(tmp_path / "one", metrics=["s_es"]), tmp_path / "t"
-    result = CliRunner().invoke(table, [str(run), *arguments, "--out", str(out)])
-    assert isinstance(result.exception, UserError) and words in str(result.exception) and not out.exists()
+def test_what_is_refused_writes_nothing(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, command: Any, arguments: list[str], words: str
+) -> None:
+    read_report.finished(tmp_path / "one", metrics=["s_es"])
+    monkeypatch.chdir(tmp_path)
+    result = CliRunner().invoke(command, [*arguments, "--out", "t"])
+    assert isinstance(result.exception, UserError) and words in str(result.exception) and not Path("t").exists()
 
 
 def test_a_folder_with_something_in_it_is_left_alone(tmp_path: Path) -> None:
@@ -183,11 +190,3 @@ def test_a_page_and_its_size(tmp_path: Path) -> None:
     result = CliRunner().invoke(view, [str(run), "--out", str(out), "--json"], catch_exceptions=False)
     assert json.loads(result.stdout) == [{"out": str(out), "bytes": len(out.read_bytes())}]
     assert "MB" in CliRunner().invoke(view, [str(run), "--out", str(tmp_path / "b.html")]).stdout
-
-
-@pytest.mark.parametrize(("run", "words"), [("one", "no text was written"), ("nowhere", "not the folder of a run")])
-def test_a_refused_page_writes_nothing(tmp_path: Path, run: str, words: str) -> None:
-    read_report.finished(tmp_path / "one", metrics=["es"])
-    result = CliRunner().invoke(view, [str(tmp_path / run), "--out", str(tmp_path / "a.html")])
-    assert isinstance(result.exception, UserError) and words in str(result.exception)
-    assert not (tmp_path / "a.html").exists()
