@@ -124,10 +124,9 @@ def stamp(db: Any) -> None:
             f"""INSERT INTO origins WITH direct AS (
                   SELECT DISTINCT d.item, r.id AS origin FROM derived d JOIN records r ON r.key = d.origin
                     AND (r.kind = d.origin_kind OR (d.origin_kind = '' AND r.kind IN {ROOTS}))
-                  WHERE r.current AND d.kind IN (SELECT unnest(?::VARCHAR[])))
+                  WHERE r.current AND d.kind IN ('{"', '".join(kinds)}'))
                 SELECT item, origin FROM direct
-                UNION SELECT d.item, o.origin FROM direct d JOIN origins o ON o.item = d.origin""",
-            [kinds],
+                UNION SELECT d.item, o.origin FROM direct d JOIN origins o ON o.item = d.origin"""
         )
     db.execute(
         f"""INSERT INTO origins SELECT DISTINCT d.item, o.origin FROM derived d JOIN origins o ON o.item = d.origin
