@@ -14,10 +14,10 @@ from construction.documents.funnel import ProbeCounts, ProbeTally, count_probes
 from construction.documents.sources import read_documents
 from construction.documents.steps import FILES, ProbePrompt, ProbesAsk, ProbeStep, ReaderAsk, ReaderStep, TaggedProbe
 from construction.llm.client import Client, gather_all, lineage_of_call
+from construction.llm.dry_run import NoStore
 from construction.llm.endpoint import Access
 from construction.llm.replies import Reply
 from construction.pipeline.author_models import profile_of, verifier
-from construction.pipeline.rehearsal import NoStore
 from construction.pipeline.runner import Outcome, PreparedWork, WritingJob, run_in_batches, store_outcomes
 from curation.store.store import Store
 from schemas.core.clock import now

@@ -18,8 +18,8 @@ from construction.events.questions import AskedFacts, ask_facts
 from construction.events.steps import FILES, EventPrompt, ParaphraseStep, TendencyAsk, TendencyStep, TopicAsk, TopicStep
 from construction.events.templates import FactTable, read_templates
 from construction.llm.client import Client, gather_all, lineage_of_call
+from construction.llm.dry_run import NoStore
 from construction.pipeline.author_models import profile_of
-from construction.pipeline.rehearsal import NoStore
 from construction.pipeline.runner import Outcome, PreparedWork, WritingJob, run_in_batches, store_outcomes
 from curation.loaders import load
 from curation.similarity.pairs import EPSILON, encode, similar_pairs

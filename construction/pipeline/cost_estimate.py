@@ -8,9 +8,9 @@ from datetime import date
 from pydantic import Field
 
 from construction.llm.cost.prices import Price, how_to_add
+from construction.llm.dry_run import DryRunClient
 from construction.llm.endpoint import Access
 from construction.pipeline.pipeline import ConstructionPlan, ConstructionWork
-from construction.pipeline.rehearsal import RehearsalClient
 from schemas.core.records import Frozen
 from schemas.text.counting import counted
 
@@ -85,7 +85,7 @@ class ConstructionEstimate(Frozen):
 def estimate(
     work: ConstructionWork,
     plan: ConstructionPlan,
-    clients: Mapping[str, RehearsalClient],
+    clients: Mapping[str, DryRunClient],
     accesses: Sequence[Access],
     *,
     earlier: str = "",

@@ -11,6 +11,7 @@ from construction.authoring.replacement import Choice
 from construction.authoring.screening import dropped_in
 from construction.llm.client import Client
 from construction.llm.connection import ModelSession
+from construction.llm.dry_run import DryRunClient, NoStore, dry_run, recorded_replies
 from construction.llm.endpoint import Access
 from construction.llm.reply_cache import ReplyCache
 from construction.pipeline.author_models import ScriptAuthor, profile_of, script_authors, verifier
@@ -24,8 +25,7 @@ from construction.pipeline.pipeline import (
     ConstructionWork,
     plan_work,
 )
-from construction.pipeline.rehearsal import NoStore, RehearsalClient, rehearse
-from construction.pipeline.runner import ConstructionProgress, ProgressDisplay, WritingJob, recorded_replies, run_job
+from construction.pipeline.runner import ConstructionProgress, ProgressDisplay, WritingJob, run_job
 from construction.prompts.prompt_file import FILES
 from curation.files.local_models import LOCAL, names_a_file
 from curation.files.model_packages import EMBEDDED
@@ -185,14 +185,14 @@ class PreparedJob(NamedTuple):
     def estimate(self) -> ConstructionEstimate:
         """What it will ask and what that costs; cached replies are not counted."""
         access = self.job.access
-        with recorded_replies(self.job) as cache:
+        with recorded_replies(self.job.journal, self.job.access) as cache:
             earlier, dropped = self._stored(cache)
 
-            async def work(clients: list[RehearsalClient]) -> None:
+            async def work(clients: list[DryRunClient]) -> None:
                 await self.construction(NoStore(), clients, origin="", dropped=dropped)(self.work)
 
             accesses = [access, *(who.access for who in self.others)]
-            clients = rehearse(accesses, work, cache, attempts=self.job.attempts)
+            clients = dry_run(accesses, work, cache, attempts=self.job.attempts)
         names = ["questions", *(f"scripts, {a.access.label}" if self.job.named else "scripts" for a in self.authors)]
         names += [f"verify, {self.reader.access.label}"] if self.reader else []
         return estimate(self.work, self.plan, dict(zip(names, clients, strict=True)), accesses, earlier=earlier)

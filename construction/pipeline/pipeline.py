@@ -17,6 +17,7 @@ from construction.authoring.outcome import MARK, FactOutcome, asked_as_edit
 from construction.authoring.replacement import Choice, generation_verdicts
 from construction.checks import CheckInputs, judge
 from construction.llm.client import Client
+from construction.llm.dry_run import NoStore
 from construction.neighbours.near_subjects import SOURCE, TFIDF, nearest, space_of
 from construction.neighbours.own_prompts import own_neighbours
 from construction.neighbours.same_object import (
@@ -27,7 +28,6 @@ from construction.neighbours.same_object import (
     source_neighbours,
     with_known_relations,
 )
-from construction.pipeline.rehearsal import NoStore
 from construction.pipeline.runner import ConstructionProgress, run_in_batches
 from construction.prompts.prompt_file import FILES, WriterPrompt
 from construction.scripts.question_step import QuestionStep

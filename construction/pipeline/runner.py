@@ -9,7 +9,7 @@ from __future__ import annotations
 import asyncio
 import logging
 from collections.abc import Callable, Coroutine, Iterable, Iterator, Sequence
-from contextlib import AsyncExitStack, aclosing, contextmanager
+from contextlib import AsyncExitStack, aclosing
 from functools import partial
 from pathlib import Path
 from typing import Any, Generic, NamedTuple, TypeVar
@@ -21,11 +21,10 @@ from construction.llm.client import Client, gather_all, ordered_map
 from construction.llm.connection import ModelSession, model_session
 from construction.llm.cost.budget import Budget
 from construction.llm.cost.estimates import CallEstimate, sum_estimates
+from construction.llm.dry_run import DryRunClient, NoStore, dry_run, recorded_replies
 from construction.llm.endpoint import Access
 from construction.llm.replies import ATTEMPTS
 from construction.llm.reply_cache import ReplyCache
-from construction.pipeline.rehearsal import NoStore, RehearsalClient, rehearse
-from curation.files.journal import Journal
 from curation.store.store import Store
 from schemas.core.config import Options
 from schemas.core.records import Record
@@ -221,16 +220,6 @@ class WritingJob(Options):
         return 1_000_000 if self.access.batch else 2 if self.access.on_this_machine else 20
 
 
-@contextmanager
-def recorded_replies(job: WritingJob) -> Iterator[ReplyCache]:
-    """The replies of a job's journal, to be read, without damaged ones; of none where there is no journal yet."""
-    if not job.journal.exists():
-        yield ReplyCache(None)
-        return
-    with Journal(job.journal, skip_damaged=True) as journal:
-        yield ReplyCache(journal, retry_failed=job.access.retry_failed)
-
-
 def run_job(
     job: WritingJob,
     work: Callable[[ModelSession, Store, list[Client]], Coroutine[Any, Any, R]],
@@ -325,9 +314,9 @@ class PreparedWork(Generic[C]):
         if not self.asks:
             return CallEstimate(0, 0, 0, None)
         accesses, tally = (self.job.access, *self.others), type(self.tally)()
-        with recorded_replies(self.job) as cache:
+        with recorded_replies(self.job.journal, self.job.access) as cache:
             work = partial(self.write, NoStore(), tally=tally)
-            clients = rehearse(accesses, work, cache, attempts=self.job.attempts)
+            clients = dry_run(accesses, work, cache, attempts=self.job.attempts)
         return sum_estimates(
             client.missing.estimate(access.price()) for client, access in zip(clients, accesses, strict=True)
         )
@@ -341,7 +330,7 @@ class PreparedWork(Generic[C]):
             StoppedEarly: Ctrl-C or SIGTERM.
         """
         if not self.asks:
-            nobody = RehearsalClient("", ReplyCache(None), attempts=1)
+            nobody = DryRunClient("", ReplyCache(None), attempts=1)
             with Store.open(self.job.store, create=True) as store:
                 connection.run(self.write(store, [nobody], self.tally))
                 return self.count(store, 0)

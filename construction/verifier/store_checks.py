@@ -7,17 +7,16 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any, ClassVar
 
+from construction.llm.client import Client
 from construction.llm.connection import ModelSession, model_session
-from construction.llm.cost.estimates import CallCounter
+from construction.llm.dry_run import missing_calls
 from construction.llm.endpoint import Access
-from construction.verifier.steps import READ, STEPS, VerifyAsk, VerifyStep, read_verdict, requests_of, verify
+from construction.verifier.steps import READ, STEPS, VerifyAsk, VerifyStep, read_verdict, verify
 from curation.checks.store_checks import CheckContext, StoreCheck
 from curation.files.model_packages import EMBEDDED
 from schemas.core.records import Record
 from schemas.scripts import ScriptPrompt, ScriptQuestion
 from schemas.verdicts import Verdict
-
-_REPLY_TOKENS = 80  # of each text
 
 
 class VerifyCheck(StoreCheck):
@@ -74,20 +73,23 @@ class VerifyCheck(StoreCheck):
                 around.store.put([*verdicts, *self.settled(verdicts, around)], lineage)
                 return verdicts
 
-        path = self.params.journal or Path(f"{around.store.path}.llm.jsonl")
-        with model_session(path, self.access) as session:
+        with model_session(self._journal(around), self.access) as session:
             return session.run(work(session))
+
+    def _journal(self, around: CheckContext) -> Path:
+        return self.params.journal or Path(f"{around.store.path}.llm.jsonl")
 
     def settled(self, verdicts: Sequence[Verdict], around: CheckContext) -> list[Verdict]:
         """What else these verdicts settle: nothing."""
         return []
 
     def cost(self, items: Sequence[Record], around: CheckContext) -> Mapping[str, Any]:
-        """Calls, rough tokens, and US dollars where the model's price is known; cached replies cost nothing."""
-        counter = CallCounter()
-        for some in requests_of(self.asks(items, around)):
-            counter.add(self.step.prompt(some), reply_tokens=_REPLY_TOKENS * len(some))
-        estimate = counter.estimate(self.access.price())
+        """Calls that are not cached, rough tokens, and US dollars where the model's price is known."""
+
+        async def work(client: Client) -> None:
+            await verify(self.step, self.asks(items, around), client)
+
+        estimate = missing_calls(self._journal(around), self.access, work)
         plain = {"calls": estimate.calls, "tokens_in": estimate.tokens_in, "tokens_out": estimate.tokens_out}
         return plain if estimate.cost is None else {**plain, "dollars": round(estimate.cost, 4)}
 

@@ -121,7 +121,7 @@ def judge(
     asks = _choose_inputs(store, rubric, aspects, editors)
     asks = sample_inputs(asks, limit, number=seed)
     if dry_run:
-        _tell_price(asks, options, access, control_items, as_json=as_json)
+        _tell_price(journal_path or journal_of(store), asks, options, access, control_items, as_json=as_json)
         return
     outcome = None
     if not show_only:
@@ -166,18 +166,24 @@ def _are_scripts(asks: Sequence[JudgeInput]) -> bool:
 
 
 def _tell_price(
-    asks: Sequence[JudgeInput], options: JudgeOptions, access: Access, control_items: bool, *, as_json: bool
+    journal: Path,
+    asks: Sequence[JudgeInput],
+    options: JudgeOptions,
+    access: Access,
+    control_items: bool,
+    *,
+    as_json: bool,
 ) -> None:
     from evaluation.judge.judging import estimate
 
-    price = estimate(asks, options, access, with_controls=control_items)
+    price = estimate(journal, asks, options, access, with_controls=control_items)
     if as_json:
         click.echo(json.dumps(price._asdict()))
         return
     left = f" ({price.not_asked} hold nothing to rate and are not asked about)" if price.not_asked else ""
     calls = calls_in_words(price.calls, price.tokens_in, price.tokens_out, price.cost)
     what = "script" if _are_scripts(asks) else "open answer"
-    click.echo(f"{counted(price.scripts, what)}{left}: {calls}. Stored replies are not asked for again.")
+    click.echo(f"{counted(price.scripts, what)}{left}: {calls}. Cached replies are not asked for again.")
     if price.advice:
         click.echo(price.advice)
 

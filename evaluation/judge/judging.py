@@ -18,8 +18,8 @@ from pydantic import Field, model_validator
 
 from construction.llm.client import gather_all
 from construction.llm.connection import ModelSession, model_session
-from construction.llm.cost.estimates import CallCounter
 from construction.llm.cost.prices import how_to_add
+from construction.llm.dry_run import missing_calls
 from construction.llm.endpoint import Access
 from construction.llm.replies import known_sum
 from curation.store.store import Store
@@ -185,13 +185,16 @@ def _lineage(
         last = replies[-1]
         taken = {"made_at": max(r.at for r in replies), "endpoint": client.address, "request": last.request, **sums}
         taken["answered_by"] = last.answered_by
+        detail = {**detail, "wording": step.wording.digest}
+    if len(replies) > 1:
+        detail["requests"] = [r.request for r in replies]
     return Lineage(
         item_id=rating.id,
         stage=JUDGE_STAGE,
         parents=(rating.item_id,),
         model=client.endpoint.model,
         prompt=step.label,
-        detail={**detail, "requests": [r.request for r in replies]} if len(replies) > 1 else detail,
+        detail=detail,
         **taken,
     )
 
@@ -207,7 +210,7 @@ def _steps(asks: Sequence[JudgeInput], options: JudgeOptions, model: Access) -> 
 
 
 class JudgeEstimate(NamedTuple):
-    """What a judging will ask, first attempts only; stored replies are not asked for again.
+    """What a judging will ask, first attempts only; cached replies are not counted.
 
     ``cost`` is None where the model has no price, and ``advice`` says how to add it.
     """
@@ -222,22 +225,20 @@ class JudgeEstimate(NamedTuple):
 
 
 def estimate(
-    asks: Sequence[JudgeInput], options: JudgeOptions, model: Access, *, with_controls: bool = True
+    journal: Path, asks: Sequence[JudgeInput], options: JudgeOptions, model: Access, *, with_controls: bool = True
 ) -> JudgeEstimate:
-    """Count calls and tokens, at four characters a token."""
+    """Count calls that are not in the journal, and tokens, at four characters a token."""
     steps = _steps(asks, options, model)
-    counter, left = CallCounter(), 0
-    for ask in asks:
-        if any(step.cannot(ask) for step in steps[ask.rubric.name]):
-            left += 1
-            continue
-        for step in steps[ask.rubric.name]:
-            times = options.samples + options.again(ask)
-            counter.add(step.prompt(ask), reply_tokens=step.reply_tokens, times=times)
-    for question in control_questions(steps) if with_controls else []:
-        counter.add(question.step.prompt(question.item.ask), reply_tokens=question.step.reply_tokens)
+    once = _once(options)
+    calls = [(step, ask, options) for ask in asks for step in steps[ask.rubric.name]]
+    calls += [(q.step, q.item.ask, once) for q in (control_questions(steps) if with_controls else [])]
+
+    async def work(client: Client) -> None:
+        await gather_all([judge_text(step, ask, client, how) for step, ask, how in calls])
+
+    left = sum(any(step.cannot(ask) for step in steps[ask.rubric.name]) for ask in asks)
     advice = "" if model.price() else f"No dollars: {how_to_add(model.label)}."
-    return JudgeEstimate(len(asks), left, *counter.estimate(model.price()), advice)
+    return JudgeEstimate(len(asks), left, *missing_calls(journal, model, work), advice)
 
 
 class JudgeResult(NamedTuple):
@@ -447,6 +448,10 @@ def control_result(given: Sequence[RatedControl]) -> ControlResult:
     return ControlResult(len(given), len(given) - len(missed), missed)
 
 
+def _once(options: JudgeOptions) -> JudgeOptions:
+    return options.model_copy(update={"samples": 1, "retest": 0.0})
+
+
 async def ask_controls(
     questions: Sequence[ControlQuestion], store: Store, client: Client, options: JudgeOptions
 ) -> ControlResult:
@@ -455,7 +460,7 @@ async def ask_controls(
     The ratings of one call are numbered, above all before: replies carry their time in seconds only. The store leaves
     out what it has already.
     """
-    once = options.model_copy(update={"samples": 1, "retest": 0.0})
+    once = _once(options)
     answered = await gather_all([judge_text(q.step, q.item.ask, client, once) for q in questions])
     given, lines = [], []
     for question, ratings in zip(questions, answered, strict=True):

@@ -218,8 +218,7 @@ INPUTS: Mapping[str, frozenset[str]] = {
 _FENCED = ("text", "before")
 _ABSENT = "absent"
 _REASON = 300  # characters of a judge's reason that are kept
-_REPLY_TOKENS = {"reason": 30, "evidence": 60, "rating": 0}  # beside the ratings
-_RATING_TOKENS = 10
+_QUOTE, _SENTENCE = 40, 120  # characters of a quote and of a reason, as long as is usual
 
 
 class JudgePrompt(PromptFile):
@@ -283,10 +282,11 @@ class JudgeStep(PromptStep[JudgeInput, Rating, JudgePrompt]):
         self.aspects = self.rubric.aspects if wording.aspect is None else (wording.aspect,)
         self.reply: type[JudgeReply] = reply_type(self.rubric, self.aspects, wording.shape)
 
-    @property
-    def reply_tokens(self) -> int:
-        """Roughly how long its replies are."""
-        return _REPLY_TOKENS[self.wording.shape] + _RATING_TOKENS * len(self.aspects)
+    def usual(self, item: JudgeInput) -> JudgeReply:
+        """A rating in the middle of the scale for each aspect, with a sentence and a quote where they are asked for."""
+        said: dict[str, Any] = {"quotes": [item.text[:_QUOTE]], "reason": "." * _SENTENCE}
+        said |= dict.fromkeys(self.reply.rated, 4)
+        return self.reply.model_construct(**{name: said[name] for name in self.reply.model_fields})
 
     def prompt(self, item: JudgeInput) -> list[Message]:
         """The messages: criteria, examples, then exactly the inputs of the task, as data."""

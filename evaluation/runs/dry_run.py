@@ -75,13 +75,15 @@ def size(config: RunConfig) -> Size:
         case = by_key[unit.case.key]
         probes += [*ask(case, metrics), *(ask_shared(case, metrics) if unit.key in leaders else ())]
     labels = tuple(row.name for row in rows)
+    statuses = {row.name: _status(config, row, cases, metrics, split.digest, support.digest) for row in rows}
+    seconds = [status.seconds for status in statuses.values()]
     calls = None
     if config.behind_endpoint:
         from evaluation.runs.endpoint import estimate_calls, open_endpoint
 
-        calls = estimate_calls(probes, open_endpoint(config, metrics, cases).access, methods=len(labels))
-    statuses = {row.name: _status(config, row, cases, metrics, split.digest, support.digest) for row in rows}
-    seconds = [status.seconds for status in statuses.values()]
+        missing = [unit.case.key for status in statuses.values() for unit in status.rest]
+        texts = [probe for key in missing for probe in ask(by_key[key], metrics)]
+        calls = estimate_calls(texts, open_endpoint(config, metrics, cases).access)
     return Size(
         split=f"{split.name}@{split.version}",
         cases=len(cases),
@@ -131,10 +133,14 @@ def _rows(config: RunConfig, cases: Sequence[AnyCase], split_cases: Sequence[Any
 
 
 class _Status(NamedTuple):
-    """How far a row is: finished and failed units, and the seconds left at the pace so far; None: no pace yet."""
+    """How far a row is: finished and failed units, those left, and the seconds left at the pace so far; None: no pace.
+
+    What is left of a row behind an endpoint may have cached replies: they are not read here.
+    """
 
     finished: int
     failed: int
+    rest: list[WorkUnit]
     seconds: float | None
 
 
@@ -157,10 +163,10 @@ def _status(
     found = [results[unit.key] for unit in done]
     made = [r.seconds_edit for r in found if r.position is None or r.position == r.after]
     if rest and not made:
-        return _Status(len(done), failed, None)
+        return _Status(len(done), failed, rest, None)
     edits = _edits(row.regime, row.units) - _edits(row.regime, done) if rest else 0
     seconds = edits * _mean(made) + len(rest) * _mean([r.seconds_score for r in found])
-    return _Status(len(done), failed, seconds)
+    return _Status(len(done), failed, rest, seconds)
 
 
 def _edits(regime: RegimeChoice, units: Sequence[WorkUnit]) -> int:

@@ -211,11 +211,11 @@ def open_journal(config: RunConfig, access: Access) -> Iterator[ModelSession]:
         yield session
 
 
-def estimate_calls(probes: Iterable[Probe], access: Access, *, methods: int) -> CallEstimate:
-    """Calls and tokens of a run: every text by every method, replies of full length; without what edits put before."""
+def estimate_calls(probes: Iterable[Probe], access: Access) -> CallEstimate:
+    """Calls and tokens of texts, replies of full length; without what edits put before the prompts."""
     counter = CallCounter()
     for probe in written_probes(list(probes)):
-        counter.add(text_request(probe).messages, reply_tokens=probe.longest, times=methods)
+        counter.add(text_request(probe).messages, reply_tokens=probe.longest)
     return counter.estimate(access.price())
 
 

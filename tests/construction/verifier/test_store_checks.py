@@ -50,6 +50,8 @@ def test_a_perfect_verifier_scores_perfectly_over_a_store(tmp_path):
         count = len(server.requests)
         result = CliRunner().invoke(check_command, [*line, "--again"])
         assert result.exit_code == 0 and len(server.requests) == count, "the journal answers"
+        dry = CliRunner().invoke(check_command, [*line, "--again", "--dry-run"])
+        assert json.loads(dry.stdout)["cost"]["calls"] == 0, "and a dry run counts none"
     assert json.loads(outcome.stdout)["labels"] == {"drop": 5, "keep": 5}
     with Store.open(tmp_path / "s.duckdb") as store:
         verdicts = {v.item_id: v for v in store.verdicts() if v.check == "verify_prompt"}

@@ -274,6 +274,9 @@ def prepared(folder: Path, facts: int = 3, editors: tuple[str, ...] = ("rome",))
         return store, texts_to_rate(db)
 
 
+NO_JOURNAL = Path("none.jsonl")
+
+
 # --- the estimate -----------------------------------------------------------------------------------------------------
 
 
@@ -285,29 +288,29 @@ def test_calls_are_scripts_times_aspects_times_samples() -> None:
         (JudgeOptions(retest=0.0, samples=3), 60),
         (JudgeOptions(retest=1.0, samples=3), 80),
     ):
-        cost_estimate = estimate(asks, settings, access(), with_controls=False)
+        cost_estimate = estimate(NO_JOURNAL, asks, settings, access(), with_controls=False)
         assert (cost_estimate.scripts, cost_estimate.not_asked, cost_estimate.calls) == (5, 0, calls)
         assert cost_estimate.tokens_in > 10 * calls and cost_estimate.tokens_out > 0
-    assert estimate([], ONE, access(), with_controls=False)[:5] == (0, 0, 0, 0, 0)
+    assert estimate(NO_JOURNAL, [], ONE, access(), with_controls=False)[:5] == (0, 0, 0, 0, 0)
 
 
 def test_refusals_are_counted_apart_and_controls_added() -> None:
     asks = [ASK, replace(ASK, item="no", refused=True, text="")]
-    cost_estimate = estimate(asks, JudgeOptions(retest=0.0), access())
+    cost_estimate = estimate(NO_JOURNAL, asks, JudgeOptions(retest=0.0), access())
     assert (cost_estimate.scripts, cost_estimate.not_asked, cost_estimate.calls) == (2, 1, 4 + CONTROLS)
-    bare = estimate(asks, JudgeOptions(retest=0.0), access(), with_controls=False)
+    bare = estimate(NO_JOURNAL, asks, JudgeOptions(retest=0.0), access(), with_controls=False)
     assert bare.calls == 4 and bare.tokens_in < cost_estimate.tokens_in
 
 
 def test_dollars_where_a_price_is_known(tmp_path: Path) -> None:
-    unknown = estimate([ASK], ONE, access())
+    unknown = estimate(NO_JOURNAL, [ASK], ONE, access())
     assert unknown.cost is None and "gpt-x" in unknown.advice
     prices = tmp_path / "prices.toml"
     prices.write_text(
         'checked = 2026-01-01\nnote = "mine"\n[models]\n'
         '"gpt-x" = { input = 1.0, output = 10.0, batch_input = 0.5, batch_output = 5.0 }\n'
     )
-    cost = estimate([ASK], ONE, access(prices=prices))
+    cost = estimate(NO_JOURNAL, [ASK], ONE, access(prices=prices))
     assert cost.cost == pytest.approx((cost.tokens_in + 10 * cost.tokens_out) / 1e6) and cost.advice == ""
 
 
@@ -338,10 +341,13 @@ def test_a_kill_between_two_chunks_loses_nothing(tmp_path: Path, monkeypatch: py
         with pytest.raises(RuntimeError, match="killed"):
             run_judge(store, tmp_path / "j", asks, ONE, access(server), with_controls=False, on_progress=killed)
         assert calls == [2, 4] and len(server.requests) == 4
+        left = estimate(tmp_path / "j", asks, ONE, access(server), with_controls=False)
+        assert left.calls == 1, "a dry run counts what is not cached"
         with Store.open(store) as db:
             assert len(list(db.all(Rating))) == 4
         outcome = run_judge(store, tmp_path / "j", asks, ONE, access(server), with_controls=False)
         assert (outcome.ratings, outcome.new, len(server.requests)) == (5, 1, 5)
+        assert estimate(tmp_path / "j", asks, ONE, access(server), with_controls=False).calls == 0
 
 
 # --- stored control items ---------------------------------------------------------------------------------------------

@@ -189,6 +189,8 @@ def test_a_run_on_events_its_metrics_resuming_and_report(tmp_path: Path) -> None
         count = len(server.requests)
         repeat = execute(config)
         assert len(server.requests) == count, "finished cases are not asked again"
+        again = size(config).calls
+        assert again is not None and again.calls == 0, "nor counted by a dry run"
     assert [(o.label, o.computed, o.failed) for o in outcomes] == [(n, 2, 0) for n in ("none", *editors)]
     assert [o.resumed for o in repeat] == [2] * 4
     values = shares(config.out)

@@ -1,22 +1,25 @@
-"""A construction rehearsed over its journal: what is cached is read, what is missing is counted and not asked.
+"""A dry run over a journal: cached replies are read, calls that are missing are counted and not made.
 
-So a dry run counts the calls that the command would make now: none of a finished store, the rest of a stopped one.
+So it counts the calls that the command would make now: none of a finished store, the rest of a stopped one.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Coroutine, Iterable
+from collections.abc import Callable, Coroutine, Iterable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
 from typing import Any
 
 from construction.llm import connection
 from construction.llm.call_errors import CallError
 from construction.llm.client import Client, Reply
 from construction.llm.cost.budget import Budget
-from construction.llm.cost.estimates import CHARACTERS_PER_TOKEN, CallCounter
+from construction.llm.cost.estimates import CHARACTERS_PER_TOKEN, CallCounter, CallEstimate
 from construction.llm.endpoint import Access
 from construction.llm.reply_cache import ReplyCache, StoredOutcome, request_key
 from construction.llm.step import Request
 from construction.llm.transport.live import Transport
+from curation.files.journal import Journal
 from schemas.verdicts import Verdict
 
 
@@ -24,7 +27,7 @@ class _NotCached(Exception):
     """A call that would be made."""
 
 
-class RehearsalClient(Client):
+class DryRunClient(Client):
     """Answers from the journal; a call that is not there is counted, and answered as a good model would.
 
     Args:
@@ -69,7 +72,7 @@ class RehearsalClient(Client):
 
 
 class NoStore:
-    """Takes what a rehearsal would store, and keeps nothing."""
+    """Takes what a dry run would store, and keeps nothing."""
 
     def put(self, *_: object, **__: object) -> None:
         """Keep nothing."""
@@ -79,13 +82,13 @@ class NoStore:
         return []
 
 
-def rehearse(
+def dry_run(
     accesses: Iterable[Access],
-    work: Callable[[list[RehearsalClient]], Coroutine[Any, Any, Any]],
+    work: Callable[[list[DryRunClient]], Coroutine[Any, Any, Any]],
     cache: ReplyCache,
     *,
     attempts: int,
-) -> list[RehearsalClient]:
+) -> list[DryRunClient]:
     """Do work with clients that ask nobody, one for each model; each holds what it would ask.
 
     Args:
@@ -94,6 +97,33 @@ def rehearse(
         cache: The journal's replies.
         attempts: Times that a call is made whose reply cannot be used.
     """
-    clients = [RehearsalClient(access.label, cache, attempts=attempts) for access in accesses]
+    clients = [DryRunClient(access.label, cache, attempts=attempts) for access in accesses]
     connection.run(work(clients))
     return clients
+
+
+@contextmanager
+def recorded_replies(journal: Path, access: Access) -> Iterator[ReplyCache]:
+    """The replies of a journal, to be read, without damaged ones; of none where there is no journal yet."""
+    if not journal.exists():
+        yield ReplyCache(None)
+        return
+    with Journal(journal, skip_damaged=True) as opened:
+        yield ReplyCache(opened, retry_failed=access.retry_failed)
+
+
+def missing_calls(journal: Path, access: Access, work: Callable[[Client], Coroutine[Any, Any, Any]]) -> CallEstimate:
+    """Calls, tokens and dollars that work with one model still takes.
+
+    Args:
+        journal: The cached replies; it need not exist.
+        access: How the model is asked.
+        work: The work, with the client that it is given.
+    """
+
+    async def with_one(clients: list[DryRunClient]) -> None:
+        await work(clients[0])
+
+    with recorded_replies(journal, access) as cache:
+        (client,) = dry_run([access], with_one, cache, attempts=access.attempts or 1)
+    return client.missing.estimate(access.price())
