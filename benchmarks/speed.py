@@ -106,7 +106,7 @@ def measure_scripts(lm: LM, cache: Cache) -> dict[str, Any]:
     def loop_cases() -> list[Any]:
         answers = []
         for n in range(CASES):
-            with naive_reference.in_force(lm, deltas[n]):
+            with naive_reference.with_deltas(lm, deltas[n]):
                 answers.append(naive_reference.evaluate(lm, cases[n]))
         return answers
 

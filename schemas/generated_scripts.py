@@ -18,7 +18,7 @@ class GeneratedScript(Record):
         question: Key of the script question.
         model: Model that wrote it, with its revision where that is known.
         editor: Label of the editing method; ``none`` for the unedited model.
-        edited: Whether an edit was in force (the paper's tag: ``post`` if so, else ``pre``).
+        edited: Whether an edit was active (the paper's tag: ``post`` if so, else ``pre``).
         sample: Number of the sample, from 0; sampling settings stand in the lineage.
         text: The raw text as it was decoded, whatever it is.
         steps: The steps read out of it without their labels; empty where it has no such form.

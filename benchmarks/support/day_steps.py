@@ -243,7 +243,7 @@ class ModelSteps:
         def work() -> list[list[Answer]]:
             answers = []
             for fact, job in some:
-                with plain.in_force(self.lm, one(fact)):
+                with plain.with_deltas(self.lm, one(fact)):
                     answers.append(plain.evaluate(self.lm, job.probes))  # type: ignore[arg-type]
             return answers
 

@@ -243,7 +243,7 @@ def evaluate(lm: LM, probes: Sequence[ScoreProbe]) -> list[Answer]:
 
 
 @contextmanager
-def in_force(lm: LM, deltas: Sequence[Delta]) -> Iterator[None]:
+def with_deltas(lm: LM, deltas: Sequence[Delta]) -> Iterator[None]:
     """Changes in the weights for the time of a block, as published code does it: add, and copy the old weights back."""
     modules = [lm.model.get_submodule(delta.weight.rpartition(".")[0]) for delta in deltas]
     copies: list[Tensor] = []

@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 
 from curation.stats.intervals import Interval, mean_interval
 from evaluation.analysis.pairwise_tests import ComparisonFamily, comparison_families
-from evaluation.editors.baselines import NULL_METHODS
+from evaluation.editors.baselines import CONTROL_METHODS
 from evaluation.metrics.base import Metric, Summary, paired_items, scale_of
 from evaluation.metrics.generation import Generation
 from evaluation.metrics.pooled import PERPLEXITY, RATIO
@@ -28,7 +28,7 @@ class MethodRow(NamedTuple):
     ``finished`` counts cases with answers, ``failed`` those that ended in an error (in no mean), ``pending`` those not
     yet run, ``unedited`` those that come after the last length of a sequence and never will be. ``blow_ups`` are
     diverged edits, as the method itself reports. ``variant``: the validity variant of the row, empty for none.
-    ``edits``: the fewest and the most edits in force when a case was asked: in the weights, in the prompt or in a
+    ``edits``: the fewest and the most active edits when a case was asked: in the weights, in the prompt or in a
     memory; 0 without an edit.
     """
 
@@ -50,13 +50,13 @@ class MethodRow(NamedTuple):
     unedited: int = 0
 
     @property
-    def null(self) -> bool:
-        """Whether it is no competitor: the unedited model, or another null method."""
-        return self.baseline or self.editor in NULL_METHODS
+    def control(self) -> bool:
+        """Whether it is no competitor: the unedited model, or another control method."""
+        return self.baseline or self.editor in CONTROL_METHODS
 
 
 class Ranking(NamedTuple):
-    """The two best methods of a metric over the cases that all methods have a value for; null methods aside.
+    """The two best methods of a metric over the cases that all methods have a value for; control methods aside.
 
     ``decided``: the paired tests find the first better than every other method. ``worse_than_unedited``: it is worse
     than no edit. ``common``: those cases, where they are fewer than some method's own; None where all have the same.
@@ -147,7 +147,7 @@ def _families(
             unit={"fraction": "fraction", PERPLEXITY: RATIO}.get(metric.unit, "points"),
             items=lambda first, second: paired_items(*(scores.by_editor[k][metric.name] for k in (first, second))),
             interval_of=partial(scores.pooled_difference, metric, keys) if metric.pooled else None,
-            null_methods=[r.label for r in rows if r.null],
+            control_methods=[r.label for r in rows if r.control],
             against=against,
         )
     return families
@@ -176,12 +176,12 @@ def _row(editor: EditorRun, keys: Sequence[str], run: Run, scores: Scores, metri
         peak_bytes=max(peaks, default=None),
         blow_ups=tuple(k for k in mine if mine[k].notes.get("blow_up")),
         variant=editor.variant,
-        edits=(0, 0) if editor.label == base else _edits_in_force(good),
+        edits=(0, 0) if editor.label == base else _active_edits(good),
         unedited=len(unedited),
     )
 
 
-def _edits_in_force(results: Sequence[CaseResult]) -> tuple[int, int]:
+def _active_edits(results: Sequence[CaseResult]) -> tuple[int, int]:
     """The fewest and the most edits that stood when a case was asked: in a memory, else in the model, else its own."""
     counts = [int(r.notes.get("memory") or r.after or 1) for r in results]
     return (min(counts), max(counts)) if counts else (1, 1)
@@ -194,10 +194,10 @@ def _lead(
     scores: Scores,
     families: Sequence[ComparisonFamily],
 ) -> Ranking | None:
-    """Best two methods of a metric over common cases, null methods aside; None where fewer than two can be ordered."""
+    """Best two methods of a metric over common cases, control methods aside; None where fewer than two are ordered."""
     sign = 1.0 if metric.better == "higher" else -1.0
     through = [
-        r.label for r in rows if not (r.null or r.pending or r.variant) and r.summaries[metric.name].mean is not None
+        r.label for r in rows if not (r.control or r.pending or r.variant) and r.summaries[metric.name].mean is not None
     ]
     means, common = _summaries_of_common_cases(metric, through, keys, scores)
     valued = sorted(((sign * v, label) for label, v in means.items() if v is not None), key=lambda x: -x[0])

@@ -2,7 +2,7 @@
 
 Published orders change with the metric and the batch size (2507.05937). Split-half reliability, difficulty and
 discrimination are the classical figures of test theory with methods in the place of persons and prompts in the place of
-items. Null methods (the unedited model, ``boost`` ...) take no part: they would make every split look discriminating.
+items. Control methods (the unedited model, ``boost`` ...) take no part: all splits would look discriminating.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from curation.stats.correlation import spearman_brown
 from curation.stats.estimates import Estimate, Floats
 from curation.stats.intervals import LEAST_CASES, Interval
 from evaluation.analysis.tables import Cell, FigureTable, Plot, PlotPoint
-from evaluation.editors.baselines import NULL_METHODS
+from evaluation.editors.baselines import CONTROL_METHODS
 from evaluation.metrics.base import Metric
 from evaluation.regimes.config import regime_title
 from evaluation.runs.frame import Scores
@@ -70,7 +70,7 @@ _Column = tuple[str, float, dict[str, dict[str, float]]]
 
 
 def method_orders(run: Run, scores: Scores, metrics: Sequence[Metric]) -> list[MethodOrder]:
-    """The orders of a run (or of several merged ones) over three methods or more, null methods aside.
+    """The orders of a run (or of several merged ones) over three methods or more, control methods aside.
 
     A condition that some method lacks is left out; so is a subject with fewer than two conditions or five common cases.
     """
@@ -92,7 +92,7 @@ def _columns(run: Run, scores: Scores, metrics: Sequence[Metric]) -> list[_Colum
     """Every metric at every size that orders the most methods; a method's name is its label without the size."""
     sizes: dict[str, dict[str, str]] = defaultdict(dict)  # regime -> method -> label
     for editor in run.editors:
-        if editor.label != run.baseline.label and editor.manifest.editor not in NULL_METHODS:
+        if editor.label != run.baseline.label and editor.manifest.editor not in CONTROL_METHODS:
             regime = editor.manifest.regime
             sizes[regime][editor.label.removesuffix(f" ({regime_title(regime)})")] = editor.label
     methods_at_most = max(map(len, sizes.values()), default=0)
@@ -195,16 +195,18 @@ def analyse(run: Run, scores: Scores, metric: Metric, *, draws: int, seed: int =
         seed: Of the divisions.
 
     Raises:
-        UserError: fewer than three methods beside the null methods, or fewer than four common cases.
+        UserError: fewer than three methods beside the control methods, or fewer than four common cases.
     """
-    labels = [e.label for e in run.editors if e.manifest.editor not in NULL_METHODS and e.label != run.baseline.label]
+    labels = [
+        e.label for e in run.editors if e.manifest.editor not in CONTROL_METHODS and e.label != run.baseline.label
+    ]
     by_method = {label: scores.by_editor[label][metric.name] for label in labels}
     keys = [k for k in run.cases if all(k in m and m[k].mean is not None for m in by_method.values())]
     if len(labels) < LEAST_METHODS or len(keys) < FEWEST_CASES:
         raise UserError(
             f"{len(labels)} methods with {len(keys)} cases in common are too few to say how stable their order is",
             where=f"{run.folder}, {metric.name}",
-            allowed=f"at least {LEAST_METHODS} methods beside the null methods, and {FEWEST_CASES} cases",
+            allowed=f"at least {LEAST_METHODS} methods beside the control methods, and {FEWEST_CASES} cases",
             fix="add methods or cases: scedit run CONFIG --editors prompt,ft,rome",
         )
     sign = 1.0 if metric.better == "higher" else -1.0

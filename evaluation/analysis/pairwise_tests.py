@@ -39,7 +39,7 @@ NO_SCALE = "No upper limit ({}): a decision may be wrong where these cases miss 
 """What a report says of decisions about values without a lowest and a highest possible one."""
 Verdict = Literal["first", "second", "undecided", "equal", "undefined"]
 Test = Literal["sign-flip", "sign-flip and interval", "two-way t", "two-way t and interval"]
-FamilyKind = Literal["among", "against", "null"]
+FamilyKind = Literal["among", "against", "control"]
 ItemPairs = Callable[[str, str], Sequence[PairedItem]]
 IntervalOf = Callable[[str, str], Interval]
 
@@ -136,10 +136,10 @@ def comparison_families(
     unit: str = "points",
     items: ItemPairs | None = None,
     interval_of: IntervalOf | None = None,
-    null_methods: Collection[str] = (),
+    control_methods: Collection[str] = (),
     against: str | None = None,
 ) -> tuple[ComparisonFamily, ...]:
-    """All pairs of methods as one family, every method against no edit as another; null methods are a family apart.
+    """All pairs of methods as one family, every method against no edit as another; control methods are a family apart.
 
     Args:
         metric: Title for the tables.
@@ -150,7 +150,7 @@ def comparison_families(
         unit: Of the differences: ``fraction``, ``points``, or ``ratio`` where the values are logarithms.
         items: Prompts of two methods with their neighbour facts; None where no prompt has one.
         interval_of: The difference of two methods, where it is no mean over cases (pooled over questions).
-        null_methods: Labels of controls: compared with no edit only, in a family of their own.
+        control_methods: Labels of controls: compared with no edit only, in a family of their own.
         against: The question is about this method alone: it is compared with every other and with no edit, and no
             other pair is; a label that is not among them changes nothing.
 
@@ -163,7 +163,7 @@ def comparison_families(
         [('among', 1), ('against', 2)]
     """
     out = []
-    for kind, wanted in _family_pairs(list(values), baseline, null_methods, against).items():
+    for kind, wanted in _family_pairs(list(values), baseline, control_methods, against).items():
         if wanted:
             resampling = Resampling(max(2000, _DRAWS_A_TEST * len(wanted)))
             signs = sign_flips(np.array([_gaps_of_all(values, pair) for pair in wanted]), resampling)
@@ -177,17 +177,17 @@ def comparison_families(
 
 
 def _family_pairs(
-    labels: Sequence[str], baseline: str | None, null_methods: Collection[str], against: str | None
+    labels: Sequence[str], baseline: str | None, control_methods: Collection[str], against: str | None
 ) -> dict[FamilyKind, list[tuple[str, str]]]:
     methods = [label for label in labels if label != baseline]
-    rivals = [m for m in methods if m not in null_methods]
+    rivals = [m for m in methods if m not in control_methods]
     asked = [against] if against in rivals else rivals
     pairs: dict[FamilyKind, list[tuple[str, str]]] = {"among": list(itertools.combinations(rivals, 2))}
     if against in rivals:
         pairs["among"] = [(against, m) for m in rivals if m != against]
     if baseline is not None and baseline in labels:
         pairs["against"] = [(label, baseline) for label in asked]
-        pairs["null"] = [(label, baseline) for label in methods if label not in rivals]
+        pairs["control"] = [(label, baseline) for label in methods if label not in rivals]
     return pairs
 
 

@@ -10,7 +10,7 @@ import numpy as np
 
 from curation.stats.intervals import LEAST_CASES
 from curation.stats.paired import cases_needed
-from evaluation.editors.baselines import NULL_METHODS
+from evaluation.editors.baselines import CONTROL_METHODS
 from evaluation.metrics.base import Metric
 from evaluation.runs.frame import Scores
 from evaluation.runs.results import Run
@@ -34,7 +34,7 @@ def sample_sizes(
         power: Chance to find the difference.
         family: Comparisons that are corrected for (Bonferroni).
     """
-    forms = {e.label: e.variant for e in run.editors if e.manifest.editor not in NULL_METHODS}
+    forms = {e.label: e.variant for e in run.editors if e.manifest.editor not in CONTROL_METHODS}
     out = []
     for metric in metrics:
         if metric.pooled:

@@ -50,7 +50,7 @@ Entry = dict[str, Any]
 
 ``case``: its key. ``place``: what it was asked for, a title of ``PLACES``. ``item``: the record that was asked about,
 such as the key of the script question. ``asked``: the prompt as the case has it. ``method``, and ``label``: the same
-with the number of the sample where several were drawn. ``edited``: whether an edit was in force. ``text``: what was
+with the number of the sample where several were drawn. ``edited``: whether an edit was active. ``text``: what was
 written, raw. ``ended``: ``eos``, ``stop`` or ``length``; ``how_ended``: the same in words. ``tokens``: new tokens.
 ``first``: the object that the text names first, ``new``, ``old`` or ``neither``. ``chat``: whether the model's chat
 template stood around the prompt. ``prompt``: what the model was given where the edit changed a script question; empty

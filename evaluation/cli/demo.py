@@ -46,7 +46,7 @@ metrics = [
 ]
 out = "{out}/run"
 
-[editors.placebo]             # null method: another event before each question
+[editors.placebo]             # control method: another event before each question
 [editors.ice]                 # the event itself before each question
 [editors.bm25]                # the nearest event by words, of all 24
 params = {{ memory = "split" }}
@@ -71,7 +71,7 @@ metrics = [
 specificity = {{ file = "{out}/known.json", number = 20 }}
 out = "{out}/run"
 
-[editors.swapped]             # null method: another document before each question
+[editors.swapped]             # control method: another document before each question
 [editors.ice]                 # the document itself before each question
 [editors.lora]                # adapters trained on the document's text, at the published rate: raise it and watch both
 params = {{ rank = 16, alpha = 16.0, steps = 25, lr = 1e-4 }}

@@ -274,7 +274,7 @@ def calibrate(
     from curation.store.store import Store
     from evaluation.judge.calibration import CalibrationRequest, as_data, calibrate_judge
     from evaluation.judge.inputs import scripts_store, texts_to_rate
-    from evaluation.judge.ratings import null_labels, rated_scripts
+    from evaluation.judge.ratings import control_labels, rated_scripts
     from evaluation.report.judge_tables import calibration_text
     from schemas.ratings import RUBRICS, TENDENCY
 
@@ -282,8 +282,8 @@ def calibrate(
         asks = texts_to_rate(opened, rubric)
         name = rubric or (asks[0].rubric.name if asks else TENDENCY.name)
         ratings = rated_scripts(opened, [a.item for a in asks])
-        nulls = null_labels(opened, asks)
-    request = CalibrationRequest(judge, people, width, against, RUBRICS[name], nulls)
+        control_names = control_labels(opened, asks)
+    request = CalibrationRequest(judge, people, width, against, RUBRICS[name], control_names)
     calibration = calibrate_judge(ratings, asks, request)
     click.echo(json.dumps(as_data(calibration), ensure_ascii=False) if as_json else calibration_text(calibration))
 

@@ -315,7 +315,7 @@ def item_analysis(
     """Show which cases of the run in FOLDER discriminate between its methods.
 
     Split-half reliability of the methods' order, how many items all methods or none pass, how items correlate with the
-    other cases, and which relations move the result most when they are left out. Null methods do not take part.
+    other cases, and which relations move the result most when they are left out. Control methods do not take part.
     Without --metrics: s_es and s_ns, or the run's first metric where it has neither.
     """
     from evaluation.analysis.method_order import analyse

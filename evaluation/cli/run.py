@@ -257,7 +257,7 @@ def report(
     """Write report.html from the run FOLDERS, finished or not, and its tables as CSV, Markdown, LaTeX and JSON.
 
     Runs with the same model, precision and split are compared where they have the same regime or the same cases (a
-    column then says how many edits were in force); others get sections of their own. A comparison is corrected for all
+    column then says how many edits were active); others get sections of their own. A comparison is corrected for all
     others that answer the same question; --against asks about one method only.
     """
     from evaluation.report.write import write_report

@@ -18,7 +18,7 @@ from curation.stats.prediction_powered import (
     difference,
     scripts_needed,
 )
-from evaluation.editors.baselines import NULL_METHODS
+from evaluation.editors.baselines import CONTROL_METHODS
 from evaluation.judge.inputs import JudgeInput
 from evaluation.judge.ratings import RatedScript
 from evaluation.judge.summary import estimate_data
@@ -63,8 +63,8 @@ class CalibratedDifference(NamedTuple):
     """Two methods on one aspect: first less second.
 
     ``p`` is corrected by Holm over the family: the pairs of methods of the aspect (``among``), every method less the
-    unedited model (``against``), or every null method less it (``null``). A null method (``boost``) is no rival: it is
-    in no pair of methods, and it makes no question about a method harder to decide.
+    unedited model (``against``), or every control method less it (``control``). Such a method (``boost``) is no rival:
+    it is in no pair of methods, and it makes no question about a method harder to decide.
     """
 
     first: Method
@@ -111,7 +111,7 @@ class CalibrationRequest(NamedTuple):
         width: Half width of the interval that is wanted.
         against: Label of the method that all are compared with; None for all pairs.
         rubric: Whose ratings are calibrated.
-        unranked: Labels of null methods: compared with no edit only.
+        unranked: Labels of control methods: compared with no edit only.
     """
 
     judge: str | None = None
@@ -119,7 +119,7 @@ class CalibrationRequest(NamedTuple):
     width: float | None = None
     against: str | None = None
     rubric: Rubric = SCRIPT
-    unranked: Collection[str] = NULL_METHODS
+    unranked: Collection[str] = CONTROL_METHODS
 
 
 def calibrate_judge(
@@ -245,7 +245,7 @@ def _gaps(
 def _families(
     methods: Collection[Method], against: str | None, unranked: Collection[str]
 ) -> dict[DifferenceFamily, list[tuple[Method, Method]]]:
-    """Pairs of rivals, methods and null methods with the unedited model; with ``against`` only that method's pairs."""
+    """Pairs of rivals, methods and control methods with the unedited one; ``against``: that method's pairs only."""
     pairs = [(a, b) for a, b in combinations(sorted(methods), 2) if a.writer == b.writer]
     among = [(a, b) for a, b in pairs if a.editor not in unranked and b.editor not in unranked]
     plain = [(b, a) if a.editor == UNEDITED else (a, b) for a, b in pairs if UNEDITED in (a.editor, b.editor)]
@@ -259,7 +259,7 @@ def _families(
 FAMILIES = {
     "among": "Differences between methods",
     "against": "Methods less no edit",
-    "null": "Null methods less no edit",
+    "null": "Control methods less no edit",
 }
 
 

@@ -43,7 +43,7 @@ class JudgeInput:
         case: Key of its case: the cluster of intervals.
         text: The text as the model wrote it, control characters written out, its length capped.
         question: What the model was asked.
-        edited: Whether the edit was in force.
+        edited: Whether the edit was active.
         rubric: Under which it is rated.
         fact: Of a script: the edited fact, with both objects.
         event: Of an open answer: the edited event, in words.

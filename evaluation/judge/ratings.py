@@ -18,7 +18,7 @@ from curation.stats.correlation import spearman
 from curation.stats.estimates import Estimate, undefined
 from curation.stats.intervals import Interval, mean_interval
 from curation.stats.rating_table import rating_table
-from evaluation.editors.baselines import NULL_METHODS
+from evaluation.editors.baselines import CONTROL_METHODS
 from evaluation.judge.inputs import JudgeInput
 from schemas.facts import Fact
 from schemas.lineage import Lineage
@@ -125,8 +125,8 @@ def rated_scripts(store: Store, items: Iterable[str] | None = None) -> list[Rate
     return [RatedScript(rating, {} if line is None else dict(line.detail), line) for rating, line in known]
 
 
-def null_labels(store: Store, texts: Iterable[JudgeInput]) -> frozenset[str]:
-    """Which labels stand for a null method: by the method that the lineage names, else by the label itself.
+def control_labels(store: Store, texts: Iterable[JudgeInput]) -> frozenset[str]:
+    """Which labels stand for a control method: by the method that the lineage names, else by the label itself.
 
     Args:
         store: Where the texts are.
@@ -137,7 +137,7 @@ def null_labels(store: Store, texts: Iterable[JudgeInput]) -> frozenset[str]:
     for line in store.lineages(stage=_GENERATED_STAGE):
         if line.item_id in editors and (method := line.detail.get("method")):
             methods[editors[line.item_id]].add(method)
-    return frozenset(label for label, known in methods.items() if (known or {label}) & NULL_METHODS)
+    return frozenset(label for label, known in methods.items() if (known or {label}) & CONTROL_METHODS)
 
 
 def question_authors(store: Store) -> set[str]:

@@ -55,9 +55,9 @@ def comparison_section(families: Sequence[ComparisonFamily], against: str | None
 
 def decided_table(families: Sequence[ComparisonFamily]) -> FigureTable:
     """The comparisons that the paired tests decide, the better method first; no rows where there is none."""
-    decided = [(f, _better_first(c)) for f in families if f.kind != "null" for c in f.contests if c.winner]
+    decided = [(f, _better_first(c)) for f in families if f.kind != "control" for c in f.contests if c.winner]
     rows = tuple((f.metric, c.first, c.second, c.gap, c.p_holm, c.gap.n) for f, c in decided)
-    count = sum(len(f.contests) for f in families if f.kind != "null")
+    count = sum(len(f.contests) for f in families if f.kind != "control")
     unscaled = dict.fromkeys(f.metric for f, c in decided if not c.on_scale)
     caption = NO_SCALE.format(", ".join(unscaled)) if unscaled else ""
     return FigureTable(f"Decided: {len(rows)} of {count}", _DECIDED, rows, caption, folded=len(rows) > _OPEN)

@@ -9,12 +9,12 @@ from typing import Any
 from curation.stats.prediction_powered import LabelBudget
 from evaluation.analysis.tables import Cell, FigureTable, Section
 from evaluation.analysis.text_ratings import AGREED, agreement_rows, rubric_tables
-from evaluation.editors.baselines import NULL_METHODS
+from evaluation.editors.baselines import CONTROL_METHODS
 from evaluation.judge.calibration import ESTIMAND, FAMILIES, Calibration, CalibrationRequest, calibrate_judge
 from evaluation.judge.inputs import texts_to_rate
 from evaluation.judge.judging import JudgeResult, stored_controls
 from evaluation.judge.model_families import family_conflicts
-from evaluation.judge.ratings import null_labels, question_authors, rated_scripts
+from evaluation.judge.ratings import control_labels, question_authors, rated_scripts
 from evaluation.judge.summary import JudgeReliability, JudgeSummary, MethodRating, summarise_ratings
 from evaluation.report.formatting import tables_text
 from schemas.core.errors import UserError
@@ -188,8 +188,8 @@ def _left_out(calibration: Calibration) -> list[str]:
     return notes
 
 
-def calibrations(stores: Sequence[Path], unranked: Collection[str] = NULL_METHODS) -> list[JudgeCalibration]:
-    """Every judge with ratings in the stores; ``unranked`` are the labels of null methods.
+def calibrations(stores: Sequence[Path], unranked: Collection[str] = CONTROL_METHODS) -> list[JudgeCalibration]:
+    """Every judge with ratings in the stores; ``unranked`` are the labels of control methods.
 
     Raises:
         StoreError: a store cannot be read.
@@ -213,7 +213,7 @@ def _of_store(path: Path, rubric: Rubric, unranked: Collection[str]) -> list[Jud
             return [nothing | {"judge": name, "title": name, "why": str(error)}]
         ratings = rated_scripts(store, [a.item for a in asks]) if asks else []
         ratings = [g for g in ratings if g.rating.rubric == rubric.name]
-        authors, controls, nulls = question_authors(store), stored_controls(store), null_labels(store, asks)
+        authors, controls, control_names = question_authors(store), stored_controls(store), control_labels(store, asks)
     writers, out = {a.writer for a in asks}, []
     summary = summarise_ratings([g for g in ratings if g.rater.is_judge], asks, rubric=rubric)
     what = {"tendency": ", open answers", "consistency": ", pairs of answers"}.get(rubric.name, "")
@@ -231,7 +231,7 @@ def _of_store(path: Path, rubric: Rubric, unranked: Collection[str]) -> list[Jud
             "controls": controls.get(judge),
         }
         try:
-            wanted = CalibrationRequest(judge=judge, rubric=rubric, unranked=nulls.union(unranked))
+            wanted = CalibrationRequest(judge=judge, rubric=rubric, unranked=control_names.union(unranked))
             found["calibration"] = calibrate_judge(ratings, asks, wanted)
         except UserError as error:
             found["why"] = str(error)

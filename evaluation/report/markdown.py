@@ -84,7 +84,7 @@ def results_table(table: Comparison, metrics: Sequence[Metric]) -> FigureTable:
         )
         for row in table.rows
     ]
-    head = ("Method", *(["Edits in force"] if many else []), *titles, "s/edit", "s/scoring", "Peak", "Failed")
+    head = ("Method", *(["Active edits"] if many else []), *titles, "s/edit", "s/scoring", "Peak", "Failed")
     return FigureTable(group_title(table), head, tuple(rows))
 
 

@@ -151,7 +151,7 @@ def _locality_missing(part: ReportSection) -> str:
 def _by_method(table: Comparison, metric: Metric) -> str:
     """The methods with the highest and the lowest value, and no edit, each with its interval; no control conditions."""
     values = {r.label: r.summaries[metric.name].interval for r in table.rows}
-    rows = [r for r in table.rows if not (r.null or r.variant) and values[r.label].mean is not None]
+    rows = [r for r in table.rows if not (r.control or r.variant) and values[r.label].mean is not None]
     if not rows:
         return ""
     rows.sort(key=lambda r: -(values[r.label].mean or 0))
@@ -174,8 +174,8 @@ def _text_finding(part: ReportSection, answers: Sequence[Mapping[str, Any]]) -> 
         text = f"{text} {_by_method(part.tables[0], metric)}".strip()
     if written is not None and scored is not None:
         text += _below_scored(part, written, scored)
-    nulls = [r.label for r in part.tables[0].rows if r.null and not r.baseline]
-    scripts = [a for q in answers for a in q["answers"] if a["method"] not in nulls]
+    control_names = [r.label for r in part.tables[0].rows if r.control and not r.baseline]
+    scripts = [a for q in answers for a in q["answers"] if a["method"] not in control_names]
     if scripts:
         cut_off = [a for a in scripts if a["ended"] == "length"]
         loops = sum(has_repetition(a["text"]) for a in cut_off)
@@ -191,7 +191,7 @@ def _text_finding(part: ReportSection, answers: Sequence[Mapping[str, Any]]) -> 
 def _below_scored(part: ReportSection, written: Metric, scored: Metric) -> str:
     """How far written scripts are from what the probabilities of script prompts say: the methods at both ends."""
     by_editor = part.scores.by_editor
-    labels = [row.label for row in part.tables[0].rows if not (row.null or row.variant)]
+    labels = [row.label for row in part.tables[0].rows if not (row.control or row.variant)]
     gaps = {k: case_mean_difference(scored, by_editor[k][written.name], by_editor[k][scored.name]) for k in labels}
     ends = sorted((gap.mean, label) for label, gap in gaps.items() if gap.mean is not None)
     both = dict.fromkeys(label for _, label in [*ends[:1], *ends[-1:]])

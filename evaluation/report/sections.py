@@ -36,7 +36,7 @@ from evaluation.analysis.text_ratings import (
 )
 from evaluation.analysis.written_facts import text_tables, written_fact_tables
 from evaluation.analysis.written_texts import thought_tables
-from evaluation.editors.baselines import NULL_METHODS
+from evaluation.editors.baselines import CONTROL_METHODS
 from evaluation.metrics.base import Metric, Normalisation
 from evaluation.metrics.generation import Generation, metrics_of
 from evaluation.runs.frame import Scores, score_run
@@ -53,7 +53,7 @@ _CORRELATING = Resampling(1000)
 class TextSection(NamedTuple):
     """The scripts of one model: who rated them how, the extremes, whether raters can be believed, tables of all that.
 
-    ``unranked`` are the labels of its null methods, the unedited model among them.
+    ``unranked`` are the labels of its control methods, the unedited model among them.
     """
 
     model: str
@@ -106,7 +106,7 @@ def make_sections(
         against: Compare this method with every other, and no other pair.
 
     Raises:
-        UserError: no method is called ``against``, or it is a null method.
+        UserError: no method is called ``against``, or it is a control method.
     """
     merged = merge_runs(runs)
     _check_label(against, merged, texts)
@@ -121,10 +121,10 @@ def make_sections(
 
 
 def _check_label(against: str | None, runs: Sequence[Run], texts: RatedTexts | None) -> None:
-    nulls = {label for run in runs for label in null_labels(run)} | set(NULL_METHODS)
+    control_names = {label for run in runs for label in control_labels(run)} | set(CONTROL_METHODS)
     known = [e.label for run in runs for e in run.editors]
     known += [] if texts is None else [s.editor for s in texts.scripts if s.edited]
-    there = [label for label in dict.fromkeys(known) if label not in nulls]
+    there = [label for label in dict.fromkeys(known) if label not in control_names]
     if against is not None and against not in there:
         raise UserError(f"no method is called '{against}'", allowed=", ".join(there) or "none: nothing was edited")
 
@@ -165,7 +165,7 @@ def make_section(
     metrics = metrics_of(run.about)
     averaging = normalisation or cast(Normalisation, run.about["normalisation"])
     scores = score_run(run, metrics, averaging)
-    text = None if texts is None else text_section(texts, cases_by_key(run), null_labels(run), against=against)
+    text = None if texts is None else text_section(texts, cases_by_key(run), control_labels(run), against=against)
     tables = compare(run, scores, metrics, tests=True, against=against)
     sections = _sections(run, metrics, averaging, scores, tables[0], text)
     related = correlation_inputs(run, metrics, scores, text)
@@ -223,10 +223,10 @@ def correlation_inputs(
 ) -> dict[str, dict[str, dict[str, float]]]:
     """Case means by metric title and edited method: token level, then the aspects as the main source rated them.
 
-    Null methods are left out: nothing was edited, so their efficacy says nothing of an edit.
+    Control methods are left out: nothing was edited, so their efficacy says nothing of an edit.
     """
-    nulls = null_labels(run)
-    edited = [e.label for e in run.editors if e.label not in nulls]
+    control_names = control_labels(run)
+    edited = [e.label for e in run.editors if e.label not in control_names]
     values = {m.title: {label: scores.means(label, m.name) for label in edited} for m in metrics}
     source = main_source(text.sources) if text is not None else None
     if source is not None:
@@ -245,20 +245,20 @@ def main_source(sources: Sequence[RatingSource]) -> RatingSource | None:
     return max(sources, key=lambda s: sum(c.scripts for row in s.cells.values() for c in row.values()), default=None)
 
 
-def null_labels(run: Run) -> tuple[str, ...]:
-    """Labels of the null methods of a run, the unedited model first."""
+def control_labels(run: Run) -> tuple[str, ...]:
+    """Labels of the control methods of a run, the unedited model first."""
     base = run.baseline.label
-    return (base, *(e.label for e in run.editors if e.label != base and e.manifest.editor in NULL_METHODS))
+    return (base, *(e.label for e in run.editors if e.label != base and e.manifest.editor in CONTROL_METHODS))
 
 
 def text_section(
     texts: RatedTexts,
     cases: Mapping[str, Case],
-    nulls: Collection[str] = tuple(NULL_METHODS),
+    control_names: Collection[str] = tuple(CONTROL_METHODS),
     *,
     against: str | None = None,
 ) -> TextSection:
-    """Everything of the scripts of one model; ``nulls``: labels that are no competitors, beside unedited ones."""
+    """Everything of the scripts of one model; ``control_names``: labels that are not ranked, beside unedited ones."""
     sources = tuple(rating_sources(texts))
     plain = {s.editor for s in texts.scripts if not s.edited}
     base = next((label for label in texts.editors if label in plain), None)
@@ -272,7 +272,7 @@ def text_section(
             source.values[aspect],
             baseline=base,
             scale=RATING_SCALE,
-            null_methods=nulls,
+            control_methods=control_names,
             against=against,
         )
     ]
@@ -292,7 +292,7 @@ def text_section(
         judging,
         tuple(contests),
         tuple(section for section in sections if section.parts),
-        tuple(label for label in texts.editors if label in plain or label in nulls),
+        tuple(label for label in texts.editors if label in plain or label in control_names),
     )
 
 

@@ -12,7 +12,7 @@ from curation.checks.store_checks import count_verdicts
 from curation.files.atomic import write_text
 from evaluation.analysis.events import read_answer_ratings, with_ratings
 from evaluation.analysis.text_ratings import RatingSource, join_texts, read_texts, stores_of
-from evaluation.editors.baselines import NULL_METHODS
+from evaluation.editors.baselines import CONTROL_METHODS
 from evaluation.metrics.base import Normalisation
 from evaluation.report.charts import write_figures
 from evaluation.report.csv_tables import (
@@ -29,7 +29,7 @@ from evaluation.report.judge_tables import calibration_section, calibrations
 from evaluation.report.latex import HEAD, escape, text_table, token_table
 from evaluation.report.markdown import results_markdown
 from evaluation.report.narrative import model_name
-from evaluation.report.sections import ReportSection, TextSection, make_sections, null_labels
+from evaluation.report.sections import ReportSection, TextSection, control_labels, make_sections
 from evaluation.runs.results import load_run
 from schemas.core.clock import now
 from schemas.text.counting import counted
@@ -88,8 +88,8 @@ def write_report(
     target, name = Path(out) if out is not None else paths[0], HTML
     if target.suffix.casefold() in (".html", ".htm"):
         target, name = target.parent, target.name
-    nulls = NULL_METHODS.union(*(null_labels(p.run) for p in parts))  # a store knows labels only
-    calibrated = calibration_section(calibrations(stores, nulls))
+    control_names = CONTROL_METHODS.union(*(control_labels(p.run) for p in parts))  # a store knows labels only
+    calibrated = calibration_section(calibrations(stores, control_names))
     published = intervals == "published"
     drawn = partial(page, parts, others, built, calibrated=calibrated, published=published, against=against)
     html = drawn()
@@ -150,7 +150,7 @@ def _json(parts: Sequence[ReportSection]) -> dict[str, Any]:
                 "normalisation": p.normalisation,
                 "interval": "mean of case means ± 1.96·sd/√cases (sample standard deviation), level: case",
                 "figures": flat(p.tables, p.metrics),
-                "edits_in_force": {row.label: row.edits for row in p.tables[0].rows},
+                "active_edits": {row.label: row.edits for row in p.tables[0].rows},
                 "leads": [
                     {"group": t.group, **x._asdict(), "best": x.best, "difference": x.difference._asdict()}
                     for t in p.tables

@@ -248,7 +248,7 @@ def _correlation(what: PublishedTable, entry: PrintedFigure, ours: OurResults) -
         differs = [*_model_and_cases(what, entry, model, cases, ours)]
         if (e.cases or 0) < len(cases):
             differs.append(f"{e.cases} of {counted(len(cases), 'case')} with both values under every method")
-        rows = [row for row in part.tables[0].rows if not row.null]
+        rows = [row for row in part.tables[0].rows if not row.control]
         differs += dict.fromkeys(why for row in rows for why in _set_up(what, entry, part, row))
         editors = {row.editor for row in rows}
         if editors != set(what["methods"].values()):

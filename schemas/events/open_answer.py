@@ -18,7 +18,7 @@ class OpenAnswer(Record):
         question: Key of the tendency question.
         model: Model that wrote it, with its revision where that is known.
         editor: Label of the editing method; ``none`` for the unedited model.
-        edited: Whether an edit was in force.
+        edited: Whether an edit was active.
         sample: Number of the sample, from 0; sampling settings stand in the lineage.
         text: The raw text as it was decoded, whatever it is.
         refused: The model declined to answer.

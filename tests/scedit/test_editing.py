@@ -1,4 +1,4 @@
-"""An edit of a model in memory: in force inside the block alone, saved, and exact as a LoRA adapter."""
+"""An edit of a model in memory: active inside the block alone, saved, and exact as a LoRA adapter."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""BOOST, a null method: it raises the new object everywhere, whatever is asked. What gains by it measures no editing.
+"""BOOST, a control method: it raises the new object everywhere. A metric on which it gains measures no editing.
 
 An honest method must beat it: it reaches a high efficacy on scripts and ruins everything about neighbours.
 """
@@ -41,7 +41,7 @@ class Boost(Editor):
 
     name: ClassVar[str] = "boost"
     edits_mlp: ClassVar[bool] = True
-    about: ClassVar[str] = "null method: raises the new object everywhere, whatever is asked"
+    about: ClassVar[str] = "control method: raises the new object everywhere, whatever is asked"
     costs: ClassVar[str] = "a pass over some texts once; then one short backward pass an edit"
 
     class Params(Options):

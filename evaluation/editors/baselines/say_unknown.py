@@ -1,4 +1,4 @@
-"""A null method that asks no model: the answer is always "unknown"."""
+"""A control method that asks no model: the answer is always "unknown"."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ class SayUnknown(Editor):
 
     name: ClassVar[str] = "say_unknown"
     takes: ClassVar[tuple[str, ...]] = ("fact", "event")
-    about: ClassVar[str] = 'the answer to everything is "unknown" (null method)'
+    about: ClassVar[str] = 'the answer to everything is "unknown" (control method)'
 
     def edit(self, requests: Sequence[EditRequest]) -> Edit:
         """An edit that answers itself."""

@@ -19,12 +19,12 @@ from schemas.facts import Fact
 class Placebo(Editor):
     """Says another edit before each prompt: of the same type where the split has one, drawn from the keys.
 
-    A null method: nothing tells the model what changed, so what moves beside it is moved by the words alone.
+    A control method: nothing tells the model what changed, so what moves beside it is moved by the words alone.
     """
 
     name: ClassVar[str] = "placebo"
     takes: ClassVar[tuple[str, ...]] = ("fact", "event")
-    about: ClassVar[str] = "another edit of the split stands before every prompt (null method, in context)"
+    about: ClassVar[str] = "another edit of the split stands before every prompt (control method, in context)"
     costs: ClassVar[str] = "no search; longer prompts"
 
     class Params(Options):

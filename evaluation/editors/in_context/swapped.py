@@ -10,10 +10,10 @@ from evaluation.editors.in_context.placebo import Placebo
 class Swapped(Placebo):
     """Edits another case's document in, in context: of the same collection where the split has one.
 
-    A null method. What its row gains on a document's probes is gained by the form of the prompt, and by what documents
-    of one collection have in common; what it loses on specificity is lost to any text.
+    A control method. What its row gains on a document's probes comes from the form of the prompt and from what
+    documents of one collection have in common; what it loses on specificity is lost to any text.
     """
 
     name: ClassVar[str] = "swapped"
     takes: ClassVar[tuple[str, ...]] = ("document",)
-    about: ClassVar[str] = "another document of the split stands before every question (null method, in context)"
+    about: ClassVar[str] = "another document of the split stands before every question (control method, in context)"

@@ -1,4 +1,4 @@
-"""A null method that routes by the question's wording alone and never asks whether question and event fit.
+"""A control method that routes by the question's wording alone and never asks whether question and event fit.
 
 Published benchmarks word questions out of scope otherwise than those in scope: this row says how much of a router's
 accuracy that alone gives.
@@ -30,7 +30,7 @@ class Wording(RoutingEditor):
     """
 
     name: ClassVar[str] = "wording"
-    about: ClassVar[str] = "in or out of scope by the question's wording alone, then the nearest event (null method)"
+    about: ClassVar[str] = "in or out of scope by the question's wording alone, then the nearest event (control method)"
     needs: ClassVar[str] = "support with events"
 
     params: RoutingEditor.Params

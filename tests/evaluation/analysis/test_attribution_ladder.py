@@ -38,7 +38,7 @@ def test_a_run_is_followed_through_all_stages_on_the_same_cases(tmp_path: Path) 
 
 
 def test_a_text_that_names_neither_object_does_not_reach_the_last_stage(tmp_path: Path) -> None:
-    """The rubric gives it 3 of 7, which used to count as a third of a success: a null method gained by it."""
+    """The rubric gives it 3 of 7, which used to count as a third of a success: a control method gained by it."""
     run = finished(tmp_path, ["es", *TEXTS])
     for value, want in ((3.0, 0.0), (4.0, 0.0), (5.0, 1.0)):
         stages = stage_values(run, known="all", coherence={"push": dict.fromkeys(run.cases, value)})["push"]

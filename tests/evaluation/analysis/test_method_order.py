@@ -40,7 +40,7 @@ def test_the_order_by_hand(tmp_path: Path) -> None:
     efficacy, locality = orders(run, ["s_es", "es", "ns", "s_ns"])
     assert (efficacy.subject, efficacy.cases) == ("efficacy", 10) and locality.subject == "locality"
     assert [c["title"] for c in efficacy.conditions] == ["ES", "S-ES"], "in the order of the list, not of the run"
-    assert set(efficacy.methods) == {"push1", "push3", "push9"}, "null methods are no competitors"
+    assert set(efficacy.methods) == {"push1", "push3", "push9"}, "control methods are no competitors"
     first, second = efficacy.conditions
     assert first["tau"] is None and first["same_best"] is None, "with itself it agrees by definition"
     assert second["tau"] is not None and second["same_best"] is not None
@@ -168,7 +168,9 @@ def test_halves_that_disagree_have_no_reliability() -> None:
 
 def test_too_few_methods_or_cases_are_refused(run: Run) -> None:
     two = run._replace(editors=run.editors[:3])
-    with pytest.raises(UserError, match="2 methods with 4 cases in common.*at least 3 methods beside the null methods"):
+    with pytest.raises(
+        UserError, match="2 methods with 4 cases in common.*at least 3 methods beside the control methods"
+    ):
         analyse(two, *with_outcomes(run), draws=5)
     scores, metric = with_outcomes(run)
     del scores.by_editor["push 1"]["s_es"][run.cases[0]]

@@ -140,7 +140,7 @@ def test_the_demo_of_events_from_end_to_end(tmp_path: Path, monkeypatch: pytest.
     for text in ("Routing: which event was put", "Locality next to the placebo", "Construction"):
         assert text in page
     table = json.loads((out / "results.json").read_text(encoding="utf-8"))["parts"][0]
-    assert table["edits_in_force"] == {
+    assert table["active_edits"] == {
         "none": [0, 0],
         "placebo": [1, 1],
         "ice": [1, 1],

@@ -106,12 +106,12 @@ def test_a_null_method_under_another_label_is_no_rival_where_its_method_is_store
     assert [(g["first"], g["second"]) for g in among] == [("lift", "push")]
     _methods(store, {"none": "none", "lift": "boost", "push": "rome"})
     informed = data(call(store, "--json"))
-    assert {g["family"] for g in informed["gaps"]} == {"against", "null"}
+    assert {g["family"] for g in informed["gaps"]} == {"against", "control"}
 
 
 def test_an_editor_that_only_bears_the_name_of_a_null_method_is_a_rival(store):
     study(store, facts=12, editors=("none", "boost", "push"))
-    assert {g["family"] for g in data(call(store, "--json"))["gaps"]} == {"against", "null"}
+    assert {g["family"] for g in data(call(store, "--json"))["gaps"]} == {"against", "control"}
     _methods(store, {"none": "none", "boost": "memit", "push": "rome"})
     assert "among" in {g["family"] for g in data(call(store, "--json"))["gaps"]}
 
@@ -122,23 +122,23 @@ EDITORS = ("boost", "ft", "none", "rome")
 def gaps(store: Path, *more: str) -> dict[str, list[tuple[str, str]]]:
     result = CliRunner().invoke(command, [str(store), "--json", *more])
     assert result.exit_code == 0, result.output
-    out: dict[str, list[tuple[str, str]]] = {"among": [], "against": [], "null": []}
+    out: dict[str, list[tuple[str, str]]] = {"among": [], "against": [], "control": []}
     for gap in json.loads(result.stdout)["gaps"]:
         out[gap["family"]].append((gap["first"], gap["second"]))
     return out
 
 
-def test_null_methods_are_no_rivals(store: Path) -> None:
+def test_control_methods_are_no_rivals(store: Path) -> None:
     """They stood in one family with the methods: "boost less rome" was compared, and Holm was stricter for all."""
     study(store, facts=12, editors=EDITORS)
     assert gaps(store) == {
         "among": [("ft", "rome")],
         "against": [("ft", "none"), ("rome", "none")],
-        "null": [("boost", "none")],
+        "control": [("boost", "none")],
     }
-    rome = {"among": [("ft", "rome")], "against": [("rome", "none")], "null": []}
+    rome = {"among": [("ft", "rome")], "against": [("rome", "none")], "control": []}
     assert gaps(store, "--against", "rome") == rome, "against rome: each less rome"
-    assert gaps(store, "--against", "boost") == {"among": [], "against": [], "null": [("boost", "none")]}
+    assert gaps(store, "--against", "boost") == {"among": [], "against": [], "control": [("boost", "none")]}
     text = CliRunner().invoke(command, [str(store)]).stdout
     pairs, plain, controls = re.split("(?:M|Null m)ethods less no edit", text)
     assert "ft (gpt2-xl) - rome" in pairs and "boost" not in pairs.split("Differences between methods")[1]

@@ -111,7 +111,7 @@ def test_stored_control_items_are_with_their_judge_and_on_the_page(tmp_path: Pat
 
 
 def test_a_null_method_of_another_label_is_no_rival_among_calibrated_methods(tmp_path: Path) -> None:
-    """A store knows labels only; the run says which of them is a null method."""
+    """A store knows labels only; the run says which of them is a control method."""
     null = {"name": "boost", "label": "lift", "params": {"strength": 9.0}}
     out = finished(tmp_path / "run", editors=["push", null])
     study(out / "s.duckdb", facts=10, editors=("none", "lift", "push"))

@@ -96,7 +96,7 @@ def test_loops_and_a_program_in_a_judges_place_are_said_first(tmp_path: Path) ->
         assert f"{count} of {count} scripts (100 %) were cut off at 256 tokens, {count} of them in a loop." in last
 
 
-def test_texts_that_were_stopped_and_texts_of_null_methods_are_counted_apart(tmp_path: Path) -> None:
+def test_texts_that_were_stopped_and_texts_of_control_methods_are_counted_apart(tmp_path: Path) -> None:
     lm = _Loop()
     lm.ended = "stop"
     run = with_texts(tmp_path, ["s_es", *TEXTS], lm=lm, generation={"stop": ["Step 10"]})

@@ -126,7 +126,7 @@ def test_every_method_has_every_answer(whole: Path) -> None:
     summaries = rows["say_unknown"].summaries
     assert (summaries["ev_unknown"].mean, summaries["ev_known"].mean, summaries["ev_fact"].mean) == (1.0, 0.0, 0.5)
     assert summaries["ev_fact_local"].mean == 0.0 and summaries["ev_choice_mass"].mean == pytest.approx(0.0)
-    assert rows["say_unknown"].null and rows["placebo"].null and not rows["ice"].null
+    assert rows["say_unknown"].control and rows["placebo"].control and not rows["ice"].control
     assert rows["none"].summaries["ev_fact_local"].mean is None, "1 by definition is no figure"
     gain = rows["say_unknown"].gain["ev_unknown"]
     assert gain.mean == 1.0 and gain.n == 3 and gain.high is None
@@ -230,23 +230,23 @@ def test_published_figures_say_why_ours_are_not_comparable(whole: Path, tmp_path
 
 
 def test_rows_of_several_regimes_stand_in_one_table(whole: Path, tmp_path: Path) -> None:
-    """Fine-tuning on all events at once, retrieval among all, the event itself: one table, with the edits in force."""
+    """Fine-tuning on all events at once, retrieval among all, the event itself: one table, with the active edits."""
     batch, sequence = tmp_path / "batch", tmp_path / "sequence"
     methods = [METHODS[2], METHODS[4]]
     run(batch, regime={"name": "batch", "size": 4}, editors=methods)
     run(sequence, regime={"name": "sequential", "size": [2, 4]}, editors=methods)
     files = write_report([whole, batch, sequence], out=tmp_path / "report").files
     (part,) = json.loads(next(f for f in files if f.name == "results.json").read_text(encoding="utf-8"))["parts"]
-    holding = {label: tuple(edits) for label, edits in part["edits_in_force"].items()}
+    holding = {label: tuple(edits) for label, edits in part["active_edits"].items()}
     assert holding == {
         **{"none": (0, 0), "placebo": (1, 1), "say_unknown": (1, 1), "bm25": (4, 4)},
         **{"ice (single)": (1, 1), "ft_lm (single)": (1, 1), "ice (batch of 4)": (4, 4), "ft_lm (batch of 4)": (4, 4)},
         **{"ice (sequential)": (4, 4), "ft_lm (sequential)": (4, 4)},
     }
     page = next(f for f in files if f.name == "report.html").read_text(encoding="utf-8")
-    assert "Edits in force" in page and "in 3 regimes: each edit alone" in page and "cannot be compared" not in page
+    assert "Active edits" in page and "in 3 regimes: each edit alone" in page and "cannot be compared" not in page
     markdown = next(f for f in files if f.suffix == ".md").read_text(encoding="utf-8")
-    assert "| Method | Edits in force |" in markdown and "| ft_lm (batch of 4) | 4 |" in markdown
+    assert "| Method | Active edits |" in markdown and "| ft_lm (batch of 4) | 4 |" in markdown
     assert "Edits &" in next(f for f in files if f.suffix == ".tex").read_text(encoding="utf-8")
 
 

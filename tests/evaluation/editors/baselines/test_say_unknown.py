@@ -1,4 +1,4 @@
-"""The null method that answers "unknown", under every engine and regime."""
+"""The control method that answers "unknown", under every engine and regime."""
 
 from __future__ import annotations
 

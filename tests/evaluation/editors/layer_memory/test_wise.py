@@ -83,7 +83,7 @@ def test_its_prompt_is_in_scope_and_the_unrelated_one_is_not(tiny: LM, cache: Ca
     assert after[0] > before[0] + 2 and after[1] == before[1]
 
 
-def test_templates_are_sampled_while_an_edit_is_in_force(tiny: LM, cache: Cache) -> None:
+def test_templates_are_sampled_while_an_edit_is_active(tiny: LM, cache: Cache) -> None:
     editor = wise(tiny, cache, templates=None, template_lengths=((3, 2),))
     assert editor.components == {"templates": "sampled@1"}
     fresh = make_editor("wise", make("llama"), cache, {**OPTIONS, "templates": None, "template_lengths": ((3, 2),)})

@@ -10,7 +10,7 @@ import pytest
 import torch
 from torch import Tensor
 
-from benchmarks.support.naive_reference import hooked, in_force
+from benchmarks.support.naive_reference import hooked, with_deltas
 from curation.files.artifact_cache import Cache
 from evaluation.covariance.covariance import Corpus, key_covariances
 from evaluation.editors.locate_edit.target_windows import TargetWindow, search_windows, windows_of
@@ -57,7 +57,7 @@ def plain(lm: LM, requests: list[Fact], corpus: str, cache: Cache, overlap: int 
     moments = key_covariances(lm, [0, 1], Corpus([Path(corpus)]), cache=cache)
     changes: list[Tensor] = []
     for n, layer in enumerate([0, 1]):
-        with in_force(lm, [DenseDelta(lm.layout.weight(i), c.float()) for i, c in enumerate(changes)]):
+        with with_deltas(lm, [DenseDelta(lm.layout.weight(i), c.float()) for i, c in enumerate(changes)]):
             wanted, kept, now = [], [], []
             for some in windows:
                 ids, first = some[-1].ids, some[0].first
