@@ -175,10 +175,7 @@ def release(store: Store, name: str, *, version: str | None = None, without_samp
             is given.
     """
     candidate = store.open_split(name)
-    stale = {item.id: item for item in store.stale()}
-    held = {record.id for case in candidate.all_cases for record in case_records(case)} if stale else set()
-    if found := [item for id_, item in stale.items() if id_ in held]:
-        raise StaleError(found, str(store.path))
+    _refuse_stale(store, candidate)
     before = _predecessor(store, candidate)
     if before and before.digest == candidate.digest:
         done, first = f"these cases are released already as {before.name}@{before.version}", "scedit split freeze"
@@ -205,16 +202,8 @@ def release(store: Store, name: str, *, version: str | None = None, without_samp
     number = counted(len(candidate.all_cases), "case")
     first = f"## {candidate.name} {version} ({date})\n\n{number}, digest {candidate.digest[:12]}. First release.\n"
     text = changelog(changes, date=date) if changes else first
-    header = _header(candidate, before) | {
-        "quality": quality,
-        "release": {
-            "date": date,
-            "frozen_as": f"{candidate.name}@{candidate.version}",
-            "before": {"version": before.version, "digest": before.digest} if before else None,
-            "level": changes.level if changes else "first",
-            "changelog": text,
-        },
-    }
+    entry = _entry(candidate, before, level=changes.level if changes else "first", date=date, text=text)
+    header = _header(candidate, before) | {"quality": quality, "release": entry}
     renumbered = under_version(candidate, version, header)
     renumbered.header[SEAL] = seal(renumbered.header)
     if "release" not in store.put_split(renumbered):
@@ -223,6 +212,24 @@ def release(store: Store, name: str, *, version: str | None = None, without_samp
             fix=f"release under another version, or freeze as {version}-candidate before releasing {version}",
         )
     return Release(renumbered, changes, text)
+
+
+def _entry(candidate: Split, before: Split | None, *, level: str, date: str, text: str) -> dict[str, Any]:
+    """What the header says of the release."""
+    return {
+        "date": date,
+        "frozen_as": f"{candidate.name}@{candidate.version}",
+        "before": {"version": before.version, "digest": before.digest} if before else None,
+        "level": level,
+        "changelog": text,
+    }
+
+
+def _refuse_stale(store: Store, candidate: Split) -> None:
+    stale = {item.id: item for item in store.stale()}
+    held = {record.id for case in candidate.all_cases for record in case_records(case)} if stale else set()
+    if found := [item for id_, item in stale.items() if id_ in held]:
+        raise StaleError(found, str(store.path))
 
 
 def _header(candidate: Split, before: Split | None) -> dict[str, Any]:

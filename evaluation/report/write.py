@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from functools import partial
 from pathlib import Path
 from typing import Any, Literal, NamedTuple
@@ -92,11 +92,8 @@ def write_report(
     calibrated = calibration_section(calibrations(stores, control_names))
     published = intervals == "published"
     drawn = partial(page, parts, others, built, calibrated=calibrated, published=published, against=against)
-    html = drawn()
-    if len(html.encode()) > LARGEST:
-        html = drawn(list_answers=False)
     files = {
-        name: html,
+        name: _with_answers_where_small(drawn),
         "results.csv": results_csv(parts),
         "results.md": results_markdown(parts, others),
         "results.json": json.dumps(_json(parts), ensure_ascii=False, indent=1) + "\n",
@@ -106,15 +103,25 @@ def write_report(
     }
     if texts is not None and texts.ratings:
         files["ratings.csv"] = ratings_csv(parts, others)
-    lines = [
+    pictures = () if figures is None else tuple(_write_pictures(parts, Path(figures)))
+    for file, text in files.items():
+        write_text(target / file, text, "the report", fsync=False, errors="replace", fix="name another --out")
+    return ReportFiles(tuple(target / file for file in files), _lines(parts), pictures)
+
+
+def _lines(parts: Sequence[ReportSection]) -> list[dict[str, Any]]:
+    """Every figure of the tables, with its model and split."""
+    return [
         {"model": p.run.about["model"], "split": p.run.split.name, "normalisation": p.normalisation, **line}
         for p in parts
         for line in flat(p.tables, p.metrics)
     ]
-    pictures = () if figures is None else tuple(_write_pictures(parts, Path(figures)))
-    for file, text in files.items():
-        write_text(target / file, text, "the report", fsync=False, errors="replace", fix="name another --out")
-    return ReportFiles(tuple(target / file for file in files), lines, pictures)
+
+
+def _with_answers_where_small(draw: Callable[..., str]) -> str:
+    """The page; without the single answers where it would be too large."""
+    html = draw()
+    return html if len(html.encode()) <= LARGEST else draw(list_answers=False)
 
 
 def _write_pictures(parts: Sequence[ReportSection], folder: Path) -> Iterator[Path]:
