@@ -80,7 +80,7 @@ def methods_table(section: ReportSection) -> str:
     """Every metric of every method over all cases, with its interval."""
     rows = [
         [
-            f"`{row.label}`" + (" (null)" if row.null else ""),
+            f"`{row.label}`" + (" (control)" if row.control else ""),
             *(mean_with_interval(row.summaries[m.name].interval) for m in section.metrics),
             "-" if row.seconds_edit is None else f"{row.seconds_edit:.2f}",
         ]

@@ -56,7 +56,7 @@ class CalibrationRow(NamedTuple):
     needed: LabelBudget | None
 
 
-DifferenceFamily = Literal["among", "against", "null"]
+DifferenceFamily = Literal["among", "against", "control"]
 
 
 class CalibratedDifference(NamedTuple):
@@ -253,13 +253,13 @@ def _families(
         among = [(b, a) if a.editor == against else (a, b) for a, b in among if against in (a.editor, b.editor)]
         plain = [(a, b) for a, b in plain if against in (a.editor, b.editor)]
     controls = [(a, b) for a, b in plain if a.editor in unranked]
-    return {"among": among, "against": [pair for pair in plain if pair not in controls], "null": controls}
+    return {"among": among, "against": [pair for pair in plain if pair not in controls], "control": controls}
 
 
 FAMILIES = {
     "among": "Differences between methods",
     "against": "Methods less no edit",
-    "null": "Control methods less no edit",
+    "control": "Control methods less no edit",
 }
 
 

@@ -65,7 +65,7 @@ def test_the_page_shows_finished_methods_alone(folder: Path, tmp_path: Path) -> 
     partial = benchmark.finished(run._replace(editors=(run.editors[0], half, *run.editors[2:])))
     assert [e.label for e in partial.editors] == ["none", "push 2", "push 3"]
     text = "\n\n".join(benchmark._parts(partial))
-    assert "Not finished yet: `push 1`." in text and "| `none` (null) |" in text and "`push 1` -" not in text
+    assert "Not finished yet: `push 1`." in text and "| `none` (control) |" in text and "`push 1` -" not in text
 
     page = tmp_path / "page.md"
     page.write_text(PAGE.read_text(encoding="utf-8"), encoding="utf-8")

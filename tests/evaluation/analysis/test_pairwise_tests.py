@@ -219,7 +219,7 @@ def test_control_methods_are_compared_with_no_edit_only() -> None:
     assert [f.kind for f in (among, against, control)] == ["among", "against", "control"]
 
 
-def test_a_null_method_makes_no_question_about_a_method_harder_to_decide() -> None:
+def test_a_control_method_makes_no_question_about_a_method_harder_to_decide() -> None:
     """Seven wins of seven have p 1/64: below 0.05 for three methods, not for three and a control."""
     values = {label: {f"c{k}": float(label != "none") for k in range(7)} for label in ("none", "boost", "a", "b", "c")}
     families = comparison_families("x", values, baseline="none", scale=SHARE, control_methods=["none", "boost"])

@@ -100,7 +100,7 @@ def _methods(store: Path, methods: dict[str, str]) -> None:
         ])  # fmt: skip
 
 
-def test_a_null_method_under_another_label_is_no_rival_where_its_method_is_stored(store):
+def test_a_control_method_under_another_label_is_no_rival_where_its_method_is_stored(store):
     study(store, facts=12, editors=("none", "lift", "push"))
     among = [g for g in data(call(store, "--json"))["gaps"] if g["family"] == "among"]
     assert [(g["first"], g["second"]) for g in among] == [("lift", "push")]
@@ -109,7 +109,7 @@ def test_a_null_method_under_another_label_is_no_rival_where_its_method_is_store
     assert {g["family"] for g in informed["gaps"]} == {"against", "control"}
 
 
-def test_an_editor_that_only_bears_the_name_of_a_null_method_is_a_rival(store):
+def test_an_editor_that_only_bears_the_name_of_a_control_method_is_a_rival(store):
     study(store, facts=12, editors=("none", "boost", "push"))
     assert {g["family"] for g in data(call(store, "--json"))["gaps"]} == {"against", "control"}
     _methods(store, {"none": "none", "boost": "memit", "push": "rome"})
@@ -140,7 +140,7 @@ def test_control_methods_are_no_rivals(store: Path) -> None:
     assert gaps(store, "--against", "rome") == rome, "against rome: each less rome"
     assert gaps(store, "--against", "boost") == {"among": [], "against": [], "control": [("boost", "none")]}
     text = CliRunner().invoke(command, [str(store)]).stdout
-    pairs, plain, controls = re.split("(?:M|Null m)ethods less no edit", text)
+    pairs, plain, controls = re.split("(?:M|Control m)ethods less no edit", text)
     assert "ft (gpt2-xl) - rome" in pairs and "boost" not in pairs.split("Differences between methods")[1]
     assert "boost (gpt2-xl) - none (gpt2-xl)" in controls and "boost" not in plain
 

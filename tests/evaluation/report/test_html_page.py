@@ -164,7 +164,7 @@ def test_an_axis_of_tiny_shares_ends_at_one_percent() -> None:
     assert re.search(r"values from 0\.0 to 1\.0|>1\.0<", drawn)
 
 
-def test_a_null_method_beats_nobody_and_what_could_never_be_decided_is_counted(tmp_path: Path) -> None:
+def test_a_control_method_beats_nobody_and_what_could_never_be_decided_is_counted(tmp_path: Path) -> None:
     """ "PS: boost beats none" stood first among what was decided, in bold."""
     editors = ["none", {"name": "push", "label": "rome"}, "boost"]
     html, _ = read(write_report([finished(tmp_path, split=make_cases(6, 0), editors=editors)]).files[0])

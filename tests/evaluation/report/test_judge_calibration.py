@@ -110,7 +110,7 @@ def test_stored_control_items_are_with_their_judge_and_on_the_page(tmp_path: Pat
     assert "No control item of this judge is stored" in html, "of the other judge"
 
 
-def test_a_null_method_of_another_label_is_no_rival_among_calibrated_methods(tmp_path: Path) -> None:
+def test_a_control_method_of_another_label_is_no_rival_among_calibrated_methods(tmp_path: Path) -> None:
     """A store knows labels only; the run says which of them is a control method."""
     null = {"name": "boost", "label": "lift", "params": {"strength": 9.0}}
     out = finished(tmp_path / "run", editors=["push", null])

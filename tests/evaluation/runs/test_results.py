@@ -243,7 +243,7 @@ def test_what_is_never_asked_is_not_waited_for(tmp_path: Path, regime: Any, aske
     assert [row.pending for row in table.rows] == [0, 0]
     text = " ".join(_of_run(found, table))
     assert "not yet run" not in text and (f"{made} edits were made; {table.cases}" in text) == (table.cases < made)
-    edited = opening(make_section(found, None, None), ()).edited
+    edited = opening(make_section(found, None, None), ())["edited"]
     assert edited.startswith(f"{made} facts of the split")
     assert (f"{table.cases} of them were asked" in edited) == (table.cases < made)
 
@@ -271,7 +271,7 @@ def test_cases_after_the_last_length_are_no_work_left(tmp_path: Path, regime: An
     assert [(r.finished, r.pending, r.unedited) for r in table.rows] == [(4, 0, 0)] + 2 * [(edited, 0, 4 - edited)]
     text = " ".join(_of_run(found, table))
     assert "not yet run" not in text and ("2 of the 4 cases come after" in text) == (edited < 4)
-    assert opening(make_section(found, None, None), ()).edited.startswith(f"{edited} facts of the split")
+    assert opening(make_section(found, None, None), ())["edited"].startswith(f"{edited} facts of the split")
     assert [row["cases_pending"] for row in flat([table], load_metrics(["es"]))] == [0] + 2 * [4 - edited], (
         "the column stays what it was"
     )

@@ -268,7 +268,7 @@ def test_the_summary_is_of_raw_prompts_alone(tmp_path: Path) -> None:
     chat_run(tmp_path, metrics=["es", "s_es", "s_es_gen_question"])
     (part,), _ = make_sections([load_run(tmp_path)], None, None)
     shown = opening(part, [])
-    sentences = [shown.edited, *(finding.text for finding in shown.findings)]
+    sentences = [shown["edited"], *(text for _, text in shown["findings"])]
     assert "Against S-ES" in "".join(sentences) and "[chat]" not in "".join(sentences)
 
 
