@@ -174,8 +174,8 @@ def _text_finding(part: ReportSection, answers: Sequence[Mapping[str, Any]]) -> 
         text = f"{text} {_by_method(part.tables[0], metric)}".strip()
     if written is not None and scored is not None:
         text += _below_scored(part, written, scored)
-    control_names = [r.label for r in part.tables[0].rows if r.control and not r.baseline]
-    scripts = [a for q in answers for a in q["answers"] if a["method"] not in control_names]
+    left_out = [r.label for r in part.tables[0].rows if r.variant or (r.control and not r.baseline)]
+    scripts = [a for q in answers for a in q["answers"] if a["method"] not in left_out]
     if scripts:
         cut_off = [a for a in scripts if a["ended"] == "length"]
         loops = sum(has_repetition(a["text"]) for a in cut_off)

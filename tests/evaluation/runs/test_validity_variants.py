@@ -267,9 +267,11 @@ def test_rows_are_tested_against_those_in_the_same_form(tmp_path: Path) -> None:
 def test_the_summary_is_of_raw_prompts_alone(tmp_path: Path) -> None:
     chat_run(tmp_path, metrics=["es", "s_es", "s_es_gen_question"])
     (part,), _ = make_sections([load_run(tmp_path)], None, None)
-    shown = opening(part, [])
-    sentences = [shown["edited"], *(text for _, text in shown["findings"])]
-    assert "Against S-ES" in "".join(sentences) and "[chat]" not in "".join(sentences)
+    text = {"ended": "length", "text": "Step 1: Go", "unfinished": True}
+    shown = opening(part, [{"answers": [{"method": name, **text} for name in ("push", "push [chat]")]}])
+    sentences = " ".join([shown["edited"], *(text for _, text in shown["findings"])])
+    assert "Against S-ES" in sentences and "[chat]" not in sentences
+    assert "1 of 1 script (100 %) were cut off" in sentences, "both rows have one text"
 
 
 def test_the_report_says_which_figure_is_in_which_form(tmp_path: Path) -> None:
