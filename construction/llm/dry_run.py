@@ -5,7 +5,7 @@ So it counts the calls that the command would make now: none of a finished store
 
 from __future__ import annotations
 
-from collections.abc import Callable, Coroutine, Iterable, Iterator
+from collections.abc import Callable, Coroutine, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
@@ -14,7 +14,7 @@ from construction.llm import connection
 from construction.llm.call_errors import CallError
 from construction.llm.client import Client, Reply
 from construction.llm.cost.budget import Budget
-from construction.llm.cost.estimates import CHARACTERS_PER_TOKEN, CallCounter, CallEstimate
+from construction.llm.cost.estimates import CHARACTERS_PER_TOKEN, CallCounter, CallEstimate, sum_estimates
 from construction.llm.endpoint import Access
 from construction.llm.reply_cache import ReplyCache, StoredOutcome, request_key
 from construction.llm.step import Request
@@ -112,18 +112,23 @@ def recorded_replies(journal: Path, access: Access) -> Iterator[ReplyCache]:
         yield ReplyCache(opened, retry_failed=access.retry_failed)
 
 
-def missing_calls(journal: Path, access: Access, work: Callable[[Client], Coroutine[Any, Any, Any]]) -> CallEstimate:
-    """Calls, tokens and dollars that work with one model still takes.
+def missing_calls(
+    journal: Path,
+    accesses: Sequence[Access],
+    work: Callable[[list[DryRunClient]], Coroutine[Any, Any, Any]],
+    *,
+    attempts: int,
+) -> CallEstimate:
+    """Calls, tokens and dollars that work still takes, of all models together.
 
     Args:
         journal: The cached replies; it need not exist.
-        access: How the model is asked.
-        work: The work, with the client that it is given.
+        accesses: The models; the first one says what is retried.
+        work: The work.
+        attempts: Times that a call is made whose reply cannot be used.
     """
-
-    async def with_one(clients: list[DryRunClient]) -> None:
-        await work(clients[0])
-
-    with recorded_replies(journal, access) as cache:
-        (client,) = dry_run([access], with_one, cache, attempts=access.attempts or 1)
-    return client.missing.estimate(access.price())
+    with recorded_replies(journal, accesses[0]) as cache:
+        clients = dry_run(accesses, work, cache, attempts=attempts)
+    return sum_estimates(
+        client.missing.estimate(access.price()) for client, access in zip(clients, accesses, strict=True)
+    )

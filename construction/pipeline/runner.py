@@ -20,8 +20,8 @@ from construction.llm.cli_options import journal_of
 from construction.llm.client import Client, gather_all, ordered_map
 from construction.llm.connection import ModelSession, model_session
 from construction.llm.cost.budget import Budget
-from construction.llm.cost.estimates import CallEstimate, sum_estimates
-from construction.llm.dry_run import DryRunClient, NoStore, dry_run, recorded_replies
+from construction.llm.cost.estimates import CallEstimate
+from construction.llm.dry_run import DryRunClient, NoStore, missing_calls
 from construction.llm.endpoint import Access
 from construction.llm.replies import ATTEMPTS
 from construction.llm.reply_cache import ReplyCache
@@ -313,13 +313,9 @@ class PreparedWork(Generic[C]):
         """What it will ask: calls that are not cached; of what nobody wrote yet, no check drops anything."""
         if not self.asks:
             return CallEstimate(0, 0, 0, None)
-        accesses, tally = (self.job.access, *self.others), type(self.tally)()
-        with recorded_replies(self.job.journal, self.job.access) as cache:
-            work = partial(self.write, NoStore(), tally=tally)
-            clients = dry_run(accesses, work, cache, attempts=self.job.attempts)
-        return sum_estimates(
-            client.missing.estimate(access.price()) for client, access in zip(clients, accesses, strict=True)
-        )
+        work = partial(self.write, NoStore(), tally=type(self.tally)())
+        accesses = (self.job.access, *self.others)
+        return missing_calls(self.job.journal, accesses, work, attempts=self.job.attempts)
 
     def run(self, *, live: ProgressDisplay) -> C:
         """Construct; on any error what is finished stays in journal and store.

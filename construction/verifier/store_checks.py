@@ -86,10 +86,10 @@ class VerifyCheck(StoreCheck):
     def cost(self, items: Sequence[Record], around: CheckContext) -> Mapping[str, Any]:
         """Calls that are not cached, rough tokens, and US dollars where the model's price is known."""
 
-        async def work(client: Client) -> None:
-            await verify(self.step, self.asks(items, around), client)
+        async def work(clients: Sequence[Client]) -> None:
+            await verify(self.step, self.asks(items, around), clients[0])
 
-        estimate = missing_calls(self._journal(around), self.access, work)
+        estimate = missing_calls(self._journal(around), [self.access], work, attempts=self.access.attempts or 1)
         plain = {"calls": estimate.calls, "tokens_in": estimate.tokens_in, "tokens_out": estimate.tokens_out}
         return plain if estimate.cost is None else {**plain, "dollars": round(estimate.cost, 4)}
 

@@ -233,12 +233,12 @@ def estimate(
     calls = [(step, ask, options) for ask in asks for step in steps[ask.rubric.name]]
     calls += [(q.step, q.item.ask, once) for q in (control_questions(steps) if with_controls else [])]
 
-    async def work(client: Client) -> None:
-        await gather_all([judge_text(step, ask, client, how) for step, ask, how in calls])
+    async def work(clients: Sequence[Client]) -> None:
+        await gather_all([judge_text(step, ask, clients[0], how) for step, ask, how in calls])
 
     left = sum(any(step.cannot(ask) for step in steps[ask.rubric.name]) for ask in asks)
     advice = "" if model.price() else f"No dollars: {how_to_add(model.label)}."
-    return JudgeEstimate(len(asks), left, *missing_calls(journal, model, work), advice)
+    return JudgeEstimate(len(asks), left, *missing_calls(journal, [model], work, attempts=model.attempts or 1), advice)
 
 
 class JudgeResult(NamedTuple):

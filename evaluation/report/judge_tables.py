@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from pathlib import Path
-from typing import Any
+from types import MappingProxyType
+from typing import NamedTuple
 
 from curation.stats.prediction_powered import LabelBudget
 from evaluation.analysis.tables import Cell, FigureTable, Section
@@ -12,7 +13,7 @@ from evaluation.analysis.text_ratings import AGREED, agreement_rows, rubric_tabl
 from evaluation.editors.baselines import CONTROL_METHODS
 from evaluation.judge.calibration import ESTIMAND, FAMILIES, Calibration, CalibrationRequest, calibrate_judge
 from evaluation.judge.inputs import texts_to_rate
-from evaluation.judge.judging import JudgeResult, stored_controls
+from evaluation.judge.judging import ControlResult, JudgeResult, stored_controls
 from evaluation.judge.model_families import family_conflicts
 from evaluation.judge.ratings import control_labels, question_authors, rated_scripts
 from evaluation.judge.summary import JudgeReliability, JudgeSummary, MethodRating, summarise_ratings
@@ -26,15 +27,31 @@ _TEXTS = {"script": "scripts", "tendency": "open answers", "consistency": "pairs
 _SHOWN = 10  # deviating ratings that a terminal shows; JSON has all
 
 
-JudgeCalibration = dict[str, Any]
-"""One judge: its calibration, or why there is none; and what it has in common with those it judges.
+class JudgeCalibration(NamedTuple):
+    """One judge: its calibration, or why there is none; and what it has in common with those it judges.
 
-``judge``: its name in ratings; ``title``: the same, and what it rates where that is no script. ``calibration``: None
-where there is none; ``why`` says why. ``flags``: what it has in common with those it judges. ``reliability``: by
-aspect, whether it repeats itself, whether it likes length, log-probabilities. ``unscored``: kinds of unscored ratings
-with their number. ``controls``: control items found and missed; None where none is stored. ``cost``: dollars of its
-cached calls; None where no price was known. ``tokens``: of the same calls.
-"""
+    Attributes:
+        judge: Its name in ratings.
+        title: The same, and what it rates where that is no script.
+        calibration: None where there is none; ``why`` says why.
+        flags: What it has in common with those it judges.
+        reliability: By aspect: whether it repeats itself, whether it likes length, log-probabilities.
+        unscored: Kinds of unscored ratings with their number.
+        cost: Dollars of its cached calls; None where no price was known.
+        tokens: Of the same calls.
+        controls: Control items found and missed; None where none is stored.
+    """
+
+    judge: str
+    title: str
+    calibration: Calibration | None = None
+    why: str = ""
+    flags: tuple[str, ...] = ()
+    reliability: tuple[JudgeReliability, ...] = ()
+    unscored: Mapping[str, int] = MappingProxyType({})
+    cost: float | None = None
+    tokens: int = 0
+    controls: ControlResult | None = None
 
 
 def calibration_section(found: Sequence[JudgeCalibration]) -> Section:
@@ -44,26 +61,26 @@ def calibration_section(found: Sequence[JudgeCalibration]) -> Section:
 
 
 def _tables(c: JudgeCalibration) -> list[FigureTable]:
-    controls, calibration = c["controls"], c["calibration"]
-    about = [f"{flag}." for flag in c["flags"]]
+    controls, calibration = c.controls, c.calibration
+    about = [f"{flag}." for flag in c.flags]
     if controls is not None:
         about.append(f"Control items: {controls.accepted} of {controls.asked} ratings are in the accepted range.")
     else:
         about.append("No control item of this judge is stored.")
-    cost = "no price known" if c["cost"] is None else f"${c['cost']:.4f}"
-    lost = ", ".join(f"{n} {kind}" for kind, n in c["unscored"].items())
-    about.append(f"Cached calls: {c['tokens']:,} tokens, {cost}." + (f" Unscored: {lost}." if lost else ""))
+    cost = "no price known" if c.cost is None else f"${c.cost:.4f}"
+    lost = ", ".join(f"{n} {kind}" for kind, n in c.unscored.items())
+    about.append(f"Cached calls: {c.tokens:,} tokens, {cost}." + (f" Unscored: {lost}." if lost else ""))
     caption = " ".join(about + ([] if calibration is None else _left_out(calibration)))
     missed = () if controls is None else controls.missed
     lines = tuple((m.name, m.aspect, m.given, " to ".join(map(str, m.accepted))) for m in missed)
     tables = [
-        _reliability_table(c["title"], c["reliability"])._replace(caption=caption),
+        _reliability_table(c.title, c.reliability)._replace(caption=caption),
         FigureTable("Control items missed", ("Item", "Aspect", "Given", "Accepted"), lines, folded=True),
     ]
     if calibration is None:
-        tables.append(FigureTable(f"{c['title']}: not calibrated", ("Why",), ((c["why"],),)))
+        tables.append(FigureTable(f"{c.title}: not calibrated", ("Why",), ((c.why,),)))
     else:
-        tables += calibration_tables(calibration, c["title"])
+        tables += calibration_tables(calibration, c.title)
     return [table for table in tables if table.rows]
 
 
@@ -201,16 +218,12 @@ def _of_store(path: Path, rubric: Rubric, unranked: Collection[str]) -> list[Jud
     """Every judge of one store under one rubric."""
     from curation.store.store import Store
 
-    nothing: JudgeCalibration = {
-        "calibration": None, "why": "", "flags": (), "reliability": (), "unscored": {}, "cost": None, "tokens": 0,
-        "controls": None,
-    }  # fmt: skip
     with Store.open(path) as store:
         try:
             asks = texts_to_rate(store, rubric.name)
         except UserError as error:  # a script without its question or fact: the report goes on and says so
             name = f"judges in {path.name}"
-            return [nothing | {"judge": name, "title": name, "why": str(error)}]
+            return [JudgeCalibration(name, name, why=str(error))]
         ratings = rated_scripts(store, [a.item for a in asks]) if asks else []
         ratings = [g for g in ratings if g.rating.rubric == rubric.name]
         authors, controls, control_names = question_authors(store), stored_controls(store), control_labels(store, asks)
@@ -220,20 +233,20 @@ def _of_store(path: Path, rubric: Rubric, unranked: Collection[str]) -> list[Jud
     for judge in sorted({g.rating.rater for g in ratings if g.rater.is_judge}):
         lines = [g.line for g in ratings if g.rating.rater == judge and g.line is not None]
         costs = [line.cost for line in lines if line.cost is not None]
-        found = nothing | {
-            "judge": judge,
-            "title": judge + what,
-            "flags": tuple(family_conflicts(Rater.judge(judge).name, writers=writers, authors=authors)),
-            "reliability": tuple(r for r in summary.reliability if r.rater == judge),
-            "unscored": summary.unscored.get(judge, {}),
-            "cost": sum(costs) if costs else None,
-            "tokens": sum((line.tokens_in or 0) + (line.tokens_out or 0) for line in lines),
-            "controls": controls.get(judge),
-        }
+        found = JudgeCalibration(
+            judge,
+            judge + what,
+            flags=tuple(family_conflicts(Rater.judge(judge).name, writers=writers, authors=authors)),
+            reliability=tuple(r for r in summary.reliability if r.rater == judge),
+            unscored=summary.unscored.get(judge, {}),
+            cost=sum(costs) if costs else None,
+            tokens=sum((line.tokens_in or 0) + (line.tokens_out or 0) for line in lines),
+            controls=controls.get(judge),
+        )
         try:
             wanted = CalibrationRequest(judge=judge, rubric=rubric, unranked=control_names.union(unranked))
-            found["calibration"] = calibrate_judge(ratings, asks, wanted)
+            found = found._replace(calibration=calibrate_judge(ratings, asks, wanted))
         except UserError as error:
-            found["why"] = str(error)
+            found = found._replace(why=str(error))
         out.append(found)
     return out

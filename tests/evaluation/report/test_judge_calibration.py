@@ -32,10 +32,10 @@ def test_every_judge_is_calibrated_by_itself(tmp_path: Path) -> None:
     with Store.open(store, write=True) as db:
         db.put([rating(item, "completeness", int(v), "judge:a") for item, v in real.items()])
     first, second = calibrations([store])
-    assert (first["judge"], second["judge"], first["why"], second["why"]) == ("judge:a", "judge:x", "", "")
-    assert first["calibration"] is not None and second["calibration"] is not None
-    assert as_data(second["calibration"]) == as_data(calibration)
-    assert all(row.calibrated.bias.value == pytest.approx(0.0) for row in first["calibration"].rows)
+    assert (first.judge, second.judge, first.why, second.why) == ("judge:a", "judge:x", "", "")
+    assert first.calibration is not None and second.calibration is not None
+    assert as_data(second.calibration) == as_data(calibration)
+    assert all(row.calibrated.bias.value == pytest.approx(0.0) for row in first.calibration.rows)
 
 
 def test_a_judge_that_cannot_be_calibrated_says_why(tmp_path: Path) -> None:
@@ -46,10 +46,10 @@ def test_a_judge_that_cannot_be_calibrated_says_why(tmp_path: Path) -> None:
         db.put([rating(script.id, "completeness", 4)])
     (calibration,) = calibrations([store])
     assert (
-        calibration["judge"] == "judge:x"
-        and calibration["calibration"] is None
-        and calibration["why"]
-        and "\n" not in calibration["why"]
+        calibration.judge == "judge:x"
+        and calibration.calibration is None
+        and calibration.why
+        and "\n" not in calibration.why
     )
 
 
@@ -61,11 +61,11 @@ def test_a_judge_of_the_writers_family_is_flagged(tmp_path: Path) -> None:
         question = next(a for a in script_inputs(db))
         assert question.writer == "gpt2-xl"
     claude, gpt = calibrations([store])
-    assert claude["flags"] == () and len(gpt["flags"]) == 1 and "gpt2-xl" in gpt["flags"][0]
+    assert claude.flags == () and len(gpt.flags) == 1 and "gpt2-xl" in gpt.flags[0]
     with Store.open(store, write=True) as db:
         db.put([], [Lineage(item_id="q", stage="questions", made_at="t", model="claude-z")])
     claude, _ = calibrations([store])
-    assert len(claude["flags"]) == 1 and "claude-z" in claude["flags"][0]
+    assert len(claude.flags) == 1 and "claude-z" in claude.flags[0]
 
 
 def test_a_script_without_its_fact_is_a_line_of_the_report(tmp_path: Path) -> None:
@@ -74,8 +74,8 @@ def test_a_script_without_its_fact_is_a_line_of_the_report(tmp_path: Path) -> No
         store.put([make_script(make_fact("Gone", "Lima", "Oslo", key="fact/gone"), "rome", ("Go",))])
     study(good, facts=16)
     first, second = calibrations([path, good])
-    assert first["judge"] == "judges in lost.duckdb" and first["calibration"] is None and "fact/gone" in first["why"]
-    assert second["judge"] == "judge:x" and second["calibration"] is not None
+    assert first.judge == "judges in lost.duckdb" and first.calibration is None and "fact/gone" in first.why
+    assert second.judge == "judge:x" and second.calibration is not None
 
 
 def test_stores_without_a_judge_have_none(tmp_path: Path) -> None:
@@ -103,7 +103,7 @@ def test_stored_control_items_are_with_their_judge_and_on_the_page(tmp_path: Pat
     with Store.open(store, write=True) as db:
         db.put([], lines)
     x, y = calibrations([store])
-    assert y["controls"] is None and x["controls"] is not None and x["controls"][:2] == (3, 1)
+    assert y.controls is None and x.controls is not None and x.controls[:2] == (3, 1)
     html = write_report([out], store=store).files[0].read_text()
     assert "Control items: 1 of 3 ratings are in the accepted range." in html
     assert "&lt;b&gt;new</th>" in html and "<td>1 to 2</td>" in html
@@ -118,8 +118,8 @@ def test_a_control_method_of_another_label_is_no_rival_among_calibrated_methods(
     (plain,), (informed,) = calibrations([out / "s.duckdb"]), calibrations([out / "s.duckdb"], {"none", "lift"})
 
     def rivals(judge: JudgeCalibration) -> list[tuple[str, str]]:
-        assert judge["calibration"] is not None
-        return [(g.first.editor, g.second.editor) for g in judge["calibration"].gaps if g.family == "among"]
+        assert judge.calibration is not None
+        return [(g.first.editor, g.second.editor) for g in judge.calibration.gaps if g.family == "among"]
 
     assert rivals(plain) == [("lift", "push")] and rivals(informed) == []
     html = write_report([out], store=out / "s.duckdb").files[0].read_text()
@@ -141,7 +141,7 @@ def test_figures_that_are_refused_are_a_sentence_and_no_table_of_dashes(tmp_path
     (calibration,) = calibrations([store])
     html = write_report([tmp_path / "run"], out=tmp_path / "r.html", store=store).files[0].read_text()
     part = html.split('id="calibrated"')[1]
-    if calibration["calibration"] is None:
-        pytest.fail(calibration["why"])
+    if calibration.calibration is None:
+        pytest.fail(calibration.why)
     assert "Without a calibrated figure" in part and "fewer than 5" in part
     assert "judge:x, calibrated" not in part and "Differences between methods, calibrated" not in part
