@@ -14,8 +14,6 @@ import click
 from construction.llm.cli_options import calls_in_words, refuse_unanswered
 
 if TYPE_CHECKING:
-    from construction.documents.funnel import ProbeCounts
-    from construction.events.funnel import EventCounts
     from construction.pipeline.runner import PreparedWork
     from construction.report.records import StoreYield
 
@@ -33,7 +31,7 @@ def resumable() -> Iterator[None]:
 
 
 def construct_or_estimate(
-    prepared: PreparedWork[EventCounts] | PreparedWork[ProbeCounts],
+    prepared: PreparedWork,
     sources: dict[str, int],
     in_words: str,
     *,
@@ -63,15 +61,15 @@ def construct_or_estimate(
     if dry_run:
         return
     with resumable():
-        counts = prepared.run(live=ProgressDisplay(expected.calls))
+        funnel = prepared.run(live=ProgressDisplay(expected.calls))
     if as_json:
-        click.echo(counts.model_dump_json())
+        click.echo(funnel.as_json())
     else:
-        click.echo("\n".join(counts.lines()))
-        if counts.quality:
-            click.echo(quality_sentence(counts.quality))
+        click.echo("\n".join(funnel.lines()))
+        if funnel.quality:
+            click.echo(quality_sentence(funnel.quality))
         click.echo(f"Stored in {store}. Next: scedit split freeze NAME --store {store}")
-    refuse_unanswered(counts.unfinished, "call")
+    refuse_unanswered(funnel.n["unfinished"], "call")
 
 
 def echo_yield(funnel: StoreYield) -> None:

@@ -13,8 +13,7 @@ from curation.cli.options import json_option, store_option, writes
 from schemas.core.errors import UserError
 
 if TYPE_CHECKING:
-    from construction.documents.funnel import ProbeCounts, ProbeCuration
-    from construction.events.funnel import EventCounts
+    from construction.report.funnel import Counts
 
 
 @click.command()
@@ -36,17 +35,15 @@ def funnel(store_path: Path, page: Path | None, prices: Path | None, as_json: bo
       scedit store funnel --store my.duckdb --page yield.html
       scedit store funnel --store my.duckdb --json
     """  # noqa: D301 - click needs the real backspace
-    from construction.documents.funnel import stored_probe_counts
-    from construction.events.funnel import stored_event_counts
+    from construction.documents.funnel import stored_probes
+    from construction.events.funnel import stored_events
     from construction.report.store_funnel import store_yield
     from curation.store.store import Store
 
     with Store.open(store_path) as opened:
         of_facts = opened.has("question")
-    events = stored_event_counts(store_path)
-    probes = stored_probe_counts(store_path)
-    others: dict[str, EventCounts | ProbeCounts | ProbeCuration] = {"events": events} if events is not None else {}
-    others |= {"documents": probes} if probes is not None else {}
+        found = {"events": stored_events(opened), "documents": stored_probes(opened)}
+    others = {what: counts for what, counts in found.items() if counts is not None}
     if others and not of_facts:
         if page is not None:
             raise UserError(f"there is no page of {min(others)}", where=str(store_path), fix="leave out --page")
@@ -68,11 +65,11 @@ def funnel(store_path: Path, page: Path | None, prices: Path | None, as_json: bo
         click.echo(f"\nWrote {page}")
 
 
-def _show_others(others: Mapping[str, EventCounts | ProbeCounts | ProbeCuration], *, as_json: bool) -> None:
+def _show_others(others: Mapping[str, Counts], *, as_json: bool) -> None:
     """The funnels of a store without facts: alone as they are, together with their names."""
     for what, counts in others.items():
         if as_json:
-            click.echo(counts.model_dump_json())
+            click.echo(counts.as_json())
         else:
             heading = [] if len(others) == 1 else [what.capitalize()]
             click.echo("\n".join([*heading, *counts.lines(stored=True)]))

@@ -3,15 +3,13 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterable, Sequence
-from pathlib import Path
-from typing import ClassVar
+from collections.abc import Mapping
+from typing import Any, ClassVar
 
 from construction.authoring.outcome import overall_label
-from construction.authoring.tally import CountedLoss, Tally, closing_lines, percent_of
-from construction.report.store_funnel import JudgedItems, MadeItems
+from construction.report.funnel import CountRow, Counts, Funnel, percent_of
+from construction.report.store_funnel import JudgedItems
 from curation.store.store import Store
-from schemas.core.records import Frozen
 from schemas.documents.document import Document, DocumentProbe
 from schemas.text.counting import counted
 from schemas.verdicts import Verdict
@@ -24,35 +22,26 @@ CURATE, REVIEW = "curate_probe", "review_level"
 """The tasks whose verdicts are counted."""
 
 
-class ProbeCuration(Frozen):
+class ProbeCuration(Counts):
     """Counts of what people said of probes, whatever version of a probe they saw.
 
-    Attributes:
-        curated: Probes that somebody curated. ``dropped`` of them: somebody, or the lead who decided, drops them.
-        relevelled: Of the rest, those whose level today is not the one that was written.
-        reviewed: Levels that somebody reviewed, a person and version of a probe each; ``approved`` of them.
+    Of ``curated`` probes those of ``dropped`` are dropped by somebody, or by the lead who decided, and of the rest
+    ``relevelled`` have another level today than the one that was written. Of levels ``reviewed``, a person and version
+    of a probe each, some are ``approved``.
     """
 
-    curated: int
-    dropped: int
-    relevelled: int
-    reviewed: int
-    approved: int
+    names: ClassVar[tuple[str, ...]] = ("curated", "dropped", "relevelled", "reviewed", "approved")
 
-    def lines(self, *, stored: bool = False) -> list[str]:
-        """The counts as text, the paper's shares beside them."""
-        rows = [
-            ("curated by people", self.curated, ""),
-            ("  dropped", self.dropped, share(self.dropped, self.curated, PAPER_DROPPED)),
-            (
-                "  level corrected",
-                self.relevelled,
-                share(self.relevelled, self.curated - self.dropped, PAPER_RELEVELLED),
-            ),
-            ("levels reviewed", self.reviewed, ""),
-            ("  approved", self.approved, share(self.approved, self.reviewed, PAPER_APPROVED)),
+    def rows(self, *, stored: bool = True) -> list[CountRow]:
+        """The counts in words, the paper's shares beside them."""
+        curated, dropped, relevelled, reviewed, approved = self.n.values()
+        return [
+            ("curated by people", curated, ""),
+            ("  dropped", dropped, share(dropped, curated, PAPER_DROPPED)),
+            ("  level corrected", relevelled, share(relevelled, curated - dropped, PAPER_RELEVELLED)),
+            ("levels reviewed", reviewed, ""),
+            ("  approved", approved, share(approved, reviewed, PAPER_APPROVED)),
         ]
-        return [f"  {name:26s} {count:7,d}  {note}".rstrip() for name, count, note in rows]
 
 
 def share(part: int, whole: int, paper: int) -> str:
@@ -83,13 +72,15 @@ def probe_curation(store: Store) -> ProbeCuration | None:
     if not curated and not reviews:
         return None
     dropped = {key for key, by in drops.items() if (True in by if key in decided else bool(by))}
-    return ProbeCuration(
-        curated=len(curated),
-        dropped=len(dropped),
-        relevelled=sum(_relevelled(store, key) for key in curated if key not in dropped),
-        reviewed=len(reviews),
-        approved=sum(value == 1 for value in reviews),
-    )
+    counts = ProbeCuration()
+    counts.n |= {
+        "curated": len(curated),
+        "dropped": len(dropped),
+        "relevelled": sum(_relevelled(store, key) for key in curated if key not in dropped),
+        "reviewed": len(reviews),
+        "approved": sum(value == 1 for value in reviews),
+    }
+    return counts
 
 
 def _relevelled(store: Store, key: str) -> bool:
@@ -119,129 +110,97 @@ def first_version(store: Store, probe: DocumentProbe) -> DocumentProbe:
         before, probe = max(lines, key=lambda line: line[0])
 
 
-class ProbeCounts(Frozen):
-    """Counts of one construction of probes.
+class ProbeFunnel(Funnel):
+    """Counts of documents and of the probes about them.
+
+    ``bare`` documents have no probe that is kept. Of ``written_1`` probes of level 1 those of ``kept_1`` are kept by
+    every check and reader. ``unsure`` probes wait for a person; a check or a reader drops those of ``dropped``. A probe
+    can be lost for several reasons.
 
     Attributes:
-        documents: Documents; ``bare`` of them have no probe that is kept.
-        written_1, written_2, written_3: Probes written, by level.
-        kept_1, kept_2, kept_3: Those of them that every check and reader keeps.
-        unsure: Probes that wait for a person.
-        dropped: Those that a check or reader drops.
-        unfinished: Calls without an answer so far.
-        calls: Calls made over the network in this run.
-        losses: What was lost, by stage and reason; a probe can be lost for several.
         people: What people did with the probes; None where they did nothing.
     """
 
-    documents: int
-    bare: int
-    written_1: int
-    written_2: int
-    written_3: int
-    kept_1: int
-    kept_2: int
-    kept_3: int
-    unsure: int
-    dropped: int
-    unfinished: int
-    calls: int
-    quality: str | None
-    losses: tuple[CountedLoss, ...]
+    names: ClassVar[tuple[str, ...]] = (
+        "documents",
+        "bare",
+        "written_1",
+        "written_2",
+        "written_3",
+        "kept_1",
+        "kept_2",
+        "kept_3",
+        "unsure",
+        "dropped",
+    )
+    stages: ClassVar[tuple[str, ...]] = ("documents", "probes", "checks", "reader")
+    made_by: ClassVar[frozenset[str]] = frozenset({"document", "document_probes"})
     people: ProbeCuration | None = None
 
     @property
     def written(self) -> int:
         """Probes written, of all levels."""
-        return self.written_1 + self.written_2 + self.written_3
+        return self.n["written_1"] + self.n["written_2"] + self.n["written_3"]
 
     @property
     def kept(self) -> int:
         """Probes kept, of all levels."""
-        return self.kept_1 + self.kept_2 + self.kept_3
+        return self.n["kept_1"] + self.n["kept_2"] + self.n["kept_3"]
 
-    def lines(self, *, stored: bool = False) -> list[str]:
-        """The funnel as text, the paper's figures beside it.
-
-        Args:
-            stored: It was counted from a store, which knows of no calls that came to nothing.
-        """
-        levels = [(self.written_1, self.kept_1), (self.written_2, self.kept_2), (self.written_3, self.kept_3)]
-        dropped = f"{percent_of(self.dropped, self.written)} (people in the paper: about {PAPER_DROPPED} %)"
+    def rows(self, *, stored: bool) -> list[CountRow]:
+        """The counts in words, the paper's figures beside them."""
+        n, all_written = self.n, self.written
+        documents, bare, dropped, unsure = n["documents"], n["bare"], n["dropped"], n["unsure"]
         rows = [
-            ("documents", self.documents, f"{self.bare:,} without a probe that is kept" if self.bare else ""),
-            (
-                "probes written",
-                self.written,
-                f"{self.written / self.documents:.1f} a document" if self.documents else "",
-            ),
-            *(
-                (f"  of level {n}", written, f"{kept:,} kept, {percent_of(kept, written)}" if written else "")
-                for n, (written, kept) in enumerate(levels, 1)
-            ),
-            ("  dropped", self.dropped, dropped.strip()),
-            ("  for people to decide", self.unsure, percent_of(self.unsure, self.written)),
-            ("  kept", self.kept, percent_of(self.kept, self.written)),
+            ("documents", documents, f"{bare:,} without a probe that is kept" if bare else ""),
+            ("probes written", all_written, f"{all_written / documents:.1f} a document" if documents else ""),
         ]
-        lines = [f"  {name:26s} {count:7,d}  {note}".rstrip() for name, count, note in rows]
-        lines += self.people.lines() if self.people is not None else []
-        return [*lines, *closing_lines(self.losses, self.calls, stored=stored)]
+        for level in (1, 2, 3):
+            written, kept = n[f"written_{level}"], n[f"kept_{level}"]
+            note = f"{kept:,} kept, {percent_of(kept, written)}" if written else ""
+            rows.append((f"  of level {level}", written, note))
+        beside = f"{percent_of(dropped, all_written)} (people in the paper: about {PAPER_DROPPED} %)".strip()
+        return [
+            *rows,
+            ("  dropped", dropped, beside),
+            ("  for people to decide", unsure, percent_of(unsure, all_written)),
+            ("  kept", self.kept, percent_of(self.kept, all_written)),
+            *(self.people.rows() if self.people is not None else ()),
+        ]
 
+    def data(self) -> dict[str, Any]:
+        """The funnel for JSON."""
+        return {**super().data(), "people": None if self.people is None else self.people.data()}
 
-class ProbeTally(Tally):
-    """Counts probes of documents."""
+    def count_items(self, store: Store, made: Mapping[str, set[str]]) -> None:
+        """Count documents that were made here with the probes that were, and what people did with probes."""
+        probes: defaultdict[str, list[DocumentProbe]] = defaultdict(list)
+        for probe in store.all(DocumentProbe):
+            if first_version(store, probe).id in made:
+                probes[probe.document].append(probe)
+        judged = JudgedItems(store.verdicts(probe.id for of in probes.values() for probe in of))
+        for document in store.all(Document):
+            if document.id in made:
+                self._count_document([(probe, judged.deciding(probe.id)) for probe in probes[document.key]])
+        self.people = probe_curation(store)
 
-    stages: ClassVar[tuple[str, ...]] = ("documents", "probes", "checks", "reader")
-
-    def count(self, probes: Iterable[tuple[DocumentProbe, Sequence[Verdict]]]) -> None:
-        """Count a document with its probes."""
-        kept = 0
-        for probe, verdicts in probes:
-            label = overall_label(verdicts)
-            kept += label == "keep"
+    def _count_document(self, probes: list[tuple[DocumentProbe, list[Verdict]]]) -> None:
+        labels = [overall_label(verdicts) for _, verdicts in probes]
+        self.n["documents"] += 1
+        self.n["bare"] += "keep" not in labels
+        self.n["unsure"] += labels.count("unsure")
+        self.n["dropped"] += labels.count("drop")
+        for (probe, verdicts), label in zip(probes, labels, strict=True):
             self.n[f"written_{probe.level}"] += 1
-            self.n["unsure"] += label == "unsure"
-            self.n["dropped"] += label == "drop"
             self.n[f"kept_{probe.level}"] += label == "keep"
             for verdict in verdicts:
                 self.lose_by("reader" if verdict.model else "checks", [verdict])
-        self.n["documents"] += 1
-        self.n["bare"] += not kept
 
 
-def count_probes(store: Store, run: ProbeTally | None = None, *, calls: int | None = None) -> ProbeCounts:
-    """The counts of a store, all runs together.
-
-    A person's verdict outranks those of checks and readers, as in a rule. What came complete from a file or a split is
-    not counted.
-
-    Args:
-        store: The store.
-        run: What a run lost that leaves no record: documents that stood there before, replies of no use.
-        calls: Calls that the run made; left out, those that the store knows.
-    """
-    made, tally = MadeItems.of(store, {"document", "document_probes"}), run or ProbeTally()
-    probes: defaultdict[str, list[DocumentProbe]] = defaultdict(list)
-    for probe in store.all(DocumentProbe):
-        if first_version(store, probe).id in made.stages:
-            probes[probe.document].append(probe)
-    judged = JudgedItems(store.verdicts(probe.id for of in probes.values() for probe in of))
-    for document in store.all(Document):
-        if document.id in made.stages:
-            tally.count((probe, judged.deciding(probe.id)) for probe in probes[document.key])
-    counts = tally.result(ProbeCounts, calls=len(made.requests) if calls is None else calls, quality=made.quality)
-    return counts.model_copy(update={"people": probe_curation(store)})
-
-
-def stored_probe_counts(path: Path) -> ProbeCounts | ProbeCuration | None:
-    """The counts of a store; where no probe in it was constructed, what people did with them, if anything.
-
-    Args:
-        path: The store.
-
-    Raises:
-        UserError: there is no such store.
-    """
-    with Store.open(path) as store:
-        counts = count_probes(store) if store.has(DocumentProbe.kind) else None
-    return counts if counts is None or counts.written else counts.people
+def stored_probes(store: Store) -> ProbeFunnel | ProbeCuration | None:
+    """The funnel of a store; where no probe in it was constructed, what people did with them, if anything."""
+    if not store.has(DocumentProbe.kind):
+        return None
+    funnel = ProbeFunnel()
+    funnel.count(store)
+    return funnel if funnel.written else funnel.people

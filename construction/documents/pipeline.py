@@ -7,10 +7,9 @@ from functools import partial
 from pathlib import Path
 
 from construction.authoring.outcome import overall_label
-from construction.authoring.tally import Tally
 from construction.documents.checks import UNKNOWN_TAGS, ProbeInputs, judge_probe
 from construction.documents.defaults import FEWEST, MOST
-from construction.documents.funnel import ProbeCounts, ProbeTally, count_probes
+from construction.documents.funnel import ProbeFunnel
 from construction.documents.sources import read_documents
 from construction.documents.steps import FILES, ProbePrompt, ProbesAsk, ProbeStep, ReaderAsk, ReaderStep, TaggedProbe
 from construction.llm.client import Client, gather_all, lineage_of_call
@@ -19,6 +18,7 @@ from construction.llm.endpoint import Access
 from construction.llm.replies import Reply
 from construction.pipeline.author_models import profile_of, verifier
 from construction.pipeline.runner import Outcome, PreparedWork, WritingJob, run_in_batches, store_outcomes
+from construction.report.funnel import Funnel
 from curation.store.store import Store
 from schemas.core.clock import now
 from schemas.documents.document import Document, DocumentProbe
@@ -49,41 +49,36 @@ class ProbeJob(WritingJob):
     samples: int = 1
 
 
-class ProbeConstruction(PreparedWork[ProbeCounts]):
+class ProbeConstruction(PreparedWork):
     """A construction whose documents are read.
 
     Args:
         job: What to construct.
         prompts: The wordings.
         documents: What to write about.
-        tally: Counts what is lost and leaves no record.
+        funnel: Counts what was lost in reading them.
         reader: The model that answers every probe which the checks do not drop, from its document and without; None
             where nobody does.
     """
 
     job: ProbeJob
-    tally: ProbeTally
 
     def __init__(
         self,
         job: ProbeJob,
         prompts: Mapping[str, ProbePrompt],
         documents: Sequence[Document],
-        tally: ProbeTally,
+        funnel: ProbeFunnel,
         reader: Access | None = None,
     ) -> None:
-        super().__init__(job, tally, [reader] if reader else [])
+        super().__init__(job, funnel, [reader] if reader else [])
         self.documents, self._reading = documents, prompts["answer_probe"]
         self._write = ProbeStep(prompts["write_probes"])
 
-    def count(self, store: Store, calls: int) -> ProbeCounts:
-        """The funnel of the store, after so many calls."""
-        return count_probes(store, self.tally, calls=calls)
-
-    async def write(self, store: Store | NoStore, clients: Sequence[Client], tally: Tally) -> None:
+    async def write(self, store: Store | NoStore, clients: Sequence[Client], funnel: Funnel) -> None:
         """Do all of it."""
         work = [partial(self._of_document, document, *clients) for document in self.documents]
-        await run_in_batches(work, partial(store_outcomes, store, tally), size=self.job.batch)
+        await run_in_batches(work, partial(store_outcomes, store, funnel), size=self.job.batch)
 
     async def _of_document(self, document: Document, client: Client, reader: Client | None = None) -> Outcome:
         """A document with its probes, judged; without them where a call has no answer."""
@@ -167,6 +162,6 @@ def prepare_probes(job: ProbeJob) -> ProbeConstruction:
     prompts = FILES.load_all(profile, job.prompts_path)
     if reader is not None and job.prompts_path is None:
         prompts["answer_probe"] = FILES.load("answer_probe", reader.profile)
-    read, tally = read_documents(job.source, cut=job.cut, licence=job.licence), ProbeTally()
-    tally.lose("documents", "its text stood there before", read.repeated)
-    return ProbeConstruction(job, prompts, read.documents[: job.limit], tally, reader.access if reader else None)
+    read, funnel = read_documents(job.source, cut=job.cut, licence=job.licence), ProbeFunnel()
+    funnel.lose("documents", "its text stood there before", read.repeated)
+    return ProbeConstruction(job, prompts, read.documents[: job.limit], funnel, reader.access if reader else None)

@@ -9,11 +9,10 @@ from pathlib import Path
 from typing import NamedTuple
 
 from construction.authoring.outcome import overall_label
-from construction.authoring.tally import Tally
 from construction.events.checks import EventInputs, judge_event
 from construction.events.defaults import CAP, EVENTS, EVENTS_PER_TOPIC, INSIDE, OUTSIDE, THRESHOLD, UNTOUCHED
 from construction.events.draw import draw_events
-from construction.events.funnel import EventCounts, EventTally, count_events
+from construction.events.funnel import EventFunnel
 from construction.events.questions import AskedFacts, ask_facts
 from construction.events.steps import FILES, EventPrompt, ParaphraseStep, TendencyAsk, TendencyStep, TopicAsk, TopicStep
 from construction.events.templates import FactTable, read_templates
@@ -21,6 +20,7 @@ from construction.llm.client import Client, gather_all, lineage_of_call
 from construction.llm.dry_run import NoStore
 from construction.pipeline.author_models import profile_of
 from construction.pipeline.runner import Outcome, PreparedWork, WritingJob, run_in_batches, store_outcomes
+from construction.report.funnel import Funnel
 from curation.loaders import load
 from curation.similarity.pairs import EPSILON, encode, similar_pairs
 from curation.store.store import Store
@@ -85,41 +85,36 @@ class DrawnEvent(NamedTuple):
     asked: AskedFacts
 
 
-class EventConstruction(PreparedWork[EventCounts]):
+class EventConstruction(PreparedWork):
     """A construction whose events are drawn.
 
     Args:
         job: What to construct.
         prompts: The wordings.
         drawn: Events of templates.
-        tally: Counts what is lost and leaves no record.
+        funnel: Counts what was lost in drawing them.
     """
 
     job: EventJob
-    tally: EventTally
 
     def __init__(
-        self, job: EventJob, prompts: Mapping[str, EventPrompt], drawn: Sequence[DrawnEvent], tally: EventTally
+        self, job: EventJob, prompts: Mapping[str, EventPrompt], drawn: Sequence[DrawnEvent], funnel: EventFunnel
     ) -> None:
-        super().__init__(job, tally)
+        super().__init__(job, funnel)
         self.drawn, self.asks = tuple(drawn), job.asks(templates=bool(drawn))
         self._paraphrase = ParaphraseStep(prompts["paraphrase"])
         self._topics = TopicStep(prompts["topic_events"], Source(name="events of topics", licence=job.licence))
         self._tendencies = TendencyStep(prompts["tendency_questions"])
 
-    def count(self, store: Store, calls: int) -> EventCounts:
-        """The funnel of the store, after so many calls."""
-        return count_events(store, self.tally, calls=calls)
-
-    async def write(self, store: Store | NoStore, clients: Sequence[Client], tally: Tally) -> None:
+    async def write(self, store: Store | NoStore, clients: Sequence[Client], funnel: Funnel) -> None:
         """Do all of it."""
         client = clients[0]
-        topical = await self._write_topics(store, client, tally)
+        topical = await self._write_topics(store, client, funnel)
         work = [partial(self._of_template, client, one) for one in self.drawn]
         work += [partial(self._with_tendencies, client, Outcome(event)) for event in topical]
-        await run_in_batches(work, partial(store_outcomes, store, tally), size=self.job.batch)
+        await run_in_batches(work, partial(store_outcomes, store, funnel), size=self.job.batch)
 
-    async def _write_topics(self, store: Store | NoStore, client: Client, tally: Tally) -> list[Event]:
+    async def _write_topics(self, store: Store | NoStore, client: Client, funnel: Funnel) -> list[Event]:
         """The events of all topics that stay; none as long as a call has no answer, since the order decides."""
         whole = self.job.events_per_topic
         asks = [
@@ -132,19 +127,19 @@ class EventConstruction(PreparedWork[EventCounts]):
         requests = [self._topics.sample(ask, ask.topic, attempt=ask.call) for ask in asks]
         replies = await gather_all([client.ask(request) for request in requests])
         if waiting := sum(reply.status == "unanswered" for reply in replies):
-            tally.n["unfinished"] += waiting
+            funnel.n["unfinished"] += waiting
             return []
         events: dict[str, Event] = {}
         lineage: list[Lineage] = []
         for ask, reply in zip(asks, replies, strict=True):
             if reply.value is None:
-                tally.lose("topics", f"{reply.status} reply", ask.events)
+                funnel.lose("topics", f"{reply.status} reply", ask.events)
                 continue
             for event in self._topics.parse(ask, reply.value):
                 if events.setdefault(event.key, event) is event:
                     lineage.append(lineage_of_call(event.id, "topic_events", reply, client, self._topics))
                 else:
-                    tally.lose("topics", "written twice, word for word")
+                    funnel.lose("topics", "written twice, word for word")
         verdicts = duplicate_verdicts(list(events.values()), threshold=self.job.threshold)
         store.put([*events.values(), *verdicts], lineage)
         lost = {v.item_id for v in verdicts if v.label == "drop"}
@@ -263,10 +258,10 @@ def prepare_events(job: EventJob) -> EventConstruction:
     if job.asks(templates=job.templates is not None):
         job.access.check()
     prompts = FILES.load_all(job.profile or profile_of(job.access, "paper"), job.prompts_path)
-    tally, drawn = EventTally(), list[DrawnEvent]()
+    funnel, drawn = EventFunnel(), list[DrawnEvent]()
     if job.templates is not None:
-        drawn = list(_draw(job, job.templates, tally))
-    return EventConstruction(job, prompts, drawn, tally)
+        drawn = list(_draw(job, job.templates, funnel))
+    return EventConstruction(job, prompts, drawn, funnel)
 
 
 def _refuse_topics(topics: Sequence[str]) -> None:
@@ -279,16 +274,16 @@ def _refuse_topics(topics: Sequence[str]) -> None:
             raise UserError(f"a topic is named twice: {named}", fix="name it once; for more of it: --events-per-topic")
 
 
-def _draw(job: EventJob, path: Path, tally: EventTally) -> Iterable[DrawnEvent]:
+def _draw(job: EventJob, path: Path, funnel: EventFunnel) -> Iterable[DrawnEvent]:
     table = FactTable(fact for name in job.facts for fact in _facts(name))
     lists = read_templates(path, table)
     for template in lists.template:
         draw = draw_events(template, lists, table, count=job.events, cap=job.cap, number=str(job.seed))
-        tally.n["drawn"] += draw.drawn
+        funnel.n["drawn"] += draw.drawn
         for reason, count in draw.infeasible.items():
-            tally.lose("draw", f"{template.name}: {reason}", count)
+            funnel.lose("draw", f"{template.name}: {reason}", count)
         if again := draw.drawn - len(draw.events) - sum(draw.infeasible.values()):
-            tally.lose("draw", f"{template.name}: drawn before", again)
+            funnel.lose("draw", f"{template.name}: drawn before", again)
         for filled in draw.events:
             yield DrawnEvent(filled.event(lists.source), ask_facts(filled, lists, table, untouched=job.untouched))
 

@@ -12,9 +12,8 @@ from collections.abc import Callable, Coroutine, Iterable, Iterator, Sequence
 from contextlib import AsyncExitStack, aclosing
 from functools import partial
 from pathlib import Path
-from typing import Any, Generic, NamedTuple, TypeVar
+from typing import Any, NamedTuple, TypeVar
 
-from construction.authoring.tally import Tally
 from construction.llm import connection
 from construction.llm.cli_options import journal_of
 from construction.llm.client import Client, gather_all, ordered_map
@@ -25,6 +24,7 @@ from construction.llm.dry_run import DryRunClient, NoStore, missing_calls
 from construction.llm.endpoint import Access
 from construction.llm.replies import ATTEMPTS
 from construction.llm.reply_cache import ReplyCache
+from construction.report.funnel import Funnel
 from curation.store.store import Store
 from schemas.core.config import Options
 from schemas.core.records import Record
@@ -113,7 +113,6 @@ class ProgressDisplay:
 
 logger = logging.getLogger(__name__)
 
-C = TypeVar("C")
 R = TypeVar("R")
 AHEAD = 2  # batches in the making beyond the one that is stored next
 TICK_SECONDS = 1.0
@@ -163,18 +162,18 @@ class Outcome(NamedTuple):
     unfinished: int = 0
 
 
-def store_outcomes(store: Any, tally: Tally, outcomes: Sequence[Outcome]) -> None:
+def store_outcomes(store: Any, funnel: Funnel, outcomes: Sequence[Outcome]) -> None:
     """Put some outcomes into the store in one transaction; what waits for an answer comes later, and is counted."""
     records: list[Record] = []
     lineage: list[Lineage] = []
     finished = [one for one in outcomes if not one.unfinished]
     for one in outcomes:
-        tally.n["unfinished"] += one.unfinished
+        funnel.n["unfinished"] += one.unfinished
         if one.unfinished:
             logger.warning("%s is not finished: no answer came", one.item.key)
     for one in finished:
         for stage, reason in one.losses:
-            tally.lose(stage, reason)
+            funnel.lose(stage, reason)
         records += [] if any(record is one.item for record, _ in one.written) else [one.item]
         for record, verdicts in one.written:
             records += [record, *verdicts]
@@ -280,12 +279,12 @@ async def _tick(live: ProgressDisplay, budget: Budget) -> None:
         live.tick(budget)
 
 
-class PreparedWork(Generic[C]):
+class PreparedWork:
     """A construction of events or of probes whose sources are read; nothing is asked or written yet.
 
     Args:
         job: What is to be written, and where.
-        tally: Counts what the run loses and what leaves no record.
+        funnel: Counts what was lost so far and leaves no record.
         others: Further models that are asked.
 
     Attributes:
@@ -294,10 +293,10 @@ class PreparedWork(Generic[C]):
 
     asks = True
 
-    def __init__(self, job: WritingJob, tally: Tally, others: Sequence[Access] = ()) -> None:
-        self.job, self.tally, self.others = job, tally, tuple(others)
+    def __init__(self, job: WritingJob, funnel: Funnel, others: Sequence[Access] = ()) -> None:
+        self.job, self.funnel, self.others = job, funnel, tuple(others)
 
-    async def write(self, store: Store | NoStore, clients: Sequence[Client], tally: Any) -> None:
+    async def write(self, store: Store | NoStore, clients: Sequence[Client], funnel: Funnel) -> None:
         """Do all of it, with a client for the job's model and for each other one.
 
         Raises:
@@ -305,19 +304,15 @@ class PreparedWork(Generic[C]):
         """
         raise NotImplementedError
 
-    def count(self, store: Store, calls: int) -> C:
-        """The funnel of the store, after so many calls."""
-        raise NotImplementedError
-
     def estimate(self) -> CallEstimate:
         """What it will ask: calls that are not cached; of what nobody wrote yet, no check drops anything."""
         if not self.asks:
             return CallEstimate(0, 0, 0, None)
-        work = partial(self.write, NoStore(), tally=type(self.tally)())
+        work = partial(self.write, NoStore(), funnel=type(self.funnel)())
         accesses = (self.job.access, *self.others)
         return missing_calls(self.job.journal, accesses, work, attempts=self.job.attempts)
 
-    def run(self, *, live: ProgressDisplay) -> C:
+    def run(self, *, live: ProgressDisplay) -> Funnel:
         """Construct; on any error what is finished stays in journal and store.
 
         Raises:
@@ -325,14 +320,14 @@ class PreparedWork(Generic[C]):
             BudgetReached: the next call does not fit the budget.
             StoppedEarly: Ctrl-C or SIGTERM.
         """
-        if not self.asks:
-            nobody = DryRunClient("", ReplyCache(None), attempts=1)
+
+        async def work(_: ModelSession | None, store: Store, clients: list[Client]) -> None:
+            await self.write(store, clients, self.funnel)
+            self.funnel.count(store, calls=sum(client.calls for client in set(clients)))
+
+        if self.asks:
+            run_job(self.job, work, live=live, others=self.others)
+        else:
             with Store.open(self.job.store, create=True) as store:
-                connection.run(self.write(store, [nobody], self.tally))
-                return self.count(store, 0)
-
-        async def work(session: ModelSession, store: Store, clients: list[Client]) -> C:
-            await self.write(store, clients, self.tally)
-            return self.count(store, sum(client.calls for client in set(clients)))
-
-        return run_job(self.job, work, live=live, others=self.others)
+                connection.run(work(None, store, [DryRunClient("", ReplyCache(None), attempts=1)]))
+        return self.funnel

@@ -11,10 +11,9 @@ nothing here (a split's rule may give them a bound).
 from __future__ import annotations
 
 from collections import Counter, defaultdict
-from collections.abc import Collection, Iterable, Iterator
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 from statistics import mean
-from typing import NamedTuple
 
 from construction.authoring.diversity import CHECK as SURPLUS
 from construction.authoring.outcome import MARK, Standing, better, overall_label, worse
@@ -106,34 +105,6 @@ class JudgedItems:
             if said := [verdict for verdict in verdicts if verdict.label == label]:
                 return overall_label(said), said[0]
         return "keep", None
-
-
-class MadeItems(NamedTuple):
-    """What a model or a template made, as the lineage in a store says.
-
-    Attributes:
-        stages: The stages that made an item, by its content id.
-        requests: Cached calls.
-        quality: Quality of the text where a model says so.
-    """
-
-    stages: dict[str, set[str]]
-    requests: set[str]
-    quality: str | None
-
-    @classmethod
-    def of(cls, store: Store, stages: set[str], *, asked: Collection[str] = ()) -> MadeItems:
-        """Read the lineage of items that these stages made; calls of stages ``asked`` count, too."""
-        made: defaultdict[str, set[str]] = defaultdict(set)
-        requests: set[str] = set()
-        quality: str | None = None
-        for line in store.lineages():
-            if line.stage in stages:
-                made[line.item_id].add(line.stage)
-            if line.stage in {*stages, *asked} and line.request:
-                requests.add(line.request)
-                quality = quality or line.detail.get("quality")
-        return cls(made, requests, quality)
 
 
 def _imported_ids(lineage: Iterable[Lineage]) -> set[str]:

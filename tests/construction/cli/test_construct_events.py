@@ -9,10 +9,11 @@ from typing import Any
 import pytest
 
 from construction.cli.closing import construct_or_estimate, resumable
-from construction.events.funnel import EventCounts, EventTally
+from construction.events.funnel import EventFunnel
 from construction.llm.connection import StoppedEarly
 from construction.llm.endpoint import Access
 from construction.pipeline.runner import PreparedWork, WritingJob
+from construction.report.funnel import Funnel
 from curation.files.journal import Journal
 from curation.store.store import Store
 from schemas.core.errors import UserError
@@ -111,17 +112,17 @@ def test_another_error_goes_through() -> None:
         raise UserError("no key")
 
 
-class OpenCalls(PreparedWork[EventCounts]):
+class OpenCalls(PreparedWork):
     """A construction two of whose calls got no answer."""
 
-    def run(self, **_: Any) -> EventCounts:
-        self.tally.n["unfinished"] = 2
-        return self.tally.result(EventCounts, calls=1, quality="plumbing")
+    def run(self, **_: Any) -> Funnel:
+        self.funnel.n["unfinished"], self.funnel.quality = 2, "plumbing"
+        return self.funnel
 
 
 @pytest.mark.parametrize("as_json", [False, True])
 def test_counts_with_open_calls_are_shown_and_then_refused(capsys: pytest.CaptureFixture[str], as_json: bool) -> None:
-    work = OpenCalls(WritingJob(store=Path("my.duckdb"), access=Access(model="local")), EventTally())
+    work = OpenCalls(WritingJob(store=Path("my.duckdb"), access=Access(model="local")), EventFunnel())
     work.asks = False
     construct_or_estimate(work, {"events": 1}, "1 event", dry_run=True, as_json=as_json)
     told = capsys.readouterr().out

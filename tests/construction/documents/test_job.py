@@ -46,8 +46,8 @@ def test_another_model_reads(job: Any) -> None:
         counts = prepared.run(live=LIVE)
         assert prepared.estimate().calls == 0, "all is cached"
         models = [request["model"] for request in server.requests]
-    assert models.count("m") == 6 and models.count("other") == counts.calls - 6 > 0
-    assert any(loss.stage == "reader" for loss in counts.losses)
+    assert models.count("m") == 6 and models.count("other") == counts.n["calls"] - 6 > 0
+    assert any(stage == "reader" for stage, _, _ in counts.losses())
 
 
 def test_a_budget_stops_and_the_same_job_goes_on(job: Any) -> None:
@@ -60,7 +60,7 @@ def test_a_budget_stops_and_the_same_job_goes_on(job: Any) -> None:
             prepare_probes(job(server.url, access={"max_tokens": 7000, "reply_tokens": 900})).run(live=LIVE)
         part = len(server.requests)
         counts = prepare_probes(job(server.url)).run(live=LIVE)
-        assert 0 < part < len(server.requests) == part + counts.calls
+        assert 0 < part < len(server.requests) == part + counts.n["calls"]
 
 
 def test_a_batch_gives_the_store_of_live_calls(job: Any, tmp_path: Path) -> None:

@@ -6,7 +6,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from construction.documents.funnel import ProbeCounts, ProbeTally, count_probes
+from construction.documents.funnel import ProbeFunnel
 from construction.documents.pipeline import ProbeConstruction, ProbeJob
 from construction.documents.steps import FILES
 from construction.llm.endpoint import Access
@@ -30,12 +30,13 @@ def author(request: Request) -> str:
 
 def construct(
     path: Path, answer: Callable[[Request], Any] = author, job: ProbeJob = JOB, *, read_back: bool = False
-) -> tuple[ProbeCounts, Any]:
-    client, tally = client_of(answer), ProbeTally()
+) -> tuple[ProbeFunnel, Any]:
+    client, funnel = client_of(answer), ProbeFunnel()
     with Store.open(path, create=True) as store:
-        work = ProbeConstruction(job, FILES.load_all("paper"), DOCUMENTS, tally)
-        asyncio.run(work.write(store, [client] * (2 if read_back else 1), tally))
-        return count_probes(store, tally, calls=client.calls), client
+        work = ProbeConstruction(job, FILES.load_all("paper"), DOCUMENTS, funnel)
+        asyncio.run(work.write(store, [client] * (2 if read_back else 1), funnel))
+        funnel.count(store, calls=client.calls)
+    return funnel, client
 
 
 def contents(path: Path) -> Any:
@@ -48,13 +49,14 @@ def contents(path: Path) -> Any:
 def test_everything_is_stored_with_its_lineage_and_counted(tmp_path: Path) -> None:
     counts, client = construct(tmp_path / "s.duckdb")
     (stored, probes), verdicts, lineage = contents(tmp_path / "s.duckdb")
-    assert counts.documents == len(stored) == 5 and client.calls == counts.calls == 5
-    assert len(probes) == counts.written == counts.kept + counts.unsure + counts.dropped
-    assert counts.kept_1 == 5 and counts.kept_2 == 10 and counts.unsure == 5  # "yes" stands nowhere
+    assert counts.n["documents"] == len(stored) == 5 and client.calls == counts.n["calls"] == 5
+    assert len(probes) == counts.written == counts.kept + counts.n["unsure"] + counts.n["dropped"]
+    assert counts.n["kept_1"] == 5 and counts.n["kept_2"] == 10 and counts.n["unsure"] == 5  # "yes" stands nowhere
     assert {i for i, *_ in lineage} == {id for _, id in (*stored, *probes)}
-    lost = {(loss.stage, loss.reason): loss.count for loss in counts.losses}
+    lost = {(stage, reason): n for stage, reason, n in counts.losses()}
     assert lost["checks", "unsure by tag_known"] == 5  # the tag Weather
-    assert counts.dropped == lost["checks", "drop by one_blank"] + lost.get(("checks", "drop by probe_stands_alone"), 0)
+    dropped = lost["checks", "drop by one_blank"] + lost.get(("checks", "drop by probe_stands_alone"), 0)
+    assert counts.n["dropped"] == dropped
     assert len(verdicts) > 7 * counts.written
 
 
@@ -64,7 +66,7 @@ def test_a_read_back_drops_what_is_known_without_the_document(tmp_path: Path) ->
         return json.dumps({"answer": "Ada Brun0"}) if "Question: Who planned the Orla0" in user else author(request)
 
     counts, client = construct(tmp_path / "s.duckdb", knows, read_back=True)
-    lost = {(loss.stage, loss.reason): loss.count for loss in counts.losses}
+    lost = {(stage, reason): n for stage, reason, n in counts.losses()}
     assert lost["reader", "drop by answered_without"] == 1
     assert lost["reader", "drop by answered_from_document"] == 4 + 5 + 5  # not found: planned, design, woman
     assert client.calls == 5 + 2 * (counts.written - lost["checks", "drop by one_blank"] - lost.get(
@@ -89,16 +91,16 @@ def test_what_has_no_answer_is_finished_by_a_later_run(tmp_path: Path) -> None:
 
     whole, _ = construct(tmp_path / "whole.duckdb")
     first, _ = construct(tmp_path / "s.duckdb", away)
-    assert first.unfinished == 1 and first.documents == 4
+    assert first.n["unfinished"] == 1 and first.n["documents"] == 4
     second, _ = construct(tmp_path / "s.duckdb")
-    assert second.unfinished == 0 and contents(tmp_path / "s.duckdb") == contents(tmp_path / "whole.duckdb")
-    assert second.model_copy(update={"calls": 0}) == whole.model_copy(update={"calls": 0})
+    assert second.n["unfinished"] == 0 and contents(tmp_path / "s.duckdb") == contents(tmp_path / "whole.duckdb")
+    assert second.data() | {"calls": 5} == whole.data()
 
 
 def test_a_reply_of_no_use_is_a_loss_and_not_an_end(tmp_path: Path) -> None:
     counts, _ = construct(tmp_path / "s.duckdb", lambda _: "no JSON")
-    assert (counts.documents, counts.bare, counts.written) == (5, 5, 0)
-    assert [(x.stage, x.reason, x.count) for x in counts.losses] == [("probes", "unparseable reply", 5)]
+    assert (counts.n["documents"], counts.n["bare"], counts.written) == (5, 5, 0)
+    assert counts.losses() == [("probes", "unparseable reply", 5)]
 
 
 def test_what_checks_do_not_keep_is_not_in_a_split(tmp_path: Path) -> None:

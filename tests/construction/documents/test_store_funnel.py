@@ -11,12 +11,11 @@ from click.testing import CliRunner
 
 from construction.cli.funnel import funnel
 from construction.documents.funnel import (
-    ProbeCounts,
     ProbeCuration,
-    ProbeTally,
+    ProbeFunnel,
     first_version,
     probe_curation,
-    stored_probe_counts,
+    stored_probes,
 )
 from construction.documents.pipeline import ProbeJob, prepare_probes
 from construction.llm.endpoint import Access
@@ -31,7 +30,12 @@ from tests.support.documents.records import document_records, document_store
 from tests.support.scripted_server import ScriptedServer
 
 SAME = ("documents", "bare", "written_1", "written_2", "written_3", "kept_1", "kept_2", "kept_3", "unsure", "dropped",
-        "calls", "losses")  # fmt: skip
+        "calls")  # fmt: skip
+
+
+def stored(folder: Path) -> ProbeFunnel | ProbeCuration | None:
+    with Store.open(folder / "s.duckdb") as store:
+        return stored_probes(store)
 
 
 def test_it_counts_what_the_run_counted_and_people_after_it(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -41,9 +45,9 @@ def test_it_counts_what_the_run_counted_and_people_after_it(tmp_path: Path, monk
     with ScriptedServer(answer) as server:
         access = Access(model="m", base_url=server.url)
         told = prepare_probes(ProbeJob(source=path, store=tmp_path / "s.duckdb", access=access)).run(live=LIVE)
-    counts = stored_probe_counts(tmp_path / "s.duckdb")
-    assert counts is not None
-    assert {n: getattr(counts, n) for n in SAME} == {n: getattr(told, n) for n in SAME}
+    counts = stored(tmp_path)
+    assert isinstance(counts, ProbeFunnel)
+    assert {n: counts.n[n] for n in SAME} == {n: told.n[n] for n in SAME} and counts.losses() == told.losses()
     assert "% (people in the paper: about 25 %)" in "\n".join(told.lines()) and told.lines(stored=True)[-1].endswith(
         "cached."
     )
@@ -56,20 +60,22 @@ def test_it_counts_what_the_run_counted_and_people_after_it(tmp_path: Path, monk
                 make_verdict(kept.id, "drop", "person:ann/curate_probe@1"),
             ]
         )
-    after = stored_probe_counts(tmp_path / "s.duckdb")
-    assert after is not None and (after.kept_3, after.kept_1) == (counts.kept_3 + 1, counts.kept_1 - 1)
-    assert ("checks", "drop by people (curate_probe)", 1) in [(x.stage, x.reason, x.count) for x in after.losses]
+    after = stored(tmp_path)
+    assert isinstance(after, ProbeFunnel) and (after.n["kept_3"], after.n["kept_1"]) == (
+        counts.n["kept_3"] + 1,
+        counts.n["kept_1"] - 1,
+    )
+    assert ("checks", "drop by people (curate_probe)", 1) in after.losses()
 
 
 def test_what_came_from_a_file_is_no_construction(tmp_path: Path) -> None:
     with Store.open(tmp_path / "s.duckdb", create=True) as store:
         store.put(document_records())
-    assert stored_probe_counts(tmp_path / "s.duckdb") is None
+    assert stored(tmp_path) is None
 
 
 def test_nothing_is_a_funnel_too() -> None:
-    counts = ProbeTally().result(ProbeCounts, calls=0, quality=None)
-    assert "probes written                   0\n" in "\n".join(counts.lines())
+    assert "probes written                   0\n" in "\n".join(ProbeFunnel().lines())
 
 
 BY = "person:ann/curate_probe@1"
@@ -113,7 +119,8 @@ def test_counts_over_versions(store: Store) -> None:
     assert back == fourth, "a correction can lead back"
     store.put([approved(second.id, 1.0), approved(new.id, 1.0), approved(back.id, 0.0)])
     assert first_version(store, back) == fourth and first_version(store, fifth) == fifth
-    assert probe_curation(store) == ProbeCuration(curated=4, dropped=1, relevelled=1, reviewed=3, approved=2)
+    counts = probe_curation(store)
+    assert counts is not None and counts.n == dict(curated=4, dropped=1, relevelled=1, reviewed=3, approved=2)
 
 
 def test_a_leads_decision_outranks_peoples_drop(store: Store) -> None:
@@ -121,7 +128,7 @@ def test_a_leads_decision_outranks_peoples_drop(store: Store) -> None:
     store.put([make_verdict(first.id, "drop", BY)])
     store.put([make_verdict(first.id, "keep", "person:lea/curate_probe_adjudicated@1")])
     counts = probe_curation(store)
-    assert counts is not None and (counts.curated, counts.dropped) == (1, 0)
+    assert counts is not None and (counts.n["curated"], counts.n["dropped"]) == (1, 0)
 
 
 def test_the_command_says_it_beside_the_paper(store: Store, tmp_path: Path) -> None:

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from construction.events.draw import draw_events
-from construction.events.funnel import EventCounts, EventTally, count_events
+from construction.events.funnel import EventFunnel
 from construction.events.pipeline import DrawnEvent, EventConstruction, EventJob, duplicate_verdicts
 from construction.events.questions import ask_facts
 from construction.events.steps import FILES
@@ -46,12 +46,13 @@ def drawn() -> list[DrawnEvent]:
     return [DrawnEvent(f.event(lists.source), ask_facts(f, lists, facts)) for f in events]
 
 
-def construct(path: Path, answer: Callable[[Request], Any] = author, *, model: str = "m") -> tuple[EventCounts, Any]:
-    client, tally = client_of(answer, model=model), EventTally()
+def construct(path: Path, answer: Callable[[Request], Any] = author, *, model: str = "m") -> tuple[EventFunnel, Any]:
+    client, funnel = client_of(answer, model=model), EventFunnel()
     with Store.open(path, create=True) as store:
-        work = EventConstruction(JOB, FILES.load_all("paper"), drawn(), tally)
-        asyncio.run(work.write(store, [client], tally))
-        return count_events(store, tally, calls=client.calls), client
+        work = EventConstruction(JOB, FILES.load_all("paper"), drawn(), funnel)
+        asyncio.run(work.write(store, [client], funnel))
+        funnel.count(store, calls=client.calls)
+    return funnel, client
 
 
 def contents(path: Path) -> Any:
@@ -65,20 +66,20 @@ def contents(path: Path) -> Any:
 def test_everything_is_stored_with_its_lineage_and_counted(tmp_path: Path) -> None:
     counts, client = construct(tmp_path / "s.duckdb")
     (events, facts, tendencies), verdicts, lineage = contents(tmp_path / "s.duckdb")
-    assert counts.events == 6 and counts.topic_events == 20 and counts.topic_kept < 20
+    assert counts.n["events"] == 6 and counts.n["topic_events"] == 20 and counts.n["topic_kept"] < 20
     assert len(events) == 6 + 20  # duplicates are stored, and dropped by verdict
-    assert sum(v[2] == "drop" and "event_duplicate" in v[0] for v in verdicts) == 20 - counts.topic_kept
-    assert len(facts) == counts.facts_in + counts.facts_out and counts.unknown == 6
-    assert counts.background == 6 and counts.unfinished == 0
-    assert len(tendencies) == counts.tendencies_in + counts.tendencies_out == 4 * (6 + counts.topic_kept)
-    assert counts.kept_in < counts.tendencies_in  # "this event" stands in some
+    assert sum(v[2] == "drop" and "event_duplicate" in v[0] for v in verdicts) == 20 - counts.n["topic_kept"]
+    assert len(facts) == counts.n["facts_in"] + counts.n["facts_out"] and counts.n["unknown"] == 6
+    assert counts.n["background"] == 6 and counts.n["unfinished"] == 0
+    assert len(tendencies) == counts.n["tendencies_in"] + counts.n["tendencies_out"] == 4 * (6 + counts.n["topic_kept"])
+    assert counts.n["kept_in"] < counts.n["tendencies_in"]  # "this event" stands in some
     assert {x[1] for x in lineage} >= {"fact_questions", "paraphrase", "tendency_questions", "topic_events"}
     assert {i for i, *_ in lineage} == {id for _, id in (*events, *facts, *tendencies)}
-    losses = {(loss.stage, loss.reason): loss.count for loss in counts.losses}
-    assert losses["checks", "drop by stands_alone"] == counts.tendencies_in - counts.kept_in
-    assert losses["topics", "drop by event_duplicate"] == 20 - counts.topic_kept
+    losses = {(stage, reason): n for stage, reason, n in counts.losses()}
+    assert losses["checks", "drop by stands_alone"] == counts.n["tendencies_in"] - counts.n["kept_in"]
+    assert losses["topics", "drop by event_duplicate"] == 20 - counts.n["topic_kept"]
     assert losses["facts", "does not change for certain"] == 6
-    assert client.calls == counts.calls
+    assert client.calls == counts.n["calls"]
 
 
 def test_the_text_of_a_small_model_is_of_smoke_test_quality(tmp_path: Path) -> None:
@@ -92,15 +93,15 @@ def test_a_paraphrase_that_loses_a_name_is_asked_again_and_then_given_up(tmp_pat
         return json.dumps({"text": "Good news."}) if "Names that" in user else author(request)
 
     counts, client = construct(tmp_path / "s.duckdb", loses)
-    assert counts.paraphrased == 0 and counts.events == 6
+    assert counts.n["paraphrased"] == 0 and counts.n["events"] == 6
     matches = [r for r in client.asked if "Names that" in r.messages[-1].content]
     assert len(matches) == 18 and len({(r.messages, r.sample) for r in matches}) == 18  # three attempts each
     with Store.open(tmp_path / "s.duckdb") as store:
         for event in (e for e in store.all(Event) if e.origin == "template"):
             (line,) = store.lineage(event.id)
             assert line.stage == "template" and line.detail[TEMPLATE_TEXT] == event.text
-    reasons = [loss for loss in counts.losses if loss.stage == "paraphrase"]
-    assert sum(loss.count for loss in reasons) == 18 and all("is lost" in loss.reason for loss in reasons)
+    reasons = {reason: n for stage, reason, n in counts.losses() if stage == "paraphrase"}
+    assert sum(reasons.values()) == 18 and all("is lost" in reason for reason in reasons)
 
 
 def test_a_paraphrase_that_passes_takes_the_place_of_the_templates_words(tmp_path: Path) -> None:
@@ -112,7 +113,7 @@ def test_a_paraphrase_that_passes_takes_the_place_of_the_templates_words(tmp_pat
         return json.dumps({"text": f"A surprise. {event}"})
 
     counts, _ = construct(tmp_path / "s.duckdb", keeps)
-    assert counts.paraphrased == counts.events == 6
+    assert counts.n["paraphrased"] == counts.n["events"] == 6
     with Store.open(tmp_path / "s.duckdb") as store:
         events = [e for e in store.all(Event) if e.origin == "template"]
         assert all(e.text.startswith("A surprise. ") for e in events)
@@ -129,9 +130,9 @@ def test_what_has_no_answer_is_finished_by_a_later_run(tmp_path: Path) -> None:
 
     counts, _ = construct(tmp_path / "whole.duckdb")
     first, _ = construct(tmp_path / "s.duckdb", away)
-    assert first.unfinished and first.tendencies_in < counts.tendencies_in
+    assert first.n["unfinished"] and first.n["tendencies_in"] < counts.n["tendencies_in"]
     second, _ = construct(tmp_path / "s.duckdb")
-    assert second.unfinished == 0 and contents(tmp_path / "s.duckdb") == contents(tmp_path / "whole.duckdb")
+    assert second.n["unfinished"] == 0 and contents(tmp_path / "s.duckdb") == contents(tmp_path / "whole.duckdb")
 
 
 def test_no_event_of_a_topic_is_taken_before_all_are_there(tmp_path: Path) -> None:
@@ -141,15 +142,18 @@ def test_no_event_of_a_topic_is_taken_before_all_are_there(tmp_path: Path) -> No
         return None if "Topic" in request.messages[-1].content and request.sample == 0 else author(request)
 
     counts, _ = construct(tmp_path / "s.duckdb", away)
-    assert counts.unfinished == 1 and counts.topic_events == 0
+    assert counts.n["unfinished"] == 1 and counts.n["topic_events"] == 0
     with Store.open(tmp_path / "s.duckdb") as store:
         assert all(e.origin == "template" for e in store.all(Event))
 
 
 def test_a_reply_of_no_use_is_a_loss_and_not_an_end(tmp_path: Path) -> None:
     counts, _ = construct(tmp_path / "s.duckdb", lambda _: "no JSON")
-    assert counts.topic_events == counts.tendencies_in == counts.paraphrased == 0 and counts.facts_in == 18
-    losses = {(loss.stage, loss.reason): loss.count for loss in counts.losses}
+    assert (
+        counts.n["topic_events"] == counts.n["tendencies_in"] == counts.n["paraphrased"] == 0
+        and counts.n["facts_in"] == 18
+    )
+    losses = {(stage, reason): n for stage, reason, n in counts.losses()}
     assert losses["topics", "unparseable reply"] == 20 and losses["tendencies", "unparseable reply"] == 6
     assert losses["paraphrase", "unparseable reply"] == 18
 
@@ -158,8 +162,8 @@ def test_what_checks_drop_is_not_in_a_split(tmp_path: Path) -> None:
     counts, _ = construct(tmp_path / "s.duckdb")
     with Store.open(tmp_path / "s.duckdb") as store:
         cases = list(SelectionStream(store, EventRule()))
-    assert sum(len(case.tendencies) for case in cases) == counts.kept_in + counts.kept_out
-    assert len(cases) == counts.events + counts.topic_kept
+    assert sum(len(case.tendencies) for case in cases) == counts.n["kept_in"] + counts.n["kept_out"]
+    assert len(cases) == counts.n["events"] + counts.n["topic_kept"]
 
 
 def labels(*texts: str, threshold: float = 0.4) -> list[str | None]:

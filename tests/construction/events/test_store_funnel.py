@@ -6,9 +6,10 @@ from pathlib import Path
 
 import pytest
 
-from construction.events.funnel import EventCounts, EventTally, stored_event_counts
+from construction.events.funnel import EventFunnel, stored_events
 from construction.events.pipeline import EventJob, prepare_events
 from construction.llm.endpoint import Access
+from construction.report.funnel import Funnel
 from curation.store.store import Store
 from schemas.events.questions import TendencyQuestion
 from tests.construction.events.test_job import LIVE
@@ -22,7 +23,7 @@ SAME = ("events", "paraphrased", "topic_events", "topic_kept", "facts_in", "fact
         "tendencies_in", "tendencies_out", "kept_in", "kept_out")  # fmt: skip
 
 
-def constructed(folder: Path, url: str) -> EventCounts:
+def constructed(folder: Path, url: str) -> Funnel:
     path = folder / "facts.jsonl"
     path.write_text("".join(f"{f.model_dump_json()}\n" for f in facts()), encoding="utf-8")
     job = EventJob(templates=write(folder / "t.toml", data()), store=folder / "s.duckdb", facts=(str(path),), events=4,
@@ -30,31 +31,36 @@ def constructed(folder: Path, url: str) -> EventCounts:
     return prepare_events(job).run(live=LIVE)
 
 
+def stored(folder: Path) -> EventFunnel | None:
+    with Store.open(folder / "s.duckdb") as store:
+        return stored_events(store)
+
+
 def test_it_counts_what_the_run_counted_and_people_after_it(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("OPENAI_API_KEY", "sk-secret-for-tests")
     with ScriptedServer(answer) as server:
         output = constructed(tmp_path, server.url)
-    rows = stored_event_counts(tmp_path / "s.duckdb")
+    rows = stored(tmp_path)
     assert rows is not None
-    assert {n: getattr(rows, n) for n in SAME} == {n: getattr(output, n) for n in SAME}
+    assert {n: rows.n[n] for n in SAME} == {n: output.n[n] for n in SAME}
     text = "\n".join(output.lines())
     for words in ("(the paper: 674 of 1,800)", "(people in the paper: 78.4 %)", "drop by stands_alone", " calls made."):
         assert words in text
-    assert rows.topic_kept < rows.topic_events and rows.kept_in < rows.tendencies_in
+    assert rows.n["topic_kept"] < rows.n["topic_events"] and rows.n["kept_in"] < rows.n["tendencies_in"]
     assert rows.lines(stored=True)[0].split() == ["events", "of", "templates", "4", "the", "paper:", "841"]
     with Store.open(tmp_path / "s.duckdb", write=True) as store:
         question = next(q for q in store.all(TendencyQuestion) if q.scope == "out")
         store.put([make_verdict(question.id, "drop", "person:ann/judge_tendency@1")])
-    after = stored_event_counts(tmp_path / "s.duckdb")
-    assert after is not None and after.kept_out == rows.kept_out - 1
-    assert ("checks", "drop by people (judge_tendency)", 1) in [(x.stage, x.reason, x.count) for x in after.losses]
+    after = stored(tmp_path)
+    assert after is not None and after.n["kept_out"] == rows.n["kept_out"] - 1
+    assert ("checks", "drop by people (judge_tendency)", 1) in after.losses()
 
 
 def test_what_came_from_a_file_is_no_construction(tmp_path: Path) -> None:
     with Store.open(tmp_path / "s.duckdb", create=True) as store:
         store.put(event_records())
-    assert stored_event_counts(tmp_path / "s.duckdb") is None
+    assert stored(tmp_path) is None
 
 
 def test_nothing_divides_by_nothing() -> None:
-    assert "0" in "\n".join(EventTally().result(EventCounts, calls=0, quality=None).lines())
+    assert "0" in "\n".join(EventFunnel().lines())
