@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 
 from curation.stats.estimates import harmonic_mean
 from curation.stats.intervals import BY_CASE, Interval
@@ -14,8 +14,7 @@ from evaluation.metrics.pooled import RATIO
 from evaluation.report.formatting import memory, seconds
 from evaluation.runs.frame import Scores
 from evaluation.runs.results import Run, asked_cases
-from evaluation.runs.validity_variants import CHAT, ChatFormat
-from schemas.cases import AnyCase
+from evaluation.runs.validity_variants import CHAT, asked_in_two_forms
 from schemas.documents.document import Document
 from schemas.events.event import Event
 
@@ -92,7 +91,7 @@ def chat_table(table: Comparison, metrics: Sequence[Metric], scores: Scores, run
     in_chat = {row.label.replace(f" [{CHAT}]", "", 1): row for row in asked}
     rows: list[tuple[Cell, ...]] = []
     cases = asked_cases(run).values() if in_chat else ()
-    one_form = [metric for metric in metrics if in_chat and not _asked_in_two_forms(metric, cases)]
+    one_form = [metric for metric in metrics if in_chat and not asked_in_two_forms(metric, cases)]
     for metric in metrics:
         if metric in one_form:
             continue
@@ -112,11 +111,6 @@ def chat_table(table: Comparison, metrics: Sequence[Metric], scores: Scores, run
     if one_form:
         caption += f" Asked in the chat format in all rows: {', '.join(metric.title for metric in one_form)}."
     return FigureTable("Raw prompts and the chat format", head, tuple(rows), caption)
-
-
-def _asked_in_two_forms(metric: Metric, cases: Iterable[AnyCase]) -> bool:
-    form = ChatFormat()
-    return any(form.probe(probe) != probe for case in cases for probe in metric.probes(case))
 
 
 def harmonic_table(table: Comparison, metrics: Sequence[Metric], scores: Scores) -> FigureTable | None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
 from construction.llm.cost.estimates import CHARACTERS_PER_TOKEN
@@ -14,7 +14,7 @@ from evaluation.regimes.base import WorkUnit
 from evaluation.regimes.config import RegimeChoice
 from evaluation.regimes.table import make_regime
 from evaluation.runs.config import EditorChoice, RunConfig
-from evaluation.runs.plan import BASELINE, COMPONENTS, ask, ask_shared, for_model, open_plan, queried_cases
+from evaluation.runs.plan import BASELINE, COMPONENTS, ask, ask_shared, for_model, methods_of, open_plan, queried_cases
 from evaluation.runs.results import RUN_FILE, EditorFolder, check_folder, read_with_digest
 from evaluation.runs.validity_variants import Variant, cases_as_requested
 from schemas.cases import AnyCase
@@ -62,12 +62,13 @@ def size(config: RunConfig) -> Size:
     run folder has finished, carried over to the others.
     """
     check_device_name(config.device)
-    plan = for_model(open_plan(config), has_chat=config.behind_endpoint or may_have_chat(config.model))
+    has_chat = not config.behind_endpoint and may_have_chat(config.model)
+    plan = for_model(open_plan(config), has_chat=has_chat)
     split, support, cases, metrics = plan.split, plan.support, plan.cases, plan.metrics
     if config.layout is None and (config.out / RUN_FILE).exists():
         revision = known_revision(config.model)
         check_folder(config.out, config.model_dump(mode="json"), split_digest=split.digest, revision=revision)
-    rows = _rows(config, cases, split.all_cases)
+    rows = _rows(config, methods_of(plan, has_chat=has_chat), cases, split.all_cases)
     regime, units = rows[-1].regime, rows[-1].units
     leaders, by_key = make_regime(regime).leaders(units, cases), {case.key: case for case in cases}
     probes: list[Probe] = []
@@ -119,11 +120,13 @@ class _Row(NamedTuple):
     units: list[WorkUnit]
 
 
-def _rows(config: RunConfig, cases: Sequence[AnyCase], split_cases: Sequence[AnyCase]) -> list[_Row]:
+def _rows(
+    config: RunConfig, methods: Mapping[str, EditorChoice], cases: Sequence[AnyCase], split_cases: Sequence[AnyCase]
+) -> list[_Row]:
     """All rows, the unedited model first."""
     queried, rows = queried_cases(config, cases), []
-    for label in dict.fromkeys([BASELINE, *config.editors]):
-        variant = (config.editors.get(label) or EditorChoice(name=BASELINE)).variant_made
+    for label, choice in methods.items():
+        variant = choice.variant_made
         edited = cases if variant is None else cases_as_requested(cases, variant, split_cases)
         regime = RegimeChoice() if label == BASELINE else config.regime
         for name, part in zip(regime.labels(label), regime.parts, strict=True):

@@ -20,10 +20,10 @@ from evaluation.metrics.base import Metric, Role, metric_of
 from evaluation.metrics.generation import Generation, SharedQuestions, load_metrics
 from evaluation.models.loading import model_depth
 from evaluation.regimes.table import make_regime
-from evaluation.runs.config import RunConfig
+from evaluation.runs.config import EditorChoice, RunConfig
 from evaluation.runs.refusals import check_run, refuse_other_model
 from evaluation.runs.results import BASELINE_LABEL, Run, check_folder, load_run
-from evaluation.runs.validity_variants import COMPONENT, Variant
+from evaluation.runs.validity_variants import CHAT, COMPONENT, Variant, asked_in_two_forms
 from schemas.cases import AnyCase
 from schemas.core.config import Options
 from schemas.core.errors import UserError
@@ -151,6 +151,21 @@ def for_model(plan: Plan, *, has_chat: bool) -> Plan:
     if demanded and any(m.asks_for_texts for m in plan.metrics):
         raise no_template(config.model)
     return plan
+
+
+def methods_of(plan: Plan, *, has_chat: bool) -> dict[str, EditorChoice]:
+    """The methods of a run by label, the unedited model first; no rows in chat format that would repeat the others.
+
+    These are all such rows of a model without a chat template, and of metrics that are asked in it in every row.
+
+    Args:
+        plan: The run.
+        has_chat: Whether its model has a chat template.
+    """
+    labels = {BASELINE: EditorChoice(name=BASELINE)} | dict(plan.config.editors)
+    if has_chat and any(asked_in_two_forms(metric, plan.cases) for metric in plan.metrics):
+        return labels
+    return {label: choice for label, choice in labels.items() if choice.variant != CHAT}
 
 
 def check_model(plan: Plan, *, name: str, revision: str) -> None:

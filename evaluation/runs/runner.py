@@ -36,6 +36,7 @@ from evaluation.runs.plan import (
     check_model,
     for_model,
     make_manifest,
+    methods_of,
     open_plan,
     order_in_words,
     plain_params,
@@ -265,10 +266,11 @@ class Runner:
     def run(self) -> list[EditorOutcome]:
         """Every row in turn, the unedited model first. A method that fails too often is stopped; the others run."""
         check_model(self.plan, name=self.scorer.name, revision=self.scorer.revision)
-        labels = {BASELINE: EditorChoice(name=BASELINE)} | dict(self.config.editors)
-        if not self.scorer.has_chat and any(choice.variant == CHAT for choice in labels.values()):
-            log.warning("%s has no chat template: the rows [%s] are left out", self.scorer.name, CHAT)
-            labels = {label: choice for label, choice in labels.items() if choice.variant != CHAT}
+        labels = methods_of(self.plan, has_chat=self.scorer.has_chat)
+        if not labels.keys() >= self.config.editors.keys():
+            no_template = f"{self.scorer.name} has no chat template"
+            why = "all metrics ask in chat format in any row" if self.scorer.has_chat else no_template
+            log.warning("%s: the rows [%s] are left out", why, CHAT)
         rows = [row for label, choice in labels.items() for row in self._rows(label, choice)]
         self._cached.check(row.manifest for row in rows)
         self.model.engine.expect({row.label: row.editor for row in rows}.values())

@@ -12,6 +12,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 
+from evaluation.metrics.base import Metric
 from evaluation.metrics.fact_texts import GO_ON_IN_WORDS
 from evaluation.metrics.text_level import CONTINUED, GO_ON, QUESTION
 from schemas.cases import AnyCase, Case
@@ -188,6 +189,12 @@ def asks_otherwise(variant: Variant) -> bool:
     asks: object = type(variant).asks
     probe: object = type(variant).probe
     return asks is not Variant.asks or probe is not Variant.probe
+
+
+def asked_in_two_forms(metric: Metric, cases: Iterable[AnyCase]) -> bool:
+    """Whether a metric asks some of the cases otherwise in the chat format than in the rows beside it."""
+    form = ChatFormat()
+    return any(form.probe(probe) != probe for case in cases for probe in metric.probes(case))
 
 
 def edits_alike(variant: Variant) -> bool:

@@ -311,6 +311,12 @@ def test_a_model_without_a_template_has_no_such_rows(tmp_path: Path, caplog: pyt
     assert "arithmetic has no chat template: the rows [chat] are left out" in caplog.text
 
 
+def test_no_row_repeats_what_is_asked_in_the_template_anyway(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
+    outcomes, _, _ = chat_run(tmp_path, metrics=["s_es_gen_question", "script_format"])
+    assert list(outcomes) == ["none", "push"]
+    assert "all metrics ask in chat format in any row: the rows [chat] are left out" in caplog.text
+
+
 def test_texts_are_asked_for_with_an_instruction_to_go_on() -> None:
     text = GenerateProbe(purpose="script_continued", item="i", prompt="Step 1: Go to")
     asked = ChatFormat().probe(text)
