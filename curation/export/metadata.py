@@ -17,7 +17,7 @@ from curation.splits.split_file import Split
 from curation.stats.estimates import Estimate
 from schemas.cases import FACT
 from schemas.text.counting import counted
-from schemas.text.escaping import escape_line
+from schemas.text.escaping import markdown_cell
 
 _LICENCES = {  # as sources name them: the hub's word, and the address
     "CC0-1.0": ("cc0-1.0", "https://creativecommons.org/publicdomain/zero/1.0/"),
@@ -104,15 +104,8 @@ def hub_licence(licences: Sequence[str]) -> str:
 
 
 def _cell(value: object) -> str:
-    r"""A number, or text of others, in a Markdown line: no tag, no link, no end of the cell.
-
-    Example:
-        >>> _cell("<b>[x](javascript:y)|"), _cell(1200)
-        ('&lt;b>[x]\\(javascript:y)\\|', '1,200')
-    """
-    if isinstance(value, int):
-        return f"{value:,}"
-    return escape_line(str(value)).replace("<", "&lt;").replace("](", "]\\(").replace("|", "\\|")
+    """A number, or text of others, in a cell."""
+    return f"{value:,}" if isinstance(value, int) else markdown_cell(str(value))
 
 
 def _plain_text(value: Any) -> str:

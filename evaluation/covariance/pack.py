@@ -27,7 +27,7 @@ from evaluation.covariance.covariance import KIND, KeyCovariance, identity
 from evaluation.models.language_model import LM
 from schemas.core.config import explain
 from schemas.core.errors import DataError, UserError
-from schemas.text.escaping import escape_line
+from schemas.text.escaping import escape_line, markdown_code
 
 FORMAT = 1
 
@@ -241,12 +241,6 @@ def pack_card(manifest: Manifest, name: str) -> str:
         manifest: The pack's.
         name: Of its file.
     """
-    place = templates_in(Path(__file__).parent, filters={"quote": json.dumps, "cell": _cell})
+    place = templates_in(Path(__file__).parent, filters={"quote": json.dumps, "code": markdown_code})
     model = escape_line(manifest.model, longest=200)
     return place.get_template("card.md.jinja").render(manifest=manifest, name=name, model=model)
-
-
-def _cell(value: object) -> str:
-    """A value as code in a cell of a table."""
-    text = escape_line(str(value), longest=300).replace("|", "/").replace("`", "'")
-    return f"`{text}`"

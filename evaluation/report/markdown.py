@@ -25,7 +25,7 @@ from evaluation.report.formatting import (
 from evaluation.report.further_tables import chat_table, comparison_section, decided_table
 from evaluation.report.sections import ReportSection, TextSection
 from schemas.text.counting import counted
-from schemas.text.escaping import escape_line
+from schemas.text.escaping import markdown_cell
 
 
 def markdown_table(table: FigureTable) -> str:
@@ -38,7 +38,7 @@ def markdown_table(table: FigureTable) -> str:
 
 
 def _safe(text: str) -> str:
-    return escape_line(visible(text)).replace("|", "\\|").replace("<", "&lt;")
+    return markdown_cell(visible(text))
 
 
 def results_markdown(parts: Sequence[ReportSection], others: Sequence[TextSection]) -> str:

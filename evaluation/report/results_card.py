@@ -17,7 +17,7 @@ from evaluation.report.narrative import model_name
 from evaluation.runs.frame import score_run
 from evaluation.runs.results import Run
 from schemas.text.counting import counted
-from schemas.text.escaping import escape_line
+from schemas.text.escaping import markdown_cell
 
 
 def results_files(runs: Sequence[Run], folder: Path) -> list[HubUpload]:
@@ -36,10 +36,10 @@ def results_files(runs: Sequence[Run], folder: Path) -> list[HubUpload]:
 def results_card(runs: Sequence[Run]) -> str:
     """The card: model, split, methods, every figure with interval and number of cases, licences of the texts."""
     licences = sorted({source[1] for run in runs for source in _sources(run)})
-    title = "Results of knowledge editing: " + ", ".join(dict.fromkeys(_line(run.split.name) for run in runs))
+    title = "Results of knowledge editing: " + ", ".join(dict.fromkeys(markdown_cell(run.split.name) for run in runs))
     head = ["---", f"pretty_name: {json.dumps(title)}", f"license: {hub_licence(licences)}"]
     if hub_licence(licences) == "other":
-        head.append(f"license_name: {json.dumps(' and '.join(map(_line, licences)))}")
+        head.append(f"license_name: {json.dumps(' and '.join(map(markdown_cell, licences)))}")
     head += ["tags:", "- knowledge-editing", "- model-editing", "configs:"]
     for name in TABLES:
         head += [f"- config_name: {name}", "  data_files:", "  - split: run", f"    path: {name}.parquet"]
@@ -53,12 +53,10 @@ def results_card(runs: Sequence[Run]) -> str:
 
 def _of_run(run: Run) -> Iterator[str]:
     about, metrics = run.about, metrics_of(run.about)
-    model = (
-        f"{_line(model_name(about['model']))} ({about['dtype']}, revision {_line(str(about['model_revision']))[:40]})"
-    )
-    yield f"## {model}"
+    model, revision = markdown_cell(model_name(about["model"])), markdown_cell(str(about["model_revision"]))
+    yield f"## {model} ({about['dtype']}, revision {revision[:40]})"
     yield ""
-    split = f"{_line(run.split.name)} {run.split.version}, digest {run.split.digest}"
+    split = f"{markdown_cell(run.split.name)} {run.split.version}, digest {run.split.digest}"
     yield f"Split {split}, {counted(len(run.cases), 'case')}; regime {about['regime']}; "
     yield f"normalisation {about['normalisation']}. Percent unless a unit is named: mean [95 % interval by case]."
     yield ""
@@ -71,7 +69,7 @@ def _of_run(run: Run) -> Iterator[str]:
                 if interval.mean is not None:
                     unit = "" if metric.unit == "fraction" else f" {metric.unit}"
                     value = mean_with_interval(interval)
-                    cells = (_line(row.label), table.group, metric.title, f"{value}{unit}", str(interval.n))
+                    cells = (markdown_cell(row.label), table.group, metric.title, f"{value}{unit}", str(interval.n))
                     yield "| " + " | ".join(cells) + " |"
 
 
@@ -87,9 +85,4 @@ def _licence_lines(runs: Sequence[Run]) -> Iterator[str]:
     yield "Prompts and names are those of the split, by source:"
     yield ""
     for name, licence in sorted({source for run in runs for source in _sources(run)}):
-        yield f"- {_line(name)}: {_line(licence)}"
-
-
-def _line(text: str) -> str:
-    """A text as one line of a table's cell."""
-    return escape_line(text, longest=200).replace("|", "\\|").replace("<", "&lt;").replace("`", "'")
+        yield f"- {markdown_cell(name)}: {markdown_cell(licence)}"

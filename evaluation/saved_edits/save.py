@@ -40,7 +40,7 @@ from schemas.cases import Case
 from schemas.core.clock import now
 from schemas.core.errors import UserError
 from schemas.text.counting import counted
-from schemas.text.escaping import escape_line
+from schemas.text.escaping import markdown_code
 
 if TYPE_CHECKING:
     from evaluation.editors.base import Editor
@@ -185,7 +185,7 @@ def card(description: dict[str, Any], cases: Sequence[Case], scores: Sequence[Sc
         cases: What was edited.
         scores: Metrics before and after.
     """
-    filters = {"quote": _quoted, "code": _code, "counted": counted, "mean": mean_with_interval}
+    filters = {"quote": _quoted, "code": markdown_code, "counted": counted, "mean": mean_with_interval}
     served = vllm_rank(description["rank"]) if description["saved_as"] == "adapter" else None
     template = templates_in(Path(__file__).parent, filters=filters).get_template("card.md.jinja")
     return template.render(about=description, cases=cases, scores=scores, served=served, shown=SHOWN) + "\n"
@@ -193,16 +193,6 @@ def card(description: dict[str, Any], cases: Sequence[Case], scores: Sequence[Sc
 
 def _quoted(value: Any) -> str:
     return json.dumps(value, ensure_ascii=False, sort_keys=True)
-
-
-def _code(text: str) -> str:
-    """A text as code in a table cell: one line, no bar, and a fence longer than any backticks in it."""
-    line = escape_line(text, longest=2000).replace("|", "\\|")
-    fence = "`"
-    while fence in line:
-        fence += "`"
-    space = " " if len(fence) > 1 else ""
-    return f"{fence}{space}{line}{space}{fence}" if line else "–"
 
 
 SavedAs = Literal["model", "adapter", "deltas"]

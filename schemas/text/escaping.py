@@ -46,6 +46,31 @@ def escape_line(text: str, *, longest: int = 400) -> str:
     return " ".join(escape(text.replace("\r", " ")).split())
 
 
+def markdown_cell(text: str, *, longest: int = 400) -> str:
+    r"""A text in a Markdown line or a cell of a table: no tag, no link, no end of the cell.
+
+    Example:
+        >>> markdown_cell("<b>[x](javascript:y)|")
+        '&lt;b>[x]\\(javascript:y)\\|'
+    """
+    return escape_line(text, longest=longest).replace("<", "&lt;").replace("](", "]\\(").replace("|", "\\|")
+
+
+def markdown_code(text: str, *, longest: int = 2000) -> str:
+    r"""A text as code in a cell: one line, no bar, and a fence longer than any backticks in it.
+
+    Example:
+        >>> markdown_code("a|b"), markdown_code("a `b`"), markdown_code("")
+        ('`a\\|b`', '`` a `b` ``', '–')
+    """
+    line = escape_line(text, longest=longest).replace("|", "\\|")
+    fence = "`"
+    while fence in line:
+        fence += "`"
+    space = " " if len(fence) > 1 else ""
+    return f"{fence}{space}{line}{space}{fence}" if line else "–"
+
+
 class EscapingStream:
     r"""A text stream that writes out what would be obeyed; everything else is the stream's.
 

@@ -155,7 +155,7 @@ def test_data_manifest_and_card(pack: Path) -> None:
 def test_names_cannot_break_out_of_the_card(pack: Path) -> None:
     hostile = read_manifest(pack).model_copy(update={"corpus": "a`|b\n# c", "model": "x\u202ey"})
     text = pack_card(hostile, "n")
-    assert "\n# c" not in text and "\u202e" not in text and "a'/b" in text
+    assert "\n# c" not in text and "\u202e" not in text and "`` a`\\|b # c" in text
 
 
 def test_a_damaged_pack_and_a_model_in_a_folder_are_refused(pack: Path) -> None:
