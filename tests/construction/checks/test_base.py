@@ -63,10 +63,5 @@ def test_the_cuts_of_mini_are_those_of_its_frozen_split():
     assert all(records[p.key] == p for p in frozen)
 
 
-def test_no_reply_is_unscored_never_dropped(fact):
-    (verdict,) = judge("reply", CheckInputs(fact=fact, failure="refused: no"))
-    assert (verdict.label, verdict.item_id, verdict.reason) == ("unscored", fact.id, "refused: no")
-
-
 def test_a_stage_that_has_stored_items_has_a_lookup_and_no_other():
     assert set(_LOOKUPS) == set(get_args(Stage)) - {"reply", "draft"}

@@ -11,7 +11,6 @@ from construction.checks import CHECKS, CheckInputs, RuleCheck, judge
 from construction.pipeline.adopt import adopt
 from curation.checks.store_checks import STORE_CHECKS, run_check
 from curation.cli.check import check as check_command
-from curation.loaders import load
 from curation.store.store import Store
 from schemas.facts import Source
 from schemas.scripts import Script, ScriptPrompt, ScriptQuestion
@@ -119,18 +118,3 @@ def test_the_command_says_what_runs_and_finds_an_imported_leak(tmp_path):
     assert "Running fact_dates, question_form" in dry.stderr and "telling_word with SmolLM2" in dry.stderr
     tasks = "verify_next, verify_prompt, verify_question"
     assert f"Not running {tasks}: name a model, such as --model verify_question=MODEL." in dry.stderr
-
-
-def test_the_published_records_are_judged(grouped, tmp_path):
-    """Records that no construction of ours made: CounterFact's, as facts, with prompts put beside them."""
-    facts = load(str(grouped)).facts[:50]
-    prompts = []
-    for fact in facts:
-        text = f"How to read about {fact.subject.text}?\nStep 1: Ask for {fact.old.text}\nStep 2: Look at"
-        prompts.append(
-            ScriptPrompt(key=f"{fact.key}/p", fact=fact.key, text=text, offset=len(text) + 1, targets=(fact.old.text,))
-        )
-    with Store.open(tmp_path / "s.duckdb", create=True) as store:
-        store.put([*facts, *prompts])
-        outcome = run_check(store, STORE_CHECKS.get("leak_in_prompt")())
-    assert outcome.labels == {"drop": 50}

@@ -16,7 +16,7 @@ from schemas.core.errors import UserError
 from schemas.documents.document import Document, DocumentProbe
 from tests.support import forked_programs as programs
 from tests.support.commands import invoke
-from tests.support.construction.kills import killed, says_what_is_asked_again, slowly
+from tests.support.construction.kills import killed, says_what_is_asked_again
 from tests.support.construction.probe_author import answer, documents
 from tests.support.scripted_server import Raw, ScriptedServer, Troubled, completion
 
@@ -87,14 +87,6 @@ def test_at_least_more_probes_than_at_most_is_refused(source: Path, tmp_path: Pa
         invoke(*line, "--max-probes", 2)
 
 
-@pytest.mark.parametrize(("name", "text"), [("a.txt", "One. Two."), ("a.jsonl", '{"text": ""}\n')])
-def test_a_bad_file_is_one_sentence(tmp_path: Path, name: str, text: str) -> None:
-    (tmp_path / name).write_text(text, encoding="utf-8")
-    with pytest.raises(UserError) as error:
-        invoke("data", "construct-documents", tmp_path / name, "--store", tmp_path / "s.duckdb", "--dry-run")
-    assert name in str(error.value) and "\n" not in str(error.value)
-
-
 def command(source: Path, folder: Path, url: str) -> list[Any]:
     return [
         *(programs.CLI, "data", "construct-documents", str(source), "--store", str(folder / "s.duckdb"), "--json"),
@@ -109,14 +101,6 @@ def contents(folder: Path) -> Any:
         verdicts = sorted((v.key, v.id, v.label) for v in store.verdicts())
         lineage = sorted((x.item_id, x.stage, x.request or "", x.model or "") for x in store.lineages())
     return records, verdicts, lineage, {k for k, _ in Journal(folder / "s.duckdb.llm.jsonl").items() if "llm/" in k}
-
-
-@pytest.mark.slow
-def test_killed_three_times_it_ends_with_the_same_store(source: Path, tmp_path: Path) -> None:
-    run = killed(partial(command, source), tmp_path, lambda: slowly(answer), kills=3)
-    assert run.sent <= run.calls + 3 * 4, "only calls in flight are repeated"
-    assert contents(tmp_path / "parts") == contents(tmp_path / "whole")
-    assert run.parts.pop("calls") < run.whole.pop("calls") and run.parts == run.whole
 
 
 @pytest.mark.slow

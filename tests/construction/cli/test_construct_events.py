@@ -1,16 +1,14 @@
 from __future__ import annotations
 
 import json
-import signal
 from functools import partial
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from construction.cli.closing import construct_or_estimate, resumable
+from construction.cli.closing import construct_or_estimate
 from construction.events.funnel import EventFunnel
-from construction.llm.connection import StoppedEarly
 from construction.llm.endpoint import Access
 from construction.pipeline.runner import PreparedWork, WritingJob
 from construction.report.funnel import Funnel
@@ -23,8 +21,7 @@ from tests.support import forked_programs as programs
 from tests.support.commands import invoke
 from tests.support.construction.event_author import answer
 from tests.support.construction.event_templates import data, facts, write
-from tests.support.construction.kills import killed, says_what_is_asked_again, slowly
-from tests.support.scripted_server import Raw, ScriptedServer, completion
+from tests.support.construction.kills import killed, slowly
 
 
 @pytest.fixture
@@ -52,29 +49,6 @@ def test_a_dry_run_tells_calls_and_writes_nothing(words: list[str], tmp_path: Pa
     assert list(tmp_path.glob("s.duckdb*")) == []
 
 
-def test_a_dry_run_counts_failed_calls_where_they_are_asked_again_and_damaged_lines(
-    words: list[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setenv("OPENAI_API_KEY", "sk-secret-for-tests")
-
-    def answers(payload: dict[str, Any]) -> Any:
-        lost = "Questions in scope" in payload["messages"][-1]["content"] and refused
-        return refused.pop() if lost else answer(payload)
-
-    refused = [Raw(body=completion(None, refusal="no"))]
-    with ScriptedServer(answers) as server:
-        line = ("data", "construct-events", *words, "--store", tmp_path / "s.duckdb", "--base-url", server.url)
-        line = (*line, "--model", "m", "--concurrency", 1, "--attempts", 1)
-        says_what_is_asked_again(line, tmp_path / "s.duckdb.llm.jsonl", server, "6 events of templates")
-
-
-def test_a_place_without_a_type_is_one_sentence(words: list[str], tmp_path: Path) -> None:
-    write(Path(words[0]), data(text="{A} met {Z}."))
-    with pytest.raises(UserError, match=r"the place \{Z\} of the template 'transfer' has no type") as error:
-        invoke("data", "construct-events", *words, "--store", tmp_path / "s.duckdb")
-    assert "\n" not in str(error.value)
-
-
 def command(words: list[str], folder: Path, url: str) -> list[Any]:
     return [
         *(programs.CLI, "data", "construct-events", *words, "--store", str(folder / "s.duckdb"), "--json"),
@@ -97,19 +71,6 @@ def test_killed_three_times_it_ends_with_the_same_store(words: list[str], tmp_pa
     assert run.sent <= run.calls + kills * 4, "only calls in flight are repeated"
     assert contents(tmp_path / "parts") == contents(tmp_path / "whole")
     assert run.parts.pop("calls") < run.whole.pop("calls") and run.parts == run.whole
-
-
-def test_a_stop_ends_with_the_next_step_and_the_status_of_the_signal(capsys: pytest.CaptureFixture[str]) -> None:
-    with pytest.raises(SystemExit) as ended, resumable():
-        raise StoppedEarly(signal.SIGTERM, "3 calls", batch=True)
-    assert ended.value.code == 128 + signal.SIGTERM
-    said = capsys.readouterr().err
-    assert said.startswith("Stopped: 3 calls, finished work is kept") and "open batches go on" in said
-
-
-def test_another_error_goes_through() -> None:
-    with pytest.raises(UserError, match="no key"), resumable():
-        raise UserError("no key")
 
 
 class OpenCalls(PreparedWork):

@@ -7,14 +7,11 @@ from typing import Any
 import pytest
 
 from construction.documents.pipeline import ProbeJob, prepare_probes
-from construction.llm.cost.budget import BudgetReached
 from construction.llm.endpoint import Access
 from construction.pipeline.runner import ProgressDisplay
-from curation.store.store import Store
 from schemas.core.errors import UserError
-from schemas.documents.document import DocumentProbe
 from tests.support.construction.probe_author import answer, documents
-from tests.support.scripted_server import Batches, Raw, ScriptedServer, completion
+from tests.support.scripted_server import ScriptedServer
 
 LIVE = ProgressDisplay(0)
 
@@ -34,11 +31,6 @@ def job(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Any:
     return make
 
 
-def stored(path: Path) -> list[tuple[str, str]]:
-    with Store.open(path) as store:
-        return [(r.key, r.id) for r in store.all(DocumentProbe)]
-
-
 def test_another_model_reads(job: Any) -> None:
     with ScriptedServer(answer) as server:
         prepared = prepare_probes(job(server.url, reader_name=f"other@{server.url}"))
@@ -48,29 +40,6 @@ def test_another_model_reads(job: Any) -> None:
         models = [request["model"] for request in server.requests]
     assert models.count("m") == 6 and models.count("other") == counts.n["calls"] - 6 > 0
     assert any(stage == "reader" for stage, _, _ in counts.losses())
-
-
-def test_a_budget_stops_and_the_same_job_goes_on(job: Any) -> None:
-    def costly(payload: dict[str, Any]) -> Raw:
-        used = {"prompt_tokens": 1000, "completion_tokens": 900, "total_tokens": 1900}
-        return Raw(body={**completion(answer(payload)), "usage": used})
-
-    with ScriptedServer(costly) as server:
-        with pytest.raises(BudgetReached):
-            prepare_probes(job(server.url, access={"max_tokens": 7000, "reply_tokens": 900})).run(live=LIVE)
-        part = len(server.requests)
-        counts = prepare_probes(job(server.url)).run(live=LIVE)
-        assert 0 < part < len(server.requests) == part + counts.n["calls"]
-
-
-def test_a_batch_gives_the_store_of_live_calls(job: Any, tmp_path: Path) -> None:
-    batches = Batches()
-    with ScriptedServer(answer, batches=batches) as server:
-        prepare_probes(job(server.url, store=tmp_path / "live.duckdb")).run(live=LIVE)
-        sent = len(server.requests)
-        prepare_probes(job(server.url, access={"batch": True, "poll": 0.01})).run(live=LIVE)
-        assert len(batches.made) and len(server.requests) == sent, "no call went out alone"
-    assert stored(tmp_path / "s.duckdb") == stored(tmp_path / "live.duckdb")
 
 
 @pytest.mark.parametrize(

@@ -116,12 +116,6 @@ def test_an_added_answer_is_told_and_one_that_the_event_gives_is_not() -> None:
     assert judged(f"{BARE} It is unknown why.", BARE, "Alba Rail", "unknown").label == "keep"
 
 
-def test_it_applies_where_the_words_of_the_template_are_known() -> None:
-    event = make_event(roles=ROLES)
-    assert not InformationKept().applies(EventInputs(event=event))
-    assert InformationKept().applies(EventInputs(event=event, bare="x"))
-
-
 @pytest.mark.parametrize(
     ("options", "label"),
     [
@@ -198,7 +192,3 @@ def test_who_is_named(text: str, changes: dict[str, Any], label: str) -> None:
     inputs = EventInputs(event=make_event(roles=SUBJECT_ROLES), question=make_tendency(text, **changes))
     verdict = SubjectNamed().judge_one(inputs)
     assert verdict.label == label and bool(verdict.reason) == (label != "keep")
-
-
-def test_it_does_not_apply_where_nobody_says_who_the_event_is_about() -> None:
-    assert not SubjectNamed().applies(EventInputs(event=make_event(), question=make_tendency()))

@@ -7,10 +7,10 @@ from typing import Any
 import pytest
 
 from construction.events.draw import draw_events
-from construction.events.templates import FactTable, TemplateFile, as_object, read_templates
+from construction.events.templates import FactTable, TemplateFile, as_object
 from schemas.core.errors import UserError
 from schemas.facts import Entity, Object, Source
-from tests.support.construction.event_templates import TRANSFER, data, read, table, templates, write
+from tests.support.construction.event_templates import TRANSFER, data, read, table, templates
 from tests.support.facts import make_fact
 
 ANY = {"feasible": [], "derived": {}, "text": "{A} plays for {B}.", "impacted": [
@@ -162,9 +162,3 @@ def test_a_path_of_which_no_fact_is_known_is_refused(tmp_path: Path) -> None:
     assert str(error.value).startswith(f"{tmp_path}/t.toml, template 'transfer': the path 'B.P118.P17' has no fact: ")
     assert "allowed: P118, P27, P54, P641; name a file with such facts: --facts-from FILE" in str(error.value)
     assert read(tmp_path / "t.toml", contents, ("First League", "P17", "Peru")).template
-
-
-def test_an_absent_file_is_told(tmp_path: Path) -> None:
-    with pytest.raises(UserError, match="no such configuration file"):
-        read_templates(tmp_path / "none.toml", table())
-    assert write(tmp_path / "t.toml", data()).exists()

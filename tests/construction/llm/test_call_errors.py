@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import socket
 import time
 
 import pytest
@@ -44,15 +43,6 @@ def test_fatal_faults_stop_in_one_sentence_without_the_key(ask, status, words):
     assert len(server.requests) == 1
     text = str(error.value)
     assert words in text and server.url in text and "\n" not in text and KEY not in text
-
-
-def test_unreachable_endpoint_says_where_and_what_next(ask):
-    with socket.socket() as free:
-        free.bind(("127.0.0.1", 0))
-        url = f"http://127.0.0.1:{free.getsockname()[1]}/v1"
-    with pytest.raises(ModelError, match="no connection") as error:
-        ask(url, request())
-    assert url in str(error.value) and "--base-url" in str(error.value)
 
 
 def test_pause_doubles_and_obeys():

@@ -66,12 +66,6 @@ def test_a_bad_request_that_comes_first_is_on_record_once_another_call_is_answer
     )
 
 
-def test_a_refusal_that_comes_first_was_paid_for_and_is_on_record(ask):
-    with ScriptedServer(lambda p: Raw(body=completion(None, refusal="I can't help with that."))) as server:
-        assert [ask(server.url, request())[0].status for _ in range(2)] == ["refused"] * 2
-    assert len(server.requests) == 1
-
-
 def test_an_endpoint_that_takes_nothing_stops_the_work_and_leaves_no_record(ask):
     bad = Raw(400, {"error": {"message": "no schema"}})
     with ScriptedServer(lambda p: bad) as server, pytest.raises(ModelError, match="no schema"):

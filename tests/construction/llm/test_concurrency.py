@@ -78,19 +78,6 @@ def test_only_so_many_are_ahead_of_the_one_that_is_waited_for(ahead):
     assert asyncio.run(main()) == list(range(8)) and worker.most == ahead + 1
 
 
-def test_a_slow_first_one_does_not_hold_up_those_ahead_of_it():
-    worker = Worker()
-
-    async def main():
-        start = asyncio.get_running_loop().time()
-        generator = ordered_map([lambda n=n: worker.work(n, 0.2) for n in range(4)], ahead=3)
-        results = [x async for x in generator]
-        return results, asyncio.get_running_loop().time() - start
-
-    result, seconds = asyncio.run(main())
-    assert result == [0, 1, 2, 3] and seconds < 0.6
-
-
 @pytest.mark.parametrize("leave", ["an error", "the reader goes"])
 def test_nothing_runs_on_after_the_end(leave):
     """A fault in one, or a reader that stops: those in the making are stopped, later ones never begin."""

@@ -10,7 +10,6 @@ from pydantic import BaseModel, Field
 from construction.llm.call_errors import CallError
 from construction.llm.request_formats import RequestFormat, body_of, fallback
 from construction.llm.step import Message, Request, schema_of
-from schemas.core.errors import ModelError
 from tests.support.construction.asked_numbers import Number
 from tests.support.scripted_server import Raw, ScriptedServer
 
@@ -128,11 +127,6 @@ def test_samples_are_calls_of_their_own(ask):
         assert len({r.request for r in replies}) == len(server.requests) == 3
         ask(server.url, work=lambda client: client.samples(request(), 3))
         assert len(server.requests) == 3
-
-
-def test_a_server_that_takes_nothing_says_so(ask):
-    with ScriptedServer(lambda p: UNNAMED) as server, pytest.raises(ModelError, match="HTTP 422"):
-        ask(server.url, *[request(str(i)) for i in range(9)])
 
 
 def test_words_about_a_reply_type_are_no_part_of_a_request():

@@ -5,7 +5,6 @@ from collections import Counter
 
 from construction.neighbours import same_object
 from construction.neighbours.same_object import draw_same_object
-from curation.loaders import load
 from schemas.facts import Entity, Object
 from tests.support.facts import make_fact
 
@@ -117,14 +116,3 @@ def test_a_subject_that_also_has_the_new_object_is_no_neighbour():
     austria = make_fact("Austria", "German", None, key="t/austria", relation="P37")
     edit = make_fact("Germany", "German", "French", relation="P37")
     assert draw_same_object([edit], [*swiss, austria], k=3)[edit.key] == [austria]
-
-
-def test_every_counterfact_edit_gets_what_there_is(shared):
-    paths = sorted((shared / "data/counterfact").glob("counterfact-val.json"))
-    facts = [f for path in paths for f in load(str(path)).facts]
-    draw = draw_same_object(facts, facts, k=5)
-    assert len(draw) == len(facts) == 1908
-    for edit in facts[::40]:
-        near = [f for f in facts if f.relation.id == edit.relation.id]
-        check_draw(draw[edit.key], edit, near, 5)
-        assert {f.old.text for f in draw[edit.key]} <= {edit.old.text}

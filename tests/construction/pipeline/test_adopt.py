@@ -14,7 +14,6 @@ from curation.store.import_sources import ConflictError
 from curation.store.store import Store
 from schemas.core.errors import DataError
 from schemas.facts import Fact, Source
-from schemas.lineage import Lineage
 from schemas.scripts import ScriptPrompt
 from tests.support.curation.rule_outcomes import choose
 from tests.support.small import SMALL, small_split
@@ -161,21 +160,6 @@ def test_a_corrected_file_replaces_all_that_it_brought(tmp_path: Path) -> None:
     data = json.loads(result.output)
     assert (data["source"], data["new"], data["gone"]) == ("ours", 0, 14)
     assert set(facts(store)) == {"w/1"}
-
-
-def test_a_store_of_before_is_corrected_only_when_that_is_said(tmp_path: Path) -> None:
-    store, adoption = tmp_path / "s.duckdb", adopt(written(tmp_path / "a.jsonl", CASE), source=SOURCE)
-    with Store.open(store, create=True) as db:  # as 0.1.0 did
-        lines = [Lineage(item_id=r.id, stage="adopt", made_at="t") for r in adoption.records]
-        db.put([*adoption.records, *adoption.verdicts], lines)
-    same = adopt(tmp_path / "a.jsonl", source=SOURCE)
-    assert keep(same, store, origin="a.jsonl").new == 0
-    with pytest.raises(ConflictError, match="held by an unnamed earlier source"):
-        variant = adopt(written(tmp_path / "b.jsonl", change(new={"text": "Rome"})), source=SOURCE)
-        keep(variant, tmp_path / "t.duckdb", origin="b.jsonl")
-        with Store.open(tmp_path / "u.duckdb", create=True) as db:
-            db.put([*adoption.records, *adoption.verdicts], lines)
-        keep(variant, tmp_path / "u.duckdb", origin="b.jsonl")
 
 
 @pytest.mark.parametrize(

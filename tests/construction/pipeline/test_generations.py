@@ -16,7 +16,7 @@ from schemas.core.errors import UserError
 from schemas.scripts import Script, ScriptQuestion
 from tests.support.construction import authored
 from tests.support.facts import make_fact
-from tests.support.scripted_server import ScriptedServer, field
+from tests.support.scripted_server import Raw, ScriptedServer, field
 
 facts = authored.facts
 
@@ -136,14 +136,19 @@ def test_going_back_asks_nothing_and_makes_the_first_count_again(run):
     assert both["calls"] == 0 and standing_texts(run.path)[0] == {"gpt-4o", "gpt-4.1"}
 
 
-def test_only_facts_that_came_to_something_replace_what_was_there(run):
+BUSY = Raw(503, {"error": {"message": "busy"}}, {"Retry-After": "0"})
+
+
+@pytest.mark.parametrize(("useless", "unfinished"), [("no JSON", False), (BUSY, True)])
+def test_only_facts_that_came_to_something_replace_what_was_there(run, useless, unfinished):
     run()
 
     def refuse(payload):
-        return "no JSON" if "Japan" in json.dumps(payload["messages"][-3:]) else answer(payload)
+        return useless if "Japan" in json.dumps(payload["messages"][-3:]) else answer(payload)
 
     run.server.answer = refuse
-    run("--replace", model="gpt-4.1")
+    result = run("--replace", "--concurrency", 1, model="gpt-4.1")
+    assert isinstance(result, UserError) == unfinished, result
     with Store.open(run.path) as store:
         item_ids = {v.item_id for v in store.verdicts() if v.check == CHECK}
         pairs = {(q.fact, q.text.split()[2]) for q in store.all(ScriptQuestion) if q.id not in item_ids}

@@ -11,7 +11,7 @@ from construction.pipeline.pipeline import AuthorClient, Construction, Construct
 from construction.report.store_funnel import store_yield
 from curation.store.store import Store
 from schemas.facts import Fact, Neighbour
-from schemas.scripts import ScriptPrompt, ScriptQuestion
+from schemas.scripts import ScriptQuestion
 from tests.support.construction.scripted_client import ScriptedClient, client_of
 from tests.support.construction.scripted_client import plain_author as answer
 from tests.support.facts import make_fact
@@ -81,19 +81,6 @@ def test_a_fact_that_served_and_is_edited_later_makes_a_case_and_stays_one(run):
     assert labels(run.path, MARK) == {PERU.key: "keep", later.key: "keep"}, "serving again undoes no edit"
 
 
-def test_the_same_run_again_adds_nothing(run):
-    def contents():
-        with Store.open(run.path) as store:
-            kinds = (Fact, Neighbour, ScriptQuestion, ScriptPrompt)
-            verdicts = sorted((v.key, v.id) for v in store.verdicts())
-            return [[(r.key, r.id) for r in store.all(c)] for c in kinds], verdicts, len(list(store.lineages()))
-
-    run([PERU], [OLD_PERU])
-    before = contents()
-    run([PERU], [OLD_PERU])
-    assert contents()[:2] == before[:2]
-
-
 def test_an_unfinished_fact_is_there_without_questions_and_the_others_are_whole(run):
     busy = client_of(lambda r: None if "Japan" in r.messages[-1].content else answer(r))
     counts, _, _ = run([PERU, JAPAN], neighbours=0, client=busy)
@@ -101,18 +88,6 @@ def test_an_unfinished_fact_is_there_without_questions_and_the_others_are_whole(
     with Store.open(run.path) as store:
         assert {q.fact for q in store.all(ScriptQuestion)} == {PERU.key}
         assert {f.key for f in store.all(Fact)} == {PERU.key, JAPAN.key}
-
-
-def test_a_fault_ends_the_run_and_keeps_the_batches_before_it(run):
-    def broken(request):
-        if "Japan" in request.messages[-1].content:
-            raise RuntimeError("the endpoint is gone")
-        return answer(request)
-
-    with pytest.raises(RuntimeError, match="is gone"):
-        run([PERU, JAPAN], neighbours=0, batch=1, client=client_of(broken))
-    with Store.open(run.path) as store:
-        assert {q.fact for q in store.all(ScriptQuestion)} <= {PERU.key}
 
 
 def test_calls_of_a_client_that_does_two_things_are_counted_once(run):

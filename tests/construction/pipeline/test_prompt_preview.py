@@ -2,11 +2,8 @@
 
 from __future__ import annotations
 
-import pytest
-
 from construction.pipeline.prompt_preview import prompt_list, render_messages
 from construction.prompts.prompt_file import FILES, copy_prompts
-from schemas.core.errors import UserError
 from tests.support import ROOT
 from tests.support.facts import make_fact
 
@@ -28,12 +25,6 @@ def test_the_listing_names_files_that_are_there_one_for_every_task_and_profile()
     for row in rows:
         assert (ROOT / row["path"]).is_file(), f"{row['label']} is said to stand in {row['path']}"
     assert [r for r in prompt_list("paper")] == [r for r in rows if r["profile"] == "paper"]
-
-
-def test_a_profile_that_is_not_there_is_refused():
-    with pytest.raises(UserError, match="no profile 'papr'") as error:
-        list(prompt_list("papr"))
-    assert "did you mean 'paper'" in str(error.value)
 
 
 def test_a_fact_without_a_change_is_shown_as_a_neighbour_would_be():

@@ -6,10 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from construction.llm.connection import StoppedEarly
 from construction.llm.cost.budget import Amount, Budget
 from construction.llm.endpoint import Access
-from construction.llm.replies import ATTEMPTS
 from construction.llm.reply_cache import ReplyCache
 from construction.pipeline.author_models import ScriptAuthor
 from construction.pipeline.job import ConstructionJob, PreparedJob
@@ -61,14 +59,6 @@ def test_the_end_is_told_in_one_line_and_both_files_are_free_again(construct):
     assert prompts(construct.folder / "s.duckdb") == counts.kept > 0
 
 
-def test_a_call_is_made_twice_and_as_often_as_the_user_says(construct):
-    with ScriptedServer(lambda p: Raw(body=completion(None, refusal="no"))) as server:
-        construct(server.url)
-        assert len(server.requests) == 2 * ATTEMPTS
-        construct(server.url, access={"attempts": 3})
-        assert len(server.requests) == 2 * 3
-
-
 @pytest.mark.parametrize("person", ["author", "reader"])
 def test_attempts_hold_for_authors_and_readers(construct, person):
     def answer(payload):
@@ -101,19 +91,6 @@ def test_the_display_ends_and_what_is_finished_stays_when_the_endpoint_goes(cons
         counts, _ = construct(server.url)
         assert len(server.requests) < 4, "what was answered is not asked again"
     assert counts.done == 2
-
-
-def test_a_person_who_stops_it_is_told_that_the_rest_is_kept(construct):
-    import signal
-    import threading
-
-    def answer(payload):
-        threading.Timer(0.05, signal.raise_signal, [signal.SIGINT]).start()
-        return Raw(body=completion(author(payload)), delay=1.0)
-
-    with ScriptedServer(answer) as server, pytest.raises(StoppedEarly) as error:
-        construct(server.url, edits=EDITS[:1])
-    assert error.value.exit_status == 130 and "finished work is kept" in str(error.value)
 
 
 def test_two_sessions_on_one_journal_are_refused_and_the_store_is_not_made(construct):

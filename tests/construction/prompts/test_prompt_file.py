@@ -111,19 +111,6 @@ def test_examples_of_every_prompt_obey_its_own_rules(task, profile):
                 assert draft is None or script_of(QUESTION, draft)
 
 
-def test_braces_in_facts_stay_data():
-    fact = make_fact("{new} {old}", "Lima", "Oslo")
-    text = QuestionStep(FILES.load("questions", "paper")).prompt(
-        QuestionStep(FILES.load("questions", "paper")).calls(fact, count=4, edited=True)[0]
-    )[-1]
-    assert "Subject: {new} {old}\n" in text.content
-
-
-def test_unknown_profile_is_answered_with_a_near_name():
-    with pytest.raises(UserError, match="did you mean 'paper'"):
-        FILES.load("questions", "papr")
-
-
 @pytest.mark.parametrize("files", [EVENTS, DOCUMENTS])
 def test_both_profiles_have_every_task_and_names_of_their_own(files) -> None:
     assert files.profiles() == ["embedded", "paper"]
@@ -149,15 +136,6 @@ def test_the_prompt_names_every_tag_of_the_closed_list() -> None:
 def test_a_prompt_names_what_it_is_told_and_nothing_else(kind, task, user, message) -> None:
     with pytest.raises(ValidationError, match=message):
         kind(name="x", version=1, task=task, profile="p", system="s", user=user)
-
-
-def test_a_folder_of_one_s_own_replaces_what_it_holds(tmp_path) -> None:
-    text = EVENTS.file("paraphrase", "paper").read_text(encoding="utf-8")
-    variant = re.sub(r'(?m)^name = ".*"$', 'name = "mine"', text)
-    (tmp_path / "paraphrase.toml").write_text(variant, encoding="utf-8")
-    custom, shipped = EVENTS.load_all("paper", tmp_path), EVENTS.load_all("paper")
-    assert custom.pop("paraphrase").name == "mine" != shipped.pop("paraphrase").name
-    assert custom == shipped
 
 
 def test_a_folder_without_prompts_says_where_ours_are(tmp_path) -> None:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import re
-import sys
 from pathlib import Path
 
 import pytest
@@ -25,7 +24,7 @@ from curation.splits.split_file import load_split
 from curation.store.store import Store
 from schemas.facts import Fact, Object
 from schemas.scripts import ScriptPrompt, ScriptQuestion
-from schemas.text.escaping import EscapingStream, escape, escape_line
+from schemas.text.escaping import escape_line
 from schemas.text.mentions import find
 from tests.support import forked_programs as programs
 from tests.support.commands import command
@@ -115,14 +114,6 @@ def test_prompts_hold_a_hostile_fact_once_and_as_data(made, profile: str) -> Non
         json.dumps([m.model_dump() for m in a])
 
 
-def test_an_object_called_like_a_placeholder_is_not_filled() -> None:
-    fact = hostile_fact("x").model_copy(update={"old": Object(text="{new}"), "new": Object(text="SECRET")})
-    prompt = FILES.load("scripts", "paper")
-    question = ScriptQuestion(key="q", fact=fact.key, text="How to {object}?")
-    last = ScriptStep(prompt).prompt(ScriptAsk(questions=(question,), old=fact.old))[-1].content
-    assert "SECRET" not in last and "{new}" in last and "How to {object}?" in last
-
-
 @pytest.mark.timeout(120)
 @pytest.mark.parametrize("kind", LONG)
 def test_a_megabyte_takes_no_minute(kind: str) -> None:
@@ -180,14 +171,6 @@ def stored(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, list[Fact], 
     return path, facts, prompts
 
 
-def test_the_store_gives_hostile_records_back(stored) -> None:
-    path, facts, prompts = stored
-    with Store.open(path) as store:
-        assert {f.id: f for f in store.all(Fact)} == {f.id: f for f in facts}
-        for prompt in prompts:
-            assert store.get(prompt.key) == prompt
-
-
 def test_a_dump_gives_hostile_records_back(stored, tmp_path: Path) -> None:
     from curation.cli.items import dump, rebuild
 
@@ -224,15 +207,6 @@ def test_no_command_sends_what_a_terminal_obeys(stored) -> None:
     assert all("\\u202e" in text for text in outs[1:])
     report = json.loads(scedit("store", "show", "f/4", "--store", str(path), "--json"))
     assert report["old"]["text"] == facts[4].old.text, "JSON means the same"
-
-
-def test_what_is_written_out_and_what_is_ours(capsys) -> None:
-    stream = EscapingStream(sys.stdout)
-    assert stream.write("\x1b[31mred\x1b[0m\r\t\x1b[2J\u202e\U000e0041\n") > 0
-    stream.writelines(["a\x00", "b"])
-    assert capsys.readouterr().out == "\x1b[31mred\x1b[0m\\u000d\t\\u001b[2J\\u202e\\udb40\\udc41\na\\u0000b"
-    for text in NAMES.values():
-        assert json.loads(f'"{escape(json.dumps(text, ensure_ascii=False)[1:-1])}"') == text
 
 
 def frozen(path: Path, out: Path):

@@ -10,29 +10,18 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from construction.llm.prompt_text import tidy
-from construction.prompts.prompt_file import FILES, WriterPrompt
+from construction.prompts.prompt_file import FILES
 from construction.scripts.script_step import (
     Draft,
     NumberedSteps,
-    ObjectLast,
     RejectedScript,
     ScriptAsk,
     ScriptList,
     ScriptStep,
     clean_steps,
 )
-from schemas.core.config import validate
-from schemas.core.errors import DataError
-from schemas.facts import Object
-from schemas.scripts import ScriptQuestion, words
 from tests.support.construction.prompt_questions import QUESTION
 from tests.support.facts import make_fact
-
-
-def test_no_script_prompt_has_a_place_for_the_new_object():
-    data = FILES.load("scripts", "paper").model_dump()
-    with pytest.raises(DataError, match="unknown placeholder"):
-        validate(WriterPrompt, {**data, "user": "{questions} Object: {object} New: {new}"}, where="x")
 
 
 def test_steps_lose_their_labels():
@@ -45,22 +34,10 @@ def test_steps_lose_their_labels():
     assert draft == Draft(["Pack", "Go now", "3 wise men"])
 
 
-def test_parts_of_a_guided_form_come_in_order():
-    reply = ObjectLast(key_step="Fly to Lima", before=["Pack bags", "Wait here"], after=["Land safely"])
-    (draft,) = ScriptStep(FILES.load("scripts", "embedded")).parse(
-        ScriptAsk(questions=(QUESTION,), old=make_fact().old), reply
-    )
-    assert draft == Draft(["Pack bags", "Wait here", "Fly to Lima", "Land safely"])
-
-
 @pytest.mark.parametrize("bad", [{"steps": []}, {"steps": ["Step 1:"]}, {"steps": ["a"] * 99}, {"steps": ["a" * 999]}])
 def test_hopeless_steps_are_refused_for_repair(bad):
     with pytest.raises(ValueError):
         NumberedSteps.model_validate({"n": 1, **bad})
-
-
-def test_tidy_keeps_other_scripts():
-    assert tidy("\u202eWie  é 東京\ud800\x07") == "\u202eWie é 東京"
 
 
 def test_a_second_script_is_asked_for_with_the_first_one_and_the_reason():
@@ -169,20 +146,6 @@ def test_cleaning_only_takes_away(steps):
         rest = iter(before)
         assert all(c in rest for c in after)
         assert [c for c in after if c.isalpha()] == [c for c in before if c.isalpha()]
-
-
-def reply(steps, *, old="Rome"):
-    step = ScriptStep(FILES.load("scripts", "paper"))
-    question = ScriptQuestion(key="q", fact="f", text="How to go?")
-    written = ScriptList.model_validate({"scripts": [{"n": 1, "steps": steps}]})
-    (draft,) = step.parse(ScriptAsk(questions=(question,), old=Object(text=old)), written)
-    return tuple(draft)
-
-
-def test_a_reply_is_cleaned_and_labels_never_count_as_words():
-    outcome = reply(["1) Pack one two three four five six", "2) Fly to **Rome**"])
-    assert outcome == ("Pack one two three four five six", "Fly to Rome")
-    assert [words(s) for s in outcome] == [7, 3]
 
 
 @pytest.mark.parametrize(

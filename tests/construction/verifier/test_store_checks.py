@@ -12,7 +12,7 @@ from benchmarks.checks.leak_benchmark import leak_prompts
 from construction.authoring.outcome import asked_as_edit
 from construction.prompts.prompt_file import FILES
 from construction.verifier.steps import read_verdict
-from curation.checks.store_checks import STORE_CHECKS, CheckContext, run_check
+from curation.checks.store_checks import STORE_CHECKS, CheckContext
 from curation.cli.check import check as check_command
 from curation.rules.release import freeze
 from curation.rules.rule import SplitRule
@@ -20,7 +20,6 @@ from curation.store.store import Store
 from schemas.core.errors import UserError
 from schemas.scripts import ScriptQuestion
 from tests.support.construction.verified import FACT, PROMPT, TEXT, readings
-from tests.support.facts import make_fact
 from tests.support.scripted_server import ScriptedServer
 
 
@@ -69,22 +68,6 @@ def test_a_prompt_without_its_fact_stays_due(tmp_path):
         store.put([PROMPT])
         check = STORE_CHECKS.get("verify_prompt")()
         assert check.asks([PROMPT], CheckContext(store)) == []
-
-
-def test_dates_are_checked_over_a_store(tmp_path):
-    from schemas.facts import Fact
-
-    date_check = {**make_fact("Peru", "A", "B").model_dump(), "change": "temporal"}
-    facts = [
-        Fact(**{**date_check, "key": "f/1", "changed_on": "2020"}),
-        Fact(**{**date_check, "key": "f/2", "changed_on": None, "subject": {"text": "Chile"}}),
-        make_fact("Cuba", key="f/3"),
-    ]
-    with Store.open(tmp_path / "s.duckdb", create=True) as store:
-        store.put(facts)
-        outcome = run_check(store, STORE_CHECKS.get("fact_dates")())
-        assert outcome.labels == {"keep": 2, "unsure": 1} and outcome.left == 0
-        assert run_check(store, STORE_CHECKS.get("fact_dates")()).due == 0
 
 
 def test_a_verifier_on_this_machine_takes_room_and_threads(tmp_path):
