@@ -68,7 +68,7 @@ limit = {limit}
 metrics = [
   "em_1", "em_2", "em_3", "em", "em_new", "ppl_1", "ppl_2", "ppl_3", "ppl", "ppl_edit", "em_spec", "ppl_spec",
 ]
-specificity = {{ file = "{out}/known.json", number = 20 }}
+specificity = {{ file = "{out}/known.json", number = {number} }}
 out = "{out}/run"
 
 [editors.swapped]             # control method: another document before each question
@@ -88,10 +88,14 @@ Done. Open {out}/report.html: EM and perplexity by level, efficacy against speci
   journals {out}/run/               one line per finished document; the same command resumes from there
 Next: all 24 documents (take 'limit' out of {out}/run.toml, then scedit run {out}/run.toml), your own documents
 (scedit data construct-documents --help), another model (scedit data specificity --help, then --set model=...)."""
+WORDED_EVENTS = ("--topic", "Transportation", "--events-per-topic", "2", "--in-scope", "2", "--out-of-scope", "1")
+"""What the model words beside the templates' events."""
 DOCUMENTS = 2
 """Shipped documents that the model writes probes about."""
-POOL_STEP = 5
-"""Every so many questions of the shipped pool are asked for the demo's specificity set; 30 of those known are drawn."""
+WRITTEN_PROBES = ("--min-probes", "4", "--max-probes", "8")
+"""Probes that the model writes about each."""
+POOL_STEP, KNOWN, ASKED = 5, 30, 20
+"""Every so many questions of the shipped pool are asked; of those known so many are drawn, of these asked per edit."""
 
 
 @click.command(epilog="Example: scedit demo --out demo")
@@ -157,7 +161,7 @@ def _demo_of_events(step: Callable[..., None], out: str, model: str, limit: int)
             "--events-per-template",
             "1",
         ),
-        *("--topic", "Transportation", "--events-per-topic", "2", "--in-scope", "2", "--out-of-scope", "1"),
+        *WORDED_EVENTS,
         *("--licence", "CC0-1.0", "--store", store, "--model", model),
     )
     click.secho("2  Freeze what was kept", bold=True)
@@ -173,12 +177,12 @@ def _demo_of_documents(step: Callable[..., None], out: str, model: str, limit: i
     click.secho(f"1  Construct: the {model} model writes probes about {DOCUMENTS} documents", bold=True)
     step(
         *("data", "construct-documents", f"{out}/documents.jsonl", "--store", store, "--model", model),
-        *("--min-probes", "4", "--max-probes", "8"),
+        *WRITTEN_PROBES,
     )
     click.secho("2  Freeze what was kept", bold=True)
     _freeze(step, "constructed", "--store", store, "--out", f"{out}/split.jsonl")
     click.secho("3  Specificity: questions that SmolLM2-135M answers before any edit", bold=True)
-    step("data", "specificity", "--pool", f"{out}/pool.jsonl", "--size", "30", "--out", f"{out}/known.json")
+    step("data", "specificity", "--pool", f"{out}/pool.jsonl", "--size", str(KNOWN), "--out", f"{out}/known.json")
     click.secho(f"4  Run: {limit} hand-written documents, {methods} methods, SmolLM2-135M", bold=True)
     _run_and_report(step, "5  Report", store, out)
     click.echo(DOCUMENT_END.format(out=out))
@@ -232,7 +236,7 @@ def _write_document_inputs(out: str, limit: int) -> int:
     inputs = {
         "documents.jsonl": "".join(json.dumps(text, ensure_ascii=False) + "\n" for text in texts),
         "pool.jsonl": "".join(json.dumps(question, ensure_ascii=False) + "\n" for question in pool),
-        "run.toml": DOCUMENT_RUN.format(out=out, limit=limit) + (DOCUMENT_MEMIT if parser else ""),
+        "run.toml": DOCUMENT_RUN.format(out=out, limit=limit, number=ASKED) + (DOCUMENT_MEMIT if parser else ""),
     }
     _write_new(out, inputs)
     return 6 if parser else 5

@@ -130,10 +130,14 @@ def test_the_inputs_for_events_construct_without_a_model(tmp_path: Path) -> None
 @pytest.mark.slow
 @pytest.mark.timeout(1500)  # on a machine that does much else
 def test_the_demo_of_events_from_end_to_end(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """The real thing on two events, offline: constructed, frozen, run with five methods, reported; and resumed."""
+    """The real thing on one event, offline: constructed, frozen, run with five methods, reported; and resumed.
+
+    The model words the two events of the templates as news, and nothing else.
+    """
     monkeypatch.setenv("HF_HUB_OFFLINE", "1")
+    monkeypatch.setattr("evaluation.cli.demo.WORDED_EVENTS", ("--in-scope", "0", "--out-of-scope", "0"))
     out = tmp_path / "d"
-    words = ["demo", "--events", "--out", str(out), "--limit", "2"]
+    words = ["demo", "--events", "--out", str(out), "--limit", "1"]
     result = CliRunner().invoke(scedit.commands.cli, words, catch_exceptions=False)
     assert result.exit_code == 0, result.output
     page = (out / "report.html").read_text(encoding="utf-8")
@@ -157,10 +161,12 @@ def test_the_demo_of_events_from_end_to_end(tmp_path: Path, monkeypatch: pytest.
 def test_the_demo_of_documents_from_end_to_end(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """The real thing on a document, offline: constructed, specificity drawn, run, reported; and resumed.
 
-    Without MEMIT, which takes minutes a document here; it has tests of its own. Two fifths of the demo's questions.
+    Without MEMIT, which takes minutes a document here; it has tests of its own. Fewer probes and questions than usual.
     """
     monkeypatch.setenv("HF_HUB_OFFLINE", "1")
-    monkeypatch.setattr("evaluation.cli.demo.POOL_STEP", 13)
+    less = {"POOL_STEP": 40, "KNOWN": 5, "ASKED": 5, "DOCUMENTS": 1}
+    for name, value in {**less, "WRITTEN_PROBES": ("--min-probes", "1", "--max-probes", "1")}.items():
+        monkeypatch.setattr(f"evaluation.cli.demo.{name}", value)
     monkeypatch.setattr(parsing, "parser_is_there", lambda: False)
     out = tmp_path / "d"
     words = ["demo", "--documents", "--out", str(out), "--limit", "1"]
@@ -171,7 +177,7 @@ def test_the_demo_of_documents_from_end_to_end(tmp_path: Path, monkeypatch: pyte
         assert text in page
     assert "questions are answered under all three prompts" in result.output and "smoke-test quality" in result.output
     known = json.loads((out / "known.json").read_text(encoding="utf-8"))
-    assert len(known["questions"]) == 30
+    assert len(known["questions"]) == 5
     again = CliRunner().invoke(scedit.commands.cli, words, catch_exceptions=False)
     assert again.exit_code == 0 and "questions asked" not in again.output
 

@@ -123,6 +123,5 @@ def test_several_sizes_in_one_run_are_the_runs_of_each(tmp_path: Path) -> None:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("regime", ["single", "batch"])
-def test_killed_twenty_times(regime: str, tmp_path: Path) -> None:
-    killed_and_resumed(20, partial(start, regime=regime), tmp_path, 21, partial(asked_once, regime))
+def test_killed_eight_times_with_each_document_alone(tmp_path: Path) -> None:
+    killed_and_resumed(8, partial(start, regime="single"), tmp_path, 21, partial(asked_once, "single"))

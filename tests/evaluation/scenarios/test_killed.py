@@ -129,5 +129,5 @@ def test_many_short_cases_killed_three_times(tmp_path: Path) -> None:
 
 @pytest.mark.slow
 @pytest.mark.parametrize("regime", REGIMES)
-def test_killed_twenty_times(regime: str, tmp_path: Path) -> None:
-    killed_and_resumed(20, partial(start, regime=regime), tmp_path, seed=20)
+def test_killed_eight_times(regime: str, tmp_path: Path) -> None:
+    killed_and_resumed(8, partial(start, regime=regime), tmp_path, seed=20)

@@ -10,9 +10,7 @@ import pytest
 import torch
 
 from curation.case_sources.support import Support
-from curation.files.artifact_cache import Cache
 from curation.splits.split_file import make_split
-from evaluation.editors.presets import make_editor
 from evaluation.engines.simple import SimpleEngine
 from evaluation.inference.answering import ModelScorer
 from evaluation.regimes.sequence_log import FILE, tensors_in
@@ -21,7 +19,7 @@ from tests.contracts.test_editors import SUPPORT
 from tests.evaluation.scenarios.test_killed import killed_and_resumed
 from tests.support import forked_programs as programs
 from tests.support.arithmetic import make_config
-from tests.support.evaluation.runner_of import runner_of
+from tests.support.evaluation.tiny_runs import run_tiny
 from tests.support.facts import peru_fact
 from tests.support.tiny import make
 
@@ -37,19 +35,13 @@ EDITS = 12
 
 def run(out: Path, methods: list[str], edits: int) -> None:
     """A sequence of every method on a tiny model; a snapshot every three edits and at the lengths."""
-    lm, cache = make("llama"), Cache(out / "cache")
+    lm = make("llama")
     editors = [{"name": name, "params": METHODS[name]} for name in methods]
     regime = {"name": "sequential", "size": [1, 10, edits], "sample": 4, "snapshot_every": max(3, edits // 20)}
     config = make_config(out, editors=editors, regime=regime, metrics=["es"])
     cases = [Case(key=f"c/{n:04}", fact=peru_fact(f"f/{n:04}")) for n in range(edits)]
-    runner_of(
-        config,
-        make_split("many", cases),
-        scorer=ModelScorer(lm),
-        make=lambda name, params: make_editor(name, lm, cache, params),
-        engine=SimpleEngine(ModelScorer(lm)),
-        support=Support(cases=tuple(SUPPORT), digest="s"),
-    ).run()
+    support = Support(cases=tuple(SUPPORT), digest="s")
+    run_tiny(config, make_split("many", cases), lm, engine=SimpleEngine(ModelScorer(lm)), support=support)
 
 
 PROGRAM = """
@@ -98,7 +90,7 @@ def test_killed_three_times(tmp_path: Path) -> None:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("method", ["ft", "rome", "ultraedit", "grace"])
-def test_a_long_sequence_killed_five_times(method: str, tmp_path: Path) -> None:
-    """A thousand edits where every fact is asked for: that takes minutes a method."""
-    killed(5, tmp_path, [method], 1000 if os.environ.get("SCEDIT_EVERY_FACT") else 100, seed=5)
+def test_long_sequences_killed_five_times(tmp_path: Path) -> None:
+    """A thousand edits a method where every fact is asked for: that takes minutes a method."""
+    edits = 1000 if os.environ.get("SCEDIT_EVERY_FACT") else 40
+    killed(5, tmp_path, ["ft", "rome", "ultraedit", "grace"], edits, seed=5)

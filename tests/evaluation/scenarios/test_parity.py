@@ -1,8 +1,9 @@
 """Case by case against the published code's measured results (shared/reference) on SmolLM2-135M in float32.
 
-Three cases a method one by one in the default run; under ``slow`` all cases of a method made together, as runs make
-them. The reference README names one blow-up, subject "Soviet Union"; it is in none of these files, and would be listed
-apart: ``blow_up`` in an edit's notes says so.
+One case of FT-L and one of ROME in the default run; under ``slow`` four cases of a method made together, as runs make
+them, or all with SCEDIT_EVERY_FACT=1. ``benchmarks.editing.parity`` has the figures of all. The reference README names
+one blow-up, subject "Soviet Union"; it is in none of these files, and would be listed apart: ``blow_up`` in an edit's
+notes says so.
 """
 
 from __future__ import annotations
@@ -99,7 +100,8 @@ def check(lm: LM, case: Case, edit: Edit, *, within: float) -> float:
     return worst
 
 
-NUMBER = 11  # the slow tests check all cases
+NUMBER = 11
+TOGETHER = None if os.environ.get("SCEDIT_EVERY_FACT") else 4
 
 TUNING = {"ft": ("ft_layer21.json", {}), "ft_l": ("ft_l_layer21_eps2e-3.json", {"eps": 2e-3})}
 ROME = {
@@ -119,16 +121,15 @@ def tuning(method: str, lm: LM, folder: Path) -> Editor:
     return make_editor(method, lm, Cache(folder), options)
 
 
-@pytest.mark.parametrize("method", TUNING)
-def test_fine_tuning(method: str, embedded: LM, reference: Path, tmp_path: Path) -> None:
-    case = cases(reference, TUNING[method][0])[NUMBER]
-    check(embedded, case, tuning(method, embedded, tmp_path).edit([case.fact]), within=1e-3)
+def test_fine_tuning(embedded: LM, reference: Path, tmp_path: Path) -> None:
+    case = cases(reference, TUNING["ft_l"][0])[NUMBER]
+    check(embedded, case, tuning("ft_l", embedded, tmp_path).edit([case.fact]), within=1e-3)
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("method", TUNING)
-def test_fine_tuning_all_together(method: str, embedded: LM, reference: Path, tmp_path: Path) -> None:
-    rows = cases(reference, TUNING[method][0])
+def test_fine_tuning_together(method: str, embedded: LM, reference: Path, tmp_path: Path) -> None:
+    rows = cases(reference, TUNING[method][0])[:TOGETHER]
     together(embedded, tuning(method, embedded, tmp_path), rows, within=1e-3)
 
 
@@ -186,13 +187,8 @@ def test_rome(embedded: LM, reference: Path, tmp_path: Path) -> None:
     assert embedded.weights_digest() == digest
 
 
-def test_r_rome(embedded: LM, reference: Path, tmp_path: Path) -> None:
-    case = cases(reference, ROME["r_rome"][0])[0]
-    check(embedded, case, rome("r_rome", embedded, reference, tmp_path).edit([case.fact]), within=0.02)
-
-
 @pytest.mark.slow
 @pytest.mark.parametrize("which", ROME if os.environ.get("SCEDIT_EVERY_FACT") else ["rome", "r_rome"])
-def test_rome_all_together(which: str, embedded: LM, reference: Path, tmp_path: Path) -> None:
-    rows = cases(reference, ROME[which][0])
+def test_rome_together(which: str, embedded: LM, reference: Path, tmp_path: Path) -> None:
+    rows = cases(reference, ROME[which][0])[:TOGETHER]
     together(embedded, rome(which, embedded, reference, tmp_path), rows, within=0.02)
