@@ -10,9 +10,8 @@ import torch
 
 from curation.files.artifact_cache import Cache
 from evaluation.editors.checkpoints import read_tensors, write_tensors
-from evaluation.editors.hypernetwork.gradients import LowerLayerStates, apply_changes, gradients
 from evaluation.editors.hypernetwork.mend import Checkpoint, Mend
-from evaluation.editors.hypernetwork.network import EditNetwork, EditNetworks, GradientPairs, WeightChange
+from evaluation.editors.hypernetwork.network import EditNetwork, EditNetworks, GradientPairs
 from evaluation.editors.hypernetwork.training import (
     Losses,
     Trainer,
@@ -20,9 +19,7 @@ from evaluation.editors.hypernetwork.training import (
     TrainingTask,
 )
 from evaluation.editors.hypernetwork.training_cases import document_text, document_training_cases, training_cases
-from evaluation.editors.target_texts import TargetBatch, TargetText, target_text
-from evaluation.edits.delta_stack import applied
-from evaluation.edits.weight_deltas import LowRankDelta
+from evaluation.editors.target_texts import TargetText, target_text
 from evaluation.metrics.generation import DocumentChoice
 from evaluation.models.language_model import LM
 from schemas.cases import Case
@@ -44,8 +41,9 @@ def trainer(lm: LM, cases: list[Case], folder: Path, **more: Any) -> Trainer:
     return Trainer(lm, task, p, state=folder / "state", **{"identity": {}, **trainer_options})
 
 
-def test_training_lowers_the_held_out_loss(tiny: LM, cases: list[Case], tmp_path: Path) -> None:
-    digest, steps = tiny.weights_digest(), list[TrainingStep]()
+def test_training_lowers_the_held_out_loss(cases: list[Case], tmp_path: Path) -> None:
+    tiny, steps = make("llama"), list[TrainingStep]()
+    digest = tiny.weights_digest()
     options = {**QUICK, "steps": 60, "lr": 3e-3, "step_size": 1e-3, "step_lr": 0.1, "edit_weight": 1.0}
     method = Mend(Mend.Params(**options), tiny, Cache(tmp_path))
     out = method.train(cases, name="t", out=tmp_path / "m.safetensors", on_step=steps.append)
@@ -131,16 +129,6 @@ def test_a_state_of_another_identity_or_none_of_ours_is_refused(cases: list[Case
         trainer(lm, cases, tmp_path, identity={"data": "one"}).run()
 
 
-def test_what_is_written_is_read(tmp_path: Path) -> None:
-    record = {"n": 1, "of": [1.5, None], "name": "São Tomé", "deep": {"a": True}}
-    T = torch.arange(6.0).reshape(2, 3).T
-    write_tensors(tmp_path / "new" / "t", {"a": T, "b": torch.tensor(3, dtype=torch.int64)}, record)
-    tensors, message = read_tensors(tmp_path / "new" / "t")
-    assert message == record and torch.equal(tensors["a"], T) and tensors["b"].dtype == torch.int64
-    write_tensors(tmp_path / "none", {}, {})
-    assert read_tensors(tmp_path / "none") == ({}, {})
-
-
 @pytest.mark.parametrize("kind", ["absent", "noise", "cut", "no manifest", "a folder", "no JSON"])
 def test_other_files_are_refused(tmp_path: Path, kind: str) -> None:
     from safetensors.torch import save_file
@@ -164,46 +152,6 @@ def test_other_files_are_refused(tmp_path: Path, kind: str) -> None:
 
 def texts(lm: LM, *pairs: tuple[str, str]) -> list[TargetText]:
     return [text for pair in pairs if (text := target_text(lm, *pair)) is not None]
-
-
-def test_pairs_are_the_gradient_of_the_weight(tiny: LM) -> None:
-    lines = texts(tiny, ("The capital of Peru is", "Oslo"), ("In Norway", "São Tomé"), ("A", "x"))
-    maps = [tiny.layout.projection(n) for n in (0, 2)]
-    slopes = gradients(maps, TargetBatch(tiny, lines, 0))
-    for i, one in enumerate(lines):
-        weights: list[Any] = [tiny.projection(n).weight for n in (0, 2)]
-        for w in weights:
-            w.requires_grad_(True)
-        logits = tiny.model(torch.tensor([one.ids])).logits[0].log_softmax(-1)
-        loss = -logits[list(one.positions), list(one.goals)].mean()
-        want = torch.autograd.grad(loss, weights)
-        for w in weights:
-            w.requires_grad_(False)
-        for name, slope in zip(maps, want, strict=True):
-            pairs = slopes[name]
-            matrix = pairs.delta[i].T @ (pairs.u[i] * pairs.real[i][:, None])
-            assert torch.allclose(matrix, slope.T if tiny.layout.transposed else slope, atol=1e-5)
-
-
-def test_changes_in_rows_are_changes_of_weights(tiny: LM) -> None:
-    torch.manual_seed(0)
-    lines = texts(tiny, ("The capital of Peru is", "Oslo"), ("In Norway one sees", "São Tomé"))
-    change = {
-        tiny.layout.projection(n): WeightChange(torch.randn(2, 32, 3) * 0.1, torch.randn(2, tiny.layout.inner, 3) * 0.1)
-        for n in (1, 2)
-    }
-    below = LowerLayerStates(tiny, 1)
-    rows = below.batch(lines)
-    with apply_changes(tiny, change, torch.tensor([1, 0])):
-        loss = rows.nll()
-    for i, edit in enumerate((1, 0)):
-        deltas = [LowRankDelta(f"{name}.weight", c.left[edit], c.right[edit]) for name, c in change.items()]
-        with applied(tiny.model, deltas), torch.no_grad():
-            one = lines[i]
-            logits = tiny.model(torch.tensor([one.ids])).logits[0].log_softmax(-1)
-        want = -logits[list(one.positions), list(one.goals)].mean()
-        assert float(loss[i]) == pytest.approx(float(want), abs=1e-4)
-    assert torch.allclose(below.batch(lines[::-1]).nll().flip(0), rows.nll(), atol=1e-5)
 
 
 def test_the_network_begins_as_a_gradient_step() -> None:

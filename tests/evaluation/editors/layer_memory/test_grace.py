@@ -9,7 +9,7 @@ import pytest
 import torch
 
 from curation.files.artifact_cache import Cache
-from evaluation.editors.presets import make_editor, preset
+from evaluation.editors.presets import make_editor
 from evaluation.edits.codebook import Codebook
 from evaluation.inference.scoring import score
 from evaluation.models.hooks import capture
@@ -131,8 +131,3 @@ def test_what_no_file_of_weights_can_hold_is_refused_in_one_sentence(tiny: LM, c
 def test_a_gated_mlp_has_no_one_map_into_its_inner_width(cache: Cache) -> None:
     with pytest.raises(ModelError, match='has 2 of them.*set site = "mlp_out"'):
         make_editor("grace", make("llama"), cache, {**OPTIONS, "site": "mlp_in"}).edit([PERU])
-
-
-def test_presets_are_the_published_ones() -> None:
-    assert preset("grace", "gpt2-xl") == {"layer": 35, "site": "mlp_in", "eps": 1.0, "steps": 200, "lr": 1.0}
-    assert preset("grace", "meta-llama/Llama-3.2-3B-Instruct")["layer"] == 27

@@ -11,7 +11,7 @@ from torch.nn import functional
 from curation.files.artifact_cache import Cache
 from evaluation.editors.layer_memory.side_training import SideSettings, SideTraining
 from evaluation.editors.layer_memory.wise import Wise
-from evaluation.editors.presets import make_editor, preset
+from evaluation.editors.presets import make_editor
 from evaluation.edits.side_memory import SideMemories, ties
 from evaluation.inference.scoring import score
 from evaluation.models.language_model import LM
@@ -101,11 +101,6 @@ def test_what_it_needs_and_refuses(tiny: LM, cache: Cache) -> None:
     with pytest.raises(DataError, match="multiple of shard_every"):
         make_editor("wise", tiny, cache, {**OPTIONS, "shard_every": 3, "merge_every": 4})
     assert Wise.wants_support({})
-
-
-def test_presets_are_the_published_ones() -> None:
-    assert preset("wise", "gpt2-xl")["alpha"] == 5.0 and preset("wise", "gpt2-xl")["site"] == "mlp_in"
-    assert preset("wise", "llama-3-8b")["layer"] == 29
 
 
 CONTEXTS, OTHER = ("{}", "So it is. {}", "It was in the north that {}"), "Step 1: Pack"

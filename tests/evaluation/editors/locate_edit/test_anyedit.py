@@ -87,10 +87,8 @@ def likelihood(lm: LM, fact: Fact) -> float:
     return score(lm, [probe])[0].targets[0].logprob
 
 
-@pytest.mark.parametrize("kind", ["llama", "gpt2"])
-def test_windows_carry_a_long_target_further_than_one_state(kind: str, cache: Cache, corpus: str) -> None:
-    lm = make(kind)
-    found = {}
+def test_windows_carry_a_long_target_further_than_one_state(cache: Cache, corpus: str) -> None:
+    lm, found = make("llama"), {}
     for window in (4, 100):
         edit = editor(lm, cache, corpus, window=window, steps=25, lam=1.0).edit([LONG])
         with edit.on(lm):
@@ -232,8 +230,9 @@ def windows_one_by_one(
     return out
 
 
-@pytest.mark.parametrize("layer", [1, pytest.param(2, id="the last layer")])
-@pytest.mark.parametrize(("kind", "overlap"), [("llama", 0), ("gpt2", 0), ("llama", 2)])
+@pytest.mark.parametrize(
+    ("kind", "overlap", "layer"), [("llama", 0, 1), pytest.param("gpt2", 0, 2, id="the last layer"), ("llama", 2, 1)]
+)
 def test_states_are_those_of_the_plain_loop(kind: str, overlap: int, layer: int) -> None:
     lm = make(kind)
     windows = windows_of(lm, 0, LONG, window=6, overlap=overlap, lead=2)
