@@ -10,7 +10,6 @@ import torch
 
 from evaluation.edits.codebook import Codebook
 from evaluation.edits.delta_stack import DeltaStack, StackState, applied
-from evaluation.edits.edit import WeightEdit
 from evaluation.edits.per_row import PerRow
 from evaluation.edits.weight_deltas import Delta, DenseDelta, LowRankDelta
 from evaluation.models.language_model import LM
@@ -46,11 +45,6 @@ def test_a_delta_is_what_it_says() -> None:
     assert torch.allclose(DenseDelta("w", delta.matrix()).product(keys), keys @ delta.matrix().T, atol=1e-6)
     with pytest.raises(ValueError, match="share no rank"):
         LowRankDelta("w", factor, torch.zeros(3, 2))
-
-
-def test_an_edit_of_weights_without_deltas_is_none() -> None:
-    with pytest.raises(TypeError, match="deltas"):
-        WeightEdit(notes={"loss": 0.1})  # type: ignore[call-arg]
 
 
 @pytest.mark.parametrize("make_delta", [low_rank, dense])

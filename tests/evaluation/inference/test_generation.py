@@ -3,15 +3,12 @@
 from __future__ import annotations
 
 import copy
-import json
-import random
 from types import SimpleNamespace
 from typing import Any
 
 import pytest
 import torch
-from tokenizers import Tokenizer, decoders, models, normalizers, pre_tokenizers, trainers
-from transformers import LogitsProcessor, PreTrainedTokenizerFast
+from transformers import LogitsProcessor
 
 from evaluation.edits.weight_deltas import Delta, DenseDelta, LowRankDelta
 from evaluation.inference.answering import model_input, write, write_each
@@ -131,83 +128,21 @@ def test_prompts_that_nearly_fill_the_model_are_not_padded() -> None:
     assert len(together[0].ids) < 10 and len(together[1].ids) > 50
 
 
-LEARNT_TEXTS = [*TEXT, "Q: Wer? A: niemand.\n\nQ: Où? A: là-bas.\n\n日本 の 首都 は 東京 です。 🙂🙂 don't can't"]
-
-
-def made(kind: str) -> PreTrainedTokenizerFast:
-    """Byte pairs of bytes; words with a space before them and bytes for what is unknown; word pieces."""
-    if kind == "bytes":
-        return tokenizer(True)
-    if kind.startswith("spaces"):
-        bpe = Tokenizer(models.BPE(unk_token="<unk>"))
-        bpe.normalizer = normalizers.Sequence([normalizers.Prepend("▁"), normalizers.Replace(" ", "▁")])
-        bpe.train_from_iterator(
-            TEXT, trainers.BpeTrainer(vocab_size=160, special_tokens=["<unk>"], show_progress=False)
-        )
-        report = json.loads(bpe.to_str())["model"]
-        alphabet = [f"<0x{n:02X}>" for n in range(256)]
-        vocabulary = {token: n for n, token in enumerate([*report["vocab"], *alphabet, "</s>"])}
-        inner = Tokenizer(
-            models.BPE(vocabulary, [tuple(m) for m in report["merges"]], byte_fallback=True, unk_token="<unk>")
-        )
-        inner.normalizer = bpe.normalizer
-        inner.decoder = decoders.Sequence(
-            [decoders.Replace("▁", " "), decoders.ByteFallback(), decoders.Fuse(), decoders.Strip(" ", 1, 0)]
-        )
-        if kind == "spaces, bytes skipped":  # the tokenizer's own special tokens, of which transformers knows nothing
-            inner.add_special_tokens(alphabet)
-        return PreTrainedTokenizerFast(tokenizer_object=inner, eos_token="</s>", unk_token="<unk>")
-    inner = Tokenizer(models.WordPiece(unk_token="[UNK]"))
-    inner.pre_tokenizer, inner.decoder = pre_tokenizers.BertPreTokenizer(), decoders.WordPiece()
-    inner.train_from_iterator(
-        LEARNT_TEXTS,
-        trainers.WordPieceTrainer(vocab_size=300, special_tokens=["[UNK]", "[SEP]"], show_progress=False),
-    )
-    return PreTrainedTokenizerFast(tokenizer_object=inner, eos_token="[SEP]", unk_token="[UNK]")
-
-
 def model(tok: Any, limit: int | None = None) -> Any:
     return SimpleNamespace(tokenizer=tok, limit=limit, model=SimpleNamespace(generation_config=None))
 
 
-def ending_slowly(tok: Any, ids: list[int], stop: tuple[str, ...], most: int) -> tuple[int, TextEnding]:
-    """Every prefix decoded whole: how many tokens, and how it ended."""
-    for n in range(1, len(ids) + 1):
-        if ids[n - 1] == tok.eos_token_id:
-            return n, TextEnding(tok.decode(ids[: n - 1], skip_special_tokens=True), "eos")
-        text = tok.decode(ids[:n], skip_special_tokens=True)
-        places = [text.find(s) for s in stop if s in text]
-        if places:
-            return n, TextEnding(text[: min(places)], "stop")
-        if n == most:
-            return n, TextEnding(text, "length")
-    raise AssertionError("too few tokens")
-
-
-@pytest.mark.parametrize("kind", ["bytes", "spaces", "spaces, bytes skipped", "pieces"])
-def test_the_first_stop_of_the_text_ends_it(kind: str) -> None:
-    tok, rng, reasons = made(kind), random.Random(7), {"eos": 0, "stop": 0, "length": 0}
-    ordinary = [n for n in range(len(tok)) if n != tok.eos_token_id]
-    for _ in range(100):
-        text = tok(rng.choice(LEARNT_TEXTS), add_special_tokens=False)["input_ids"]
-        begin = rng.randrange(len(text))
-        ids = [*text[begin : begin + 25], *rng.choices(ordinary, k=40)]  # text, then anything
-        if rng.random() < 0.3:
-            ids.insert(rng.randrange(len(ids)), tok.eos_token_id)
-        full_text = tok.decode([i for i in ids if i != tok.eos_token_id], skip_special_tokens=True)
-        stops = []
-        for _ in range(rng.randrange(3)):
-            at = rng.randrange(len(full_text))
-            stops.append(full_text[at : at + rng.choice((1, 2, 5, 12))])
-        stops += rng.sample(["\n\n", "Q:", " ", "\ufffd", "é", "東京", "nowhere"], rng.randrange(2))
-        stop = tuple(s for s in stops if s)
-        count, want = ending_slowly(tok, ids, stop, 40)
+def test_the_earliest_stop_or_an_end_token_ends_a_text() -> None:
+    """A stop text may begin and end within a token; of several the one that stands first in the text counts."""
+    tok, text = tokenizer(False), "Fly to Lima. Step 2: Go to Oslo"
+    ids = tok(text, add_special_tokens=False)["input_ids"]
+    for stop, want in ((("slo", "ma. S"), "Fly to Li"), (("\n", "Oslo"), "Fly to Lima. Step 2: Go to ")):
         row = GrowingText(model(tok), max_tokens=40, stop=stop)
-        for n in range(1, count + 1):
-            ending = row.ended(ids[:n])
-            assert ending == (want if n == count else None), (stop, n, count)
-        reasons[want.reason] += 1
-    assert min(reasons.values()) > 5, reasons
+        endings = [ending for n in range(1, len(ids) + 1) if (ending := row.ended(ids[:n])) is not None]
+        assert endings[0] == TextEnding(want, "stop")
+    row = GrowingText(model(tok), max_tokens=40, stop=("Rome",))
+    assert [row.ended(ids[:n]) for n in range(1, len(ids) + 1)] == [None] * len(ids)
+    assert row.ended([*ids, tok.eos_token_id]) == TextEnding(text, "eos")
 
 
 def test_an_empty_stop_ends_at_once_and_room_ends_a_text() -> None:

@@ -312,11 +312,3 @@ def test_what_came_of_the_judging_stands_first() -> None:
         "name": "both", "aspect": "coherence", "given": 6, "accepted": [2, 2]
     }  # fmt: skip
     assert "controls" not in report and as_data(summaries, result(), [])["outcome"]["control_items"] is None
-
-
-def test_notes_are_the_last_lines() -> None:
-    summaries = summarise_ratings([given("i0", 5, quality="plumbing")], asks(1))
-    text, report = as_text(summaries, None, ["gpt-x judges itself"]), as_data(summaries, None, ["gpt-x judges itself"])
-    assert text.splitlines()[-1] == "Note: gpt-x judges itself."
-    assert text.splitlines()[-2].startswith("Note: the ratings of judge:x are of smoke-test quality")
-    assert report["flags"] == ["gpt-x judges itself"] and report["plumbing"] == ["judge:x"]

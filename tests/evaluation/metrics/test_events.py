@@ -256,11 +256,6 @@ def test_locality_compares_letters(now: str, then: str, value: float) -> None:
     assert item.value == value
 
 
-def test_locality_without_an_answer_before_is_unscored() -> None:
-    (item,) = EventLetterLocality().score(CASE_LETTERS, wrote((RAIN, "C")), {}, "mean").items
-    assert item.value is None and item.reason.startswith("before the edit: ")
-
-
 def test_what_is_asked_has_the_options_in_order_and_is_looked_up_without_them() -> None:
     probe = letter_probe(PRICES, EventChoice())
     assert "(A) They rise (B) They fall (C) They stay as they are\nAnswer:" in probe.prompt and probe.stop == ("\n",)

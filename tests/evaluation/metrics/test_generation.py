@@ -16,6 +16,7 @@ from evaluation.metrics.generation import (
 )
 from evaluation.runs.config import parse_config
 from evaluation.runs.plan import ask
+from schemas.core.config import Options
 from schemas.core.errors import UserError
 from schemas.probes import GenerateProbe
 from tests.support.arithmetic import make_case
@@ -43,26 +44,30 @@ def test_stop_texts_reach_scripts_and_make_them_other_questions() -> None:
         assert probe.stop == stop and {p.stop for p in rest.probes(make_case("Peru"))} == {("\n",)}
         ids.append(probe.id)
     assert ids[0] != ids[1] and ids[0] == GenerateProbe.model_validate({**probe.model_dump(), "stop": ()}).id
-    with pytest.raises(ValueError, match="at least 1 character"):
-        GenerationChoice(stop=("",))
 
 
-def test_an_unknown_way_of_writing_is_refused() -> None:
-    from schemas.core.config import validate
-
-    with pytest.raises(UserError, match="chat"):
-        validate(GenerationChoice, {"chat": "sometimes"}, where="generation")
-
-
-def test_the_published_template_is_the_default() -> None:
-    choice = DocumentChoice()
-    assert (choice.instruction, choice.hint, choice.answer_tokens) == ("Directly answer the question.", True, 24)
-
-
-@pytest.mark.parametrize("wrong", [{"answer_tokens": 0}, {"hints": True}])
-def test_impossible_settings_are_refused(wrong: dict[str, object]) -> None:
-    with pytest.raises(ValidationError):
-        DocumentChoice.model_validate(wrong)
+@pytest.mark.parametrize(
+    ("kind", "table", "message"),
+    [
+        (GenerationChoice, {"chat": "sometimes"}, "chat"),
+        (GenerationChoice, {"samples": 2}, "set a temperature"),
+        (GenerationChoice, {"stop": [""]}, "at least 1 character"),
+        (GenerationChoice, {"thought": {"marks": [["<a>", "<a>"]]}}, "stands twice"),
+        (GenerationChoice, {"thought": {"marks": [["<a>", "</a>"], ["<b>", "</a>"]]}}, "stands twice"),
+        (GenerationChoice, {"thought": {"marks": []}}, "at least 1"),
+        (GenerationChoice, {"thought": {"marks": [["", "x"]]}}, "at least 1 character"),
+        (GenerationChoice, {"thought": {"tokens": 0}}, "greater than or equal to 1"),
+        (GenerationChoice, {"thought": {"budget": 3}}, "Extra inputs"),
+        (DocumentChoice, {"answer_tokens": 0}, "answer_tokens"),
+        (DocumentChoice, {"hints": True}, "hints"),
+        (SpecificityChoice, {"file": "a.json", "number": 0}, "number"),
+        (SpecificityChoice, {"file": "a.json", "number": -1}, "number"),
+        (SpecificityChoice, {"file": "a.json", "number": "some"}, "number"),
+    ],
+)
+def test_choices_that_make_no_sense_are_refused(kind: type[Options], table: dict[str, object], message: str) -> None:
+    with pytest.raises(ValidationError, match=message):
+        kind.model_validate(table)
 
 
 @pytest.mark.parametrize(
@@ -121,17 +126,6 @@ def test_what_is_asked_otherwise_is_asked_anew(change: dict[str, object]) -> Non
         for table in ({}, change)
     )
     assert plain != other
-
-
-def test_forty_are_drawn_unless_told_otherwise() -> None:
-    assert SpecificityChoice.model_validate({"file": "a.json"}).number == 40
-    assert SpecificityChoice.model_validate({"file": "a.json", "number": "all"}).number == "all"
-
-
-@pytest.mark.parametrize("number", [0, -1, "some"])
-def test_no_question_is_refused(number: object) -> None:
-    with pytest.raises(ValidationError):
-        SpecificityChoice.model_validate({"file": "a.json", "number": number})
 
 
 def test_all_questions_or_as_many_as_are_wanted_in_the_order_of_the_set() -> None:

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import math
-import re
 from collections.abc import Sequence
 from typing import Any
 
@@ -69,34 +67,14 @@ class CountingEncoder:
         return counts / np.maximum(np.linalg.norm(counts, axis=1, keepdims=True), 1e-9)
 
 
-def plain_bm25(texts: list[str], query: str, *, k1: float, b: float) -> list[float]:
-    """Lucene's BM25 from its definition, over words without English stop words."""
-    stop = {"the", "of", "is", "in", "to", "a"}
-
-    def split(text: str) -> list[str]:
-        return [w for w in re.findall(r"\w\w+", text.lower()) if w not in stop]
-
-    docs = [split(t) for t in texts]
-    mean = sum(map(len, docs)) / len(docs)
-    out = []
-    for doc in docs:
-        total = 0.0
-        for word in split(query):
-            df, tf = sum(word in d for d in docs), doc.count(word)
-            idf = math.log(1 + (len(docs) - df + 0.5) / (df + 0.5))
-            total += idf * tf / (tf + k1 * (1 - b + b * len(doc) / mean))
-        out.append(total)
-    return out
-
-
-def test_bm25_is_bm25() -> None:
+@pytest.mark.parametrize(
+    ("k1", "b", "scores"), [(1.5, 0.75, [0.5545, 0.7588, 0.3961, 0.0]), (0.9, 0.4, [0.7296, 0.9985, 0.478, 0.0])]
+)
+def test_bm25_by_hand(k1: float, b: float, scores: list[float]) -> None:
+    """Lucene's variant from its definition, over words of two letters and more without English stop words."""
     texts = ["The capital of Peru is Oslo", "The capital of Chad is Rome", "Peru Peru mountains", "nothing here shared"]
-    for query in ("How to reach Peru?", "capital Chad mountains", "unknown words only", ""):
-        for k1, b in ((1.5, 0.75), (0.9, 0.4)):
-            assert Bm25(texts, k1=k1, b=b).scores(query) == pytest.approx(
-                plain_bm25(texts, query, k1=k1, b=b), abs=1e-5
-            )
-    assert Bm25(["the of"]).scores("the").tolist() == [0.0]
+    found = Bm25(texts, k1=k1, b=b).scores("How to reach Peru, capital of Chad?")
+    assert found.tolist() == pytest.approx(scores, abs=1e-4)
 
 
 def test_bm25_finds_the_edit_of_each_prompt(lm: LM, cache: Cache, support: list[Case]) -> None:
