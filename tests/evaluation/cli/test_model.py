@@ -25,16 +25,11 @@ from tests.support.documents.records import make_document
 from tests.support.editors import mend, mend_doc
 from tests.support.editors.mend import QUICK
 from tests.support.evaluation import tuning
+from tests.support.evaluation.tiny_runs import saved
 from tests.support.evaluation.tuning import SPACE
 from tests.support.facts import peru_fact
 from tests.support.small import SMALL
 from tests.support.tiny import make
-
-
-def saved(lm: LM, folder: Path) -> Path:
-    lm.model.save_pretrained(folder)
-    lm.tokenizer.save_pretrained(folder)
-    return folder
 
 
 def invoke(*args: object) -> tuple[int, str]:

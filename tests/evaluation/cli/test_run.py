@@ -154,12 +154,9 @@ def test_failures_are_counted_under_the_table_with_the_next_step(place, monkeypa
     ("words", "message"),
     [
         pytest.param(["--editors", "rmoe"], "did you mean 'rome'", id="unknown method"),
-        pytest.param(["--set", "editor=1"], "unknown field", id="unknown key"),
         pytest.param(["--set", "nonsense"], "name=value", id="not a setting"),
         pytest.param(["--split", "absent.jsonl"], "neither shipped", id="absent split"),
         pytest.param(["--store", "absent.duckdb", "--split", "x"], "no such store", id="absent store"),
-        pytest.param(["--set", "editors.ft.params.stepps=3"], "stepps", id="unknown option of a method"),
-        pytest.param(["--set", 'editors.ft.params={"layer":99}'], "layer", id="layer that is not there"),
     ],
 )
 def test_mistakes_are_one_sentence(place, words, message):
@@ -191,13 +188,6 @@ def test_metrics_lists_what_each_measures():
     assert (row["name"], row["takes"], row["better"], row["unit"]) == ("ppl", ["document"], "lower", "perplexity")
     with pytest.raises(UserError, match="did you mean 's_es' .*: scedit model metrics$"):
         call(commands.metrics, "s_ess")
-
-
-@pytest.mark.parametrize("words", ["run", "report", "model editors", "model metrics"])
-def test_every_command_has_help_and_an_example(words):
-    result = CliRunner().invoke(command(words), ["--help"]).stdout
-    assert f"Example: scedit {words}" in result
-    assert "--json" in result
 
 
 def test_a_tracker_is_told_settings_progress_and_figures(place, monkeypatch):

@@ -11,6 +11,7 @@ from evaluation.inference.scoring import score
 from evaluation.models.language_model import LM
 from schemas.core.errors import ModelError
 from tests.support.evaluation.slow_scoring import PROBES, probe, slow
+from tests.support.evaluation.tiny_runs import saved
 from tests.support.tiny import make
 
 
@@ -34,9 +35,7 @@ def test_digest_sees_one_bit() -> None:
 def test_load_from_a_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("SCEDIT_CACHE", str(tmp_path / "cache"))
     lm = make("gpt2")
-    lm.model.save_pretrained(tmp_path / "m")
-    lm.tokenizer.save_pretrained(tmp_path / "m")
-    second_lm = LM.load(str(tmp_path / "m"), device="cpu")
+    second_lm = LM.load(str(saved(lm, tmp_path / "m")), device="cpu")
     assert score(second_lm, PROBES) == score(lm, PROBES)
     assert second_lm.name == str(tmp_path / "m") and second_lm.limit == 96
     half = LM.load(str(tmp_path / "m"), device="cpu", dtype="bfloat16")

@@ -10,7 +10,6 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-import torch
 
 from curation.case_sources.opening import choose, has_scripts, scripts_first
 from curation.files.artifact_cache import Cache
@@ -57,9 +56,6 @@ SPLIT = make_split("tiny", [make_case(land, old="Lima", new="São Tomé") for la
 
 
 CASES = choose(SPLIT)
-
-
-FT, ROME = OPTIONS["ft"], OPTIONS["rome"]
 
 
 FAST = pytest.param(FastEngine, id="fast")
@@ -109,7 +105,7 @@ def test_a_batch_is_one_edit_of_all_its_cases(engine: Any, tmp_path: Path) -> No
     assert {k: (r.after, r.position) for (k, _), r in units.items()} == {
         case.key: (2 if n < 4 else 1, n % 2 + 1) for n, case in enumerate(CASES)
     }, "the last batch is smaller"
-    plain = make_editor("ft", lm, Cache(tmp_path / "plain"), FT)
+    plain = make_editor("ft", lm, Cache(tmp_path / "plain"), OPTIONS["ft"])
     for start in (0, 2, 4):
         batch = CASES[start : start + 2]
         with plain.edit([case.fact for case in batch]).on(lm):
@@ -131,8 +127,13 @@ def by_hand(lm: LM, name: str, folder: Path, wanted: RunConfig) -> dict[tuple[st
     return results
 
 
-@pytest.mark.parametrize("engine", [FAST, SIMPLE])
-@pytest.mark.parametrize(("kind", "name"), [("llama", "ft"), ("gpt2", "rome")])
+@pytest.mark.parametrize(
+    ("kind", "name", "engine"),
+    [
+        pytest.param("llama", "ft", FastEngine, id="fast"),
+        pytest.param("gpt2", "rome", lambda lm: SimpleEngine(ModelScorer(lm)), id="simple"),
+    ],
+)
 def test_a_sequence_is_edit_after_edit_in_one_model(kind: str, name: str, engine: Any, tmp_path: Path) -> None:
     lm = make(kind)
     digest = lm.weights_digest()
@@ -193,36 +194,6 @@ def test_the_forgetting_shows_and_the_newest_prompt_stands_in_front(tmp_path: Pa
     close(units[CASES[0].key, 3].answers, score(lm, probes(run_config, CASES[0]), rewrite=lambda text: sentence + text))
 
 
-def test_an_interrupted_sequence_replays_its_edits_and_asks_nothing_twice(tmp_path: Path) -> None:
-    lm = make("llama")
-    regime = {"name": "sequential", "size": [3, 5]}
-    full_run = by_unit(go_on(lm, config(tmp_path / "whole", regime), engine=SimpleEngine(ModelScorer(lm))))
-    digest, requests = lm.weights_digest(), []
-    scorer = ModelScorer(lm)
-    real = scorer.score
-
-    def counted(wanted: Any, **more: Any) -> Any:
-        if wanted[0].purpose == "general_text":  # of the model at its lengths, not of a case
-            return real(wanted, **more)
-        requests.append(len(wanted))
-        if len(requests) == 5 + 6:  # the baseline's five, then the sixth of the sequence
-            raise KeyboardInterrupt
-        return real(wanted, **more)
-
-    scorer.score = counted  # type: ignore[method-assign]
-    with pytest.raises(KeyboardInterrupt):
-        go_on(lm, config(tmp_path / "cut", regime), engine=SimpleEngine(scorer))
-    assert lm.weights_digest() == digest
-    count = len(requests) - 6
-    requests.clear()
-    outcome = go_on(lm, config(tmp_path / "cut", regime), engine=SimpleEngine(scorer))
-    assert count == 5 and outcome.resumed == 5 and outcome.resumed + outcome.computed == len(full_run) == 11
-    assert len(requests) == outcome.computed
-    case_results = by_unit(outcome)
-    for unit, result in full_run.items():
-        assert case_results[unit].answers == result.answers and case_results[unit].notes == result.notes
-
-
 def test_longer_sequences_keep_what_shorter_ones_have(tmp_path: Path) -> None:
     lm = make("llama")
     first = go_on(lm, config(tmp_path, {"name": "sequential", "size": [1, 2]}))
@@ -276,17 +247,6 @@ def test_an_edit_that_fails_is_a_result_and_the_others_go_on(
     assert lm.weights_digest() == digest
 
 
-def test_a_sequence_of_narrow_weights_adds_in_float32(tmp_path: Path) -> None:
-    lm = make("llama", dtype=torch.bfloat16)
-    digest = lm.weights_digest()
-    units = by_unit(
-        go_on(lm, config(tmp_path, {"name": "sequential", "size": [5], "score": "end"}), engine=FastEngine(lm))
-    )
-    assert len(units) == 5 and not any(r.error for r in units.values())
-    assert lm.weights_digest() == digest
-    assert not any(m._forward_hooks for m in lm.model.modules())
-
-
 def test_units_are_named_by_their_batch() -> None:
     cases = make_cases(5, 0).cases
     units = BatchRegime(RegimeChoice(name="batch", size=2)).units(cases)
@@ -332,14 +292,6 @@ def test_training_at_the_putting_on_counts_as_editing(monkeypatch: pytest.Monkey
 def test_what_a_choice_means(choice: Any, name: str, sizes: tuple[int, ...], identity: str) -> None:
     result = RegimeChoice.model_validate(choice)
     assert (result.name, result.sizes, result.text) == (name, sizes, identity)
-
-
-def test_where_a_sequence_is_scored_is_no_part_of_its_identity() -> None:
-    """The edits are the same ones, so finished cases stay good when other lengths are asked for."""
-    one = RegimeChoice(name="sequential", size=(1, 5), score="end")
-    two = RegimeChoice(name="sequential", size=(100,), score="immediate")
-    assert one.text == two.text
-    assert RegimeChoice(name="batch", size=2).text != RegimeChoice(name="batch", size=3).text
 
 
 @pytest.mark.parametrize(
@@ -456,10 +408,12 @@ def test_the_way_back_changes_the_objects_over_and_is_a_request_of_its_own() -> 
     assert len(set(keys.values())) == 2
 
 
-@pytest.mark.parametrize("engine", ["fast", "simple"])
-@pytest.mark.parametrize("name", ["revert", "reedit"])
-def test_equals_edits_put_on_by_hand(tiny: LM, cache: Cache, engine: str, name: str, tmp_path: Path) -> None:
+@pytest.mark.parametrize(
+    ("kind", "engine", "name"), [("llama", "fast", "revert"), ("gpt2", "simple", "reedit"), ("llama", "fast", "reedit")]
+)
+def test_equals_edits_put_on_by_hand(kind: str, cache: Cache, engine: str, name: str, tmp_path: Path) -> None:
     """FT: each edit is searched on the weights that the one before it left, and weights come back bit for bit."""
+    tiny = make(kind)
     digest, scorer = tiny.weights_digest(), ModelScorer(tiny)
     editor = make_editor("ft", tiny, cache, OPTIONS["ft"])
     probes = tuple(METRICS.get("es")().probes(PERU))

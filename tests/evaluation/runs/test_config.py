@@ -95,11 +95,6 @@ def test_a_metric_that_is_no_name_is_told(metric: object) -> None:
         parse_config({**GOOD, "metrics": ["es", metric]}, where="x")
 
 
-def test_absent_file(tmp_path):
-    with pytest.raises(UserError, match="no such configuration"):
-        load_config(tmp_path / "none.toml")
-
-
 def test_round_trip():
     config = parse_config({**GOOD, "limit": {"temporal": 2}}, where="x")
     assert RunConfig.model_validate(config.model_dump(mode="json")) == config

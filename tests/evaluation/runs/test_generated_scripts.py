@@ -30,12 +30,6 @@ def test_records_say_whose_they_are(run: Run) -> None:
     assert one.question.startswith(one.fact)
 
 
-def test_file_reads_back_as_raters_read_it(run: Run, tmp_path: Path) -> None:
-    sources = scripts_of_run(run, ["push"])
-    write_scripts(sources, tmp_path / "new" / "scripts.jsonl")
-    assert read_scripts(tmp_path / "new" / "scripts.jsonl") == [w.script for w in sources]
-
-
 def test_a_script_with_a_line_end_of_unicode_reads_back(run: Run, tmp_path: Path) -> None:
     source = scripts_of_run(run, ["push"])[0]
     script = source.script.model_copy(update={"text": "Step 1: Go\u2028Step 2: Come\u0085"})

@@ -26,6 +26,7 @@ from tests.support.events import MOVE, event_case, make_event, make_fact_questio
         pytest.param({"revision": "2"}, id="model revision"),
         pytest.param({"split": make_cases(3, 1)}, id="split"),
         pytest.param({"dtype": "bfloat16"}, id="precision"),
+        pytest.param({"attention": "eager"}, id="another attention than the usual"),
         pytest.param({"version": 2}, id="version of the method"),
         pytest.param({"components": {"corpus": "abc"}}, id="what the method was built from"),
     ],
@@ -35,21 +36,16 @@ def test_what_changes_a_run_id(change):
         editor = ArithmeticEditor("push", fields.get("params", {}))
         editor.version = fields.get("version", 1)
         editor.components = fields.get("components", {})
-        lm = ArithmeticLM(revision=fields.get("revision", "1"), name=fields.get("name", "a"))
+        lm = ArithmeticLM(
+            revision=fields.get("revision", "1"),
+            name=fields.get("name", "a"),
+            other_attention=fields.get("attention", ""),
+        )
         split = fields.get("split") or make_cases()
         return make_manifest(editor, scorer=lm, dtype=fields.get("dtype", "float32"), split=split).key
 
     assert key() == key() == key(name="the same model under another name")
     assert key(**change) != key()
-
-
-def test_another_attention_is_another_run_and_the_usual_one_is_not() -> None:
-    def key(attention: str) -> str:
-        lm = ArithmeticLM(other_attention=attention)
-        return make_manifest(ArithmeticEditor("push", {}), scorer=lm, dtype="float32", split=make_cases()).key
-
-    usual = make_manifest(ArithmeticEditor("push", {}), scorer=ArithmeticLM(), dtype="float32", split=make_cases()).key
-    assert key("") == usual != key("eager")
 
 
 @pytest.mark.parametrize(

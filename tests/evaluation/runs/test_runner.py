@@ -28,11 +28,6 @@ def test_everything_is_asked_once_and_the_baseline_first(tmp_path):
     assert lm.calls[:6] == lm.calls[6:], "every method is asked the same in the same order"
 
 
-def test_the_baseline_runs_even_when_it_is_not_named(tmp_path):
-    outcomes, _ = go(tmp_path, editors=["push"])
-    assert list(outcomes) == [BASELINE, "push"]
-
-
 def test_running_again_asks_nothing_and_changes_nothing(tmp_path):
     first, _ = go(tmp_path)
     before = {label: o.folder.journal.read_bytes() for label, o in first.items()}
@@ -65,11 +60,6 @@ def test_a_new_metric_asks_only_what_is_missing(tmp_path):
     assert outcomes["push"].manifest.key == full_run["push"].manifest.key, "metrics are no part of a run's identity"
 
 
-def test_fewer_metrics_need_nothing(tmp_path):
-    go(tmp_path)
-    assert go(tmp_path, metrics=["s_es"])[1].calls == []
-
-
 def test_batch_size_and_device_are_no_part_of_the_identity(tmp_path):
     one, _ = go(tmp_path / "a", engine={"batch_tokens": 64})
     two, _ = go(tmp_path / "b", engine={"batch_tokens": 4096}, device="cpu")
@@ -77,16 +67,15 @@ def test_batch_size_and_device_are_no_part_of_the_identity(tmp_path):
     assert answers(one["push"].folder) == answers(two["push"].folder)
 
 
-@pytest.mark.parametrize("engine", ["fast", "simple"])
-def test_failures_are_results(tmp_path, caplog, engine):
+def test_failures_are_results(tmp_path, caplog):
     records = [{"name": "push", "params": {"fail": ["Land01"]}}]
     with caplog.at_level("WARNING"):
-        outcomes, _ = go(tmp_path, editors=records, engine=engine)
+        outcomes, _ = go(tmp_path, editors=records)
     assert (outcomes["push"].failed, outcomes["push"].computed, outcomes["push"].stopped) == (1, 6, None)
     assert "failed: RuntimeError: cannot edit Land01 (tests/support/arithmetic.py, line " in caplog.text
     result = outcomes["push"].folder.results()["case/land01"]
     assert result.error.startswith("RuntimeError: cannot edit Land01 (tests/support/arithmetic.py, line ")
-    repeat, lm = go(tmp_path, editors=records, engine=engine)
+    repeat, lm = go(tmp_path, editors=records)
     assert lm.calls == [] and repeat["push"].failed == 1, "a failure is not tried again unasked"
 
 

@@ -21,6 +21,7 @@ from evaluation.runs.results import load_run, write_back
 from evaluation.runs.runner import execute
 from schemas.core.errors import UserError
 from tests.support.arithmetic import ArithmeticLM, go, make_cases, make_config
+from tests.support.evaluation.tiny_runs import saved
 from tests.support.tiny import CHAT, chatting, make
 
 GOOD = {"split": "mini", "editors": ["none", "ft"], "out": "runs/x"}
@@ -136,32 +137,11 @@ def test_a_model_with_a_chat_template_writes_where_no_metrics_are_named(
 
 
 def test_a_dry_run_reads_from_the_tokenizer_whether_the_model_writes(tmp_path: Path) -> None:
-    folder = tmp_path / "model"
-    lm = make("llama")
-    lm.model.save_pretrained(folder)
-    lm.tokenizer.save_pretrained(folder)
+    folder = saved(make("llama"), tmp_path / "model")
     asked = config(tmp_path, metrics=[], model=str(folder))
     assert size(asked).metrics == TEACHER_FORCED
     (folder / "chat_template.jinja").write_text(CHAT)
     assert size(asked).metrics == (*TEACHER_FORCED, *WRITTEN)
-
-
-def test_what_can_be_mended_is_said_before_a_model_is_loaded(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    from evaluation.models.language_model import LM
-
-    def load(*args: object, **more: object) -> LM:
-        raise AssertionError("a model was loaded")
-
-    monkeypatch.setattr(LM, "load", load)
-    for changes, phrase in (
-        ({"editors": [{"name": "ft", "params": {"stepz": 3}}]}, "did you mean 'steps'"),
-        ({"split": {"file": str(tmp_path / "none.jsonl")}}, "none.jsonl"),
-    ):
-        with pytest.raises(UserError, match=phrase):
-            execute(config(tmp_path, **changes))
-        with pytest.raises(UserError, match=phrase):
-            size(config(tmp_path, **changes))
-    assert not (tmp_path / "run").exists()
 
 
 def test_a_store_that_takes_nothing_leaves_the_results_in_the_folder(tmp_path: Path) -> None:
@@ -271,9 +251,7 @@ def test_a_folder_of_another_model_or_split_is_refused_before_anything_is_replac
 def test_other_weights_under_the_same_name_are_refused_without_loading_them(tmp_path: Path) -> None:
     lm = make("llama")
     for model in (lm, make("gpt2")):
-        model.model.save_pretrained(tmp_path / "model")
-        model.tokenizer.save_pretrained(tmp_path / "model")
-        wanted = config(tmp_path, model=str(tmp_path / "model"))
+        wanted = config(tmp_path, model=str(saved(model, tmp_path / "model")))
         if model is lm:
             execute(wanted)
             assert size(wanted).finished == {BASELINE: 4, "prompt": 4}

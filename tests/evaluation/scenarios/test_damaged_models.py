@@ -16,14 +16,8 @@ from transformers import AutoModelForCausalLM
 from evaluation.checks.model_compatibility import diagnose
 from evaluation.models.language_model import LM
 from schemas.core.errors import ModelError
+from tests.support.evaluation.tiny_runs import saved
 from tests.support.tiny import make
-
-
-def folder_of(path: Path, kind: str = "llama") -> Path:
-    lm = make(kind)
-    lm.model.save_pretrained(path)
-    lm.tokenizer.save_pretrained(path)
-    return path
 
 
 def cut_weights(folder: Path) -> None:
@@ -76,7 +70,7 @@ DAMAGE: dict[str, tuple[Callable[[Path], object], str]] = {
 @pytest.mark.parametrize("damage", DAMAGE)
 def test_refused_in_a_sentence(damage: str, tmp_path: Path) -> None:
     spoil, message = DAMAGE[damage]
-    folder = folder_of(tmp_path / "m")
+    folder = saved(make("llama"), tmp_path / "m")
     spoil(folder)
     with pytest.raises(ModelError, match=message):
         LM.load(str(folder), device="cpu")
@@ -86,11 +80,11 @@ def test_refused_in_a_sentence(damage: str, tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("kind", ["llama", "gemma2"])
 def test_a_tied_head_is_not_missing(kind: str, tmp_path: Path) -> None:
-    LM.load(str(folder_of(tmp_path / "m", kind)), device="cpu")
+    LM.load(str(saved(make(kind), tmp_path / "m")), device="cpu")
 
 
 def test_a_model_larger_than_the_device(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    folder = folder_of(tmp_path / "m")
+    folder = saved(make("llama"), tmp_path / "m")
 
     def full(*args: Any, **more: Any) -> Any:
         raise torch.OutOfMemoryError("CUDA out of memory. Tried to allocate 224.00 MiB.")

@@ -8,12 +8,8 @@ from typing import Any
 
 import pytest
 
-from curation.files.artifact_cache import Cache
 from curation.splits.split_file import Split, make_split
 from evaluation.analysis.comparison import compare
-from evaluation.editors.presets import make_editor
-from evaluation.engines.fast import FastEngine
-from evaluation.inference.answering import ModelScorer
 from evaluation.metrics import METRICS
 from evaluation.metrics.documents import answer_probe
 from evaluation.metrics.generation import DocumentChoice, metrics_of
@@ -26,7 +22,7 @@ from tests.support.arithmetic import make_config
 from tests.support.documents.grouped import grouped_case
 from tests.support.documents.records import document_case, document_records, make_probe
 from tests.support.documents.shared import write_set
-from tests.support.evaluation.runner_of import runner_of
+from tests.support.evaluation.tiny_runs import run_tiny
 from tests.support.tiny import make
 
 METHODS = [
@@ -49,15 +45,12 @@ def documents() -> Split:
 
 def run(out: Path, split: Split | None = None, **more: Any) -> list[EditorOutcome]:
     """All methods under all metrics of documents."""
-    lm, cache = make("llama", **MODEL), Cache(out / "cache")
-    table = {"answer_tokens": 4}
+    lm, table = make("llama", **MODEL), {"answer_tokens": 4}
     record = {"file": str(write_set(out.parent / "sets", model=lm.name)), "number": 3}
     config = make_config(
         out, **{"editors": METHODS, "metrics": NAMES, "documents": table, "specificity": record, **more}
     )
-    engine = FastEngine(lm, group=2) if config.engine.name == "fast" else None
-    make_one = lambda n, p: make_editor(n, lm, cache, p)  # noqa: E731
-    return runner_of(config, split or documents(), scorer=ModelScorer(lm), make=make_one, engine=engine).run()
+    return run_tiny(config, split or documents(), lm)
 
 
 @pytest.fixture(scope="module")

@@ -43,32 +43,32 @@ def refusal(words: str, *line: str) -> str:
     return text
 
 
-@pytest.mark.parametrize("more", DRY, ids=["run", "dry run"])
-@pytest.mark.parametrize("method", EDITORS.names())
-def test_unknown_and_wrong_options_of_every_method(config: Path, method: str, more: list[str]) -> None:
-    message = refusal(
-        "run", str(config), "--set", f'editors={{x={{name="{method}"}}}}', "--set", "editors.x.params.zzz=1", *more
-    )
-    assert message.startswith("editors.x.params: zzz: unknown field")
-    kinds = {n: getattr(f.annotation, "__name__", "") for n, f in EDITORS.get(method).Params.model_fields.items()}
-    for name, kind in [(n, k) for n, k in kinds.items() if k in WRONG][:3]:
-        setting = f"editors.x.params.{name}={str(WRONG[kind]).replace(chr(39), chr(34))}"
-        message = refusal("run", str(config), "--set", f'editors={{x={{name="{method}"}}}}', "--set", setting, *more)
-        assert message.startswith("editors.x.params: ") and name in message
+def test_unknown_and_wrong_options_of_every_method(config: Path) -> None:
+    for method in EDITORS.names():
+        words = ("run", str(config), "--set", f'editors={{x={{name="{method}"}}}}', "--set")
+        assert refusal(*words, "editors.x.params.zzz=1").startswith("editors.x.params: zzz: unknown field")
+        kinds = {n: getattr(f.annotation, "__name__", "") for n, f in EDITORS.get(method).Params.model_fields.items()}
+        for name, kind in [(n, k) for n, k in kinds.items() if k in WRONG][:1]:
+            setting = f"editors.x.params.{name}={str(WRONG[kind]).replace(chr(39), chr(34))}"
+            message = refusal(*words, setting)
+            assert message.startswith("editors.x.params: ") and name in message
 
 
 @pytest.mark.parametrize("more", DRY, ids=["run", "dry run"])
+def test_a_dry_run_refuses_what_a_run_refuses(config: Path, more: list[str]) -> None:
+    assert "did you mean 'layer'?" in refusal("run", str(config), "--set", "editors.rome.params.layers=[3]", *more)
+    assert "sizes are 1 or more" in refusal("run", str(config), "--set", 'regime={name="batch",size=0}', *more)
+
+
 @pytest.mark.parametrize(
     ("setting", "message"),
     [
-        ("editors.rome.params.layers=[3]", "editors.rome.params: layers: unknown field, did you mean 'layer'?"),
         ("editors.rome.params.layer=x", "layer: Input should be a number, not a text"),
         ("editors.rome.name=rmoe", "did you mean 'rome'"),
         ('metrics=["es","sx"]', "unknown metric 'sx'"),
         ("normalisation=median", "normalisation: Input should be 'mean' or 'sum'"),
         ("regime=bach", "regime.name: Input should be"),
         ('regime={ name = "batch" }', "'batch' takes one size"),
-        ('regime={ name = "batch", size = 0 }', "sizes are 1 or more"),
         ('regime={ name = "sequential", size = [1, -1] }', "sizes are 1 or more"),
         ('regime={ name = "sequential", score = "never" }', "regime.score: Input should be"),
         ('regime={ name = "single", size = 2 }', "'single' takes no size"),
@@ -83,15 +83,12 @@ def test_unknown_and_wrong_options_of_every_method(config: Path, method: str, mo
         ("dtype=float8", "dtype: Input should be"),
     ],
 )
-def test_other_settings_of_a_run(config: Path, setting: str, message: str, more: list[str]) -> None:
-    assert message in refusal("run", str(config), "--set", setting, *more)
+def test_other_settings_of_a_run(config: Path, setting: str, message: str) -> None:
+    assert message in refusal("run", str(config), "--set", setting)
 
 
 @pytest.mark.parametrize("more", DRY, ids=["run", "dry run"])
-@pytest.mark.parametrize(
-    ("method", "option"),
-    [("rome", "layer=30"), ("memit", "layers=[3,99]"), ("ft", "layer=[0,30]"), ("lora", "layers=[30]")],
-)
+@pytest.mark.parametrize(("method", "option"), [("memit", "layers=[3,99]"), ("ft", "layer=[0,30]")])
 def test_layers_that_the_model_does_not_have(config: Path, method: str, option: str, more: list[str]) -> None:
     editor = ("--set", f'editors={{x={{name="{method}"}}}}', "--set", f"editors.x.params.{option}")
     message = refusal("run", str(config), *editor, *more)
@@ -101,12 +98,7 @@ def test_layers_that_the_model_does_not_have(config: Path, method: str, option: 
 @pytest.mark.parametrize("more", DRY, ids=["run", "dry run"])
 @pytest.mark.parametrize(
     ("method", "option"),
-    [
-        ("rome", 'moments="no.safetensors"'),
-        ("memit", 'corpus=["no.txt"]'),
-        ("alphaedit", 'corpus="no.txt"'),
-        ("boost", 'corpus="no.txt"'),
-    ],
+    [("rome", 'moments="no.safetensors"'), ("memit", 'corpus=["no.txt"]'), ("boost", 'corpus="no.txt"')],
 )
 def test_files_that_are_not_there(config: Path, method: str, option: str, more: list[str]) -> None:
     editor = ("--set", f'editors={{x={{name="{method}"}}}}', "--set", f"editors.x.params.{option}")
@@ -179,7 +171,7 @@ def test_other_commands_that_load_a_model(config: Path, tmp_path: Path) -> None:
     assert "names no layers" in refusal("model covariance compute", "--layers", "4-x")
 
 
-@pytest.mark.parametrize("method", EDITORS.names())
 @pytest.mark.parametrize("model", ["embedded", "gpt2-xl", "a-model-nobody-tuned"])
-def test_presets_themselves_are_accepted(method: str, model: str) -> None:
-    check_options(method, model, {}, where="x")
+def test_presets_themselves_are_accepted(model: str) -> None:
+    for method in EDITORS.names():
+        check_options(method, model, {}, where=method)

@@ -16,16 +16,14 @@ from curation.shipped import shipped_split
 from curation.splits.split_file import make_split
 from evaluation.analysis.events import KINDS, ROUTING, Sent, routing_value, routing_values
 from evaluation.analysis.tables import rates
-from evaluation.editors.presets import make_editor
 from evaluation.editors.routed.serac import Serac
 from evaluation.editors.routed.wording import ScopeByWording, WordingRouter
-from evaluation.inference.answering import ModelScorer
 from evaluation.runs.results import load_run
 from schemas.cases import EventCase
 from schemas.core.errors import ModelError
 from tests.support.arithmetic import make_config
 from tests.support.evaluation.routed_events import TOWNS, HashedVectors, town_cases
-from tests.support.evaluation.runner_of import runner_of
+from tests.support.evaluation.tiny_runs import run_tiny
 from tests.support.tiny import make
 
 
@@ -95,16 +93,10 @@ def test_a_run_with_both_routers_and_its_routing_table(tmp_path: Path, monkeypat
     """Learnt on the run's support, with all events of the split in memory though the run takes four of them."""
     monkeypatch.setattr("evaluation.editors.routed.serac.Vectors", lambda encoder, device: HashedVectors())
     split, support = make_split("towns", town_cases(TOWNS[8:20])), tuple(town_cases(TOWNS[:8]))
-    lm, cache = make("llama", max_position_embeddings=512), Cache(tmp_path / "cache")
+    lm = make("llama", max_position_embeddings=512)
     editors = ["wording", {"name": "serac", "params": {"epochs": 1, "threshold": 0.0}}]
     config = make_config(tmp_path / "out", editors=editors, metrics=["ev_fact"], limit=4, events={"answer_tokens": 2})
-    outcomes = runner_of(
-        config,
-        split,
-        scorer=ModelScorer(lm),
-        make=lambda name, params: make_editor(name, lm, cache, params),
-        support=Support(support, "digest", "towns"),
-    ).run()
+    outcomes = run_tiny(config, split, lm, support=Support(support, "digest", "towns"))
     assert not any(outcome.failed for outcome in outcomes)
     run = load_run(tmp_path / "out")
     sent = routing_values(run)

@@ -26,6 +26,7 @@ from evaluation.simplify.qg import ModelQuestions
 from schemas.core.errors import MissingPackage, ModelError, UserError
 from tests.support.documents.parses import DESIGNED, OPENED, sentence
 from tests.support.documents.records import make_document
+from tests.support.evaluation.tiny_runs import saved
 from tests.support.tiny import make
 
 SIZES = {"d_model": 32, "d_kv": 16, "d_ff": 64, "num_layers": 1, "num_heads": 2, "dropout_rate": 0.0}
@@ -181,11 +182,9 @@ def test_weights_and_prefix_are_the_identity(tmp_path: Path) -> None:
 def test_what_is_no_such_model_is_said_in_one_sentence(tmp_path: Path) -> None:
     with pytest.raises(ModelError, match="no folder of a sequence-to-sequence model: config.json is missing"):
         _ = QuestionWriter(tmp_path / "nothing", "").identity
-    lm = make("gpt2")
-    lm.model.save_pretrained(tmp_path / "decoder")
-    lm.tokenizer.save_pretrained(tmp_path / "decoder")
+    decoder = saved(make("gpt2"), tmp_path / "decoder")
     with pytest.raises(ModelError, match="this is no sequence-to-sequence model; name a folder such as"):
-        QuestionWriter(tmp_path / "decoder", "").write("x", tokens=1)
+        QuestionWriter(decoder, "").write("x", tokens=1)
     folder = seq2seq_folder(tmp_path / "t5", {TEXT: WRITTEN}, steps=0)
     (folder / "model.safetensors").write_bytes(b"no tensors")
     with pytest.raises(ModelError, match="the model cannot be read"):

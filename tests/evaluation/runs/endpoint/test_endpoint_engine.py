@@ -249,6 +249,10 @@ WEIGHTS = "needs the weights of the model, which a model behind an endpoint does
     ("changes", "message"),
     [
         ({"editors": {"ft_lm": {"name": "ft_lm"}}}, f"'ft_lm' {WEIGHTS}"),
+        (
+            {"split": "mini", "metrics": ["s_es_gen_question"], "editors": {"rome": {"name": "rome"}}},
+            f"'rome' {WEIGHTS}",
+        ),
         ({"metrics": ["ev_fact", "ev_choice"]}, "the metric 'ev_choice' reads probabilities, which an endpoint does"),
         ({"endpoint": {"max_cost": 1.0}}, "--max-cost needs a price"),
         ({"model": "endpoint:"}, "'endpoint:' names no model"),
@@ -263,13 +267,6 @@ def test_what_an_endpoint_cannot_do_is_one_sentence_before_any_call(
             with pytest.raises(UserError, match=message):
                 start(endpoint_config(tmp_path, server.url, **changes))
         assert not server.requests
-
-
-@pytest.mark.parametrize("method", ["rome", "memit", "ft", "lora", "boost"])
-def test_methods_of_facts_that_change_weights_are_refused(tmp_path: Path, method: str) -> None:
-    changes = {"split": "mini", "metrics": ["s_es_gen_question"], "editors": {method: {"name": method}}}
-    with pytest.raises(UserError, match=f"'{method}' {WEIGHTS}"):
-        size(endpoint_config(tmp_path, "http://127.0.0.1:9/v1", **changes))
 
 
 @pytest.mark.parametrize(
