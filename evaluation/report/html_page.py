@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import json
 import re
 from collections.abc import Sequence
@@ -143,6 +144,7 @@ def reveal_hidden(text: str) -> str:
     return escape(visible(text))
 
 
+@functools.cache
 def _environment() -> Environment:
     """Where the template is, and the filters that it uses."""
     filters = {

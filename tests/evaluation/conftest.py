@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 import torch
@@ -22,6 +23,14 @@ def tiny(request: pytest.FixtureRequest) -> LM:
 @pytest.fixture
 def cache(tmp_path: Path) -> Cache:
     return Cache(tmp_path / "cache")
+
+
+@pytest.fixture
+def no_pictures(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Reports with blank pictures: drawing takes two thirds of a report's time. ``monkeypatch.undo()`` draws them."""
+    blank = SimpleNamespace(name="blank", title="blank", svg="<svg></svg>", caption="", chart=None)
+    for name in ("draw", "heat_map"):
+        monkeypatch.setattr(f"evaluation.report.html_page.{name}", lambda *_: blank)
 
 
 @pytest.fixture

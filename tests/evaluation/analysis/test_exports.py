@@ -112,11 +112,6 @@ def test_ratings_are_rows_of_the_frame(tmp_path: Path) -> None:
     assert ratings["text"].notna().all() and frame[frame["source"].isna()]["rating"].isna().all()
 
 
-def test_only_some_metrics_and_another_normalisation(run: Run, tmp_path: Path) -> None:
-    write_run_tables([run], tmp_path / "a", metrics=["es"], normalisation="sum")
-    assert {r["metric"] for r in read(tmp_path / "a", "scores")} == {"es"}
-
-
 CARD_METRICS = ["es", "ns", "ns_kl"]
 
 

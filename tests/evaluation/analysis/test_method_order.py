@@ -146,20 +146,6 @@ def test_relations_are_ordered_by_what_they_move(run: Run) -> None:
     assert analyse(of_relations(run, ["a"] * 4), *with_outcomes(run), draws=5)["relations"] == []
 
 
-def test_the_plain_way_gives_the_same_halves() -> None:
-    generator = np.random.default_rng(4)
-    values = generator.random((4, 9)) + np.arange(4)[:, None] / 4
-    figures = split_half(values, draws=30, seed=7)
-    repeat, first, r = np.random.default_rng(7), 0, []
-    for _ in range(30):
-        places = list(repeat.permutation(9))
-        halves = [[sum(row[p] for p in half) / len(half) for row in values] for half in (places[:4], places[4:])]
-        first += halves[0].index(max(halves[0])) == halves[1].index(max(halves[1]))
-        r.append(np.corrcoef(*halves)[0, 1])
-    mean = sum(r) / len(r)
-    assert figures["same_first"] == first / 30 and figures["reliability"] == pytest.approx(2 * mean / (1 + mean))
-
-
 def test_halves_that_disagree_have_no_reliability() -> None:
     """Three methods on twelve cases had a reliability of -6.01."""
     cycle = np.array([[1.0, 0.0, 0.5], [0.5, 1.0, 0.0], [0.0, 0.5, 1.0]])

@@ -1,12 +1,10 @@
 from __future__ import annotations
 
-import json
 import math
 from pathlib import Path
 from typing import Any
 
 import pytest
-from click.testing import CliRunner
 
 from curation.stats.intervals import Interval
 from evaluation.analysis.sequences import (
@@ -22,8 +20,6 @@ from evaluation.analysis.sequences import (
     state_table,
 )
 from evaluation.analysis.tables import FigureTable, Plot
-from evaluation.cli import run as commands
-from evaluation.cli.results import forgetting as command
 from evaluation.metrics.generation import load_metrics
 from evaluation.regimes.sequence_log import FILE, StateEntry, TextScore
 from evaluation.runs.results import Run, load_run
@@ -76,23 +72,6 @@ def test_a_length_half_asked_is_left_out(tmp_path: Path) -> None:
     journal.write_text("".join(lines[:-1]))
     unfinish(tmp_path)
     assert [p.edits for p in curve(tmp_path)] == [1, 2]
-
-
-def test_from_the_run_to_the_curve(place: Path) -> None:
-    words = ["--set", "regime.name=sequential", "--set", "regime.size=[1, 4]", "--engine", "simple", "--editors", "ft"]
-    outcome = CliRunner().invoke(commands.run, [str(place / "run.toml"), *words], catch_exceptions=False)
-    assert outcome.exit_code == 0
-    output = CliRunner().invoke(command, [str(place / "run"), "--jsonl"], catch_exceptions=False)
-    lines = [json.loads(line) for line in output.stdout.splitlines()]
-    assert {(x["label"], x["metric"], x["edits"]) for x in lines} >= {("ft", "es", 1), ("ft", "es", 4)}
-    result = CliRunner().invoke(commands.run, [str(place / "run.toml"), *words, "--jsonl"], catch_exceptions=False)
-    assert {json.loads(x)["computed"] for x in result.stdout.splitlines()} == {0}, "the engine is no part of a run's id"
-
-
-def test_ray_is_refused_where_edits_build_on_each_other(place: Path) -> None:
-    words = ["--engine", "ray", "--workers", "2", "--address", "ray://nowhere:1", "--set", "regime=sequential"]
-    with pytest.raises(UserError, match="edits build on each other"):
-        CliRunner().invoke(commands.run, [str(place / "run.toml"), *words], catch_exceptions=False)
 
 
 def drawn(folder: Path, metrics: tuple[str, ...] = ("es",), **options: Any) -> tuple[list[Plot], FigureTable | None]:

@@ -26,6 +26,8 @@ from tests.support.ratings import made_scripts, made_value, rate, rated_store
 from tests.support.report import rated_run
 from tests.support.report.rated_run import RATERS
 
+pytestmark = pytest.mark.usefixtures("no_pictures")
+
 run = rated_run.run
 
 

@@ -27,6 +27,8 @@ from tests.support.arithmetic import ArithmeticLM, Strength, make_case, make_cas
 from tests.support.report import texts_run
 from tests.support.report.read_report import finished, read
 
+pytestmark = pytest.mark.usefixtures("no_pictures")
+
 HOSTILE = "<script>alert('x')</script>&\"|"
 
 
@@ -141,7 +143,8 @@ def test_what_a_run_has_not_is_left_out_and_named_once(tmp_path: Path) -> None:
     assert not {"p1-text", "p1-judging", "p1-many", "p1-seeds"} & set(reader.ids) and "Not in this report" not in html
 
 
-def test_every_picture_as_a_file(tmp_path: Path) -> None:
+def test_every_picture_as_a_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.undo()
     written = write_report([finished(tmp_path / "run")], figures=tmp_path / "pictures")
     names = sorted(path.name for path in written.pictures)
     assert {"es.svg", "es.png", "es.pdf", "s-bo.pdf", "correlations-pooled.svg"} <= set(names)

@@ -21,6 +21,8 @@ from tests.support.judge import fill_store, make_script, rating
 from tests.support.ratings import rated_store
 from tests.support.report.read_report import finished
 
+pytestmark = pytest.mark.usefixtures("no_pictures")
+
 
 def test_every_judge_is_calibrated_by_itself(tmp_path: Path) -> None:
     """A judge among others gives what it gives alone: no other judge's ratings are in its estimate."""

@@ -30,6 +30,8 @@ from tests.support.report.texts_run import TEXTS
 from tests.support.report.texts_run import finished as with_texts
 from tests.support.report.two_runs import METRICS, TWO
 
+pytestmark = pytest.mark.usefixtures("no_pictures")
+
 
 def test_the_result_is_one_sentence_of_what_the_paired_tests_decide(tmp_path: Path) -> None:
     decided = make_section(load_run(finished(tmp_path / "a", editors=TWO, split=make_cases(40, 0))), None, None)

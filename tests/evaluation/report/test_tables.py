@@ -42,6 +42,8 @@ from tests.support.report import two_runs
 from tests.support.report.read_report import finished
 from tests.support.report.two_runs import METRICS
 
+pytestmark = pytest.mark.usefixtures("no_pictures")
+
 NAN = float("nan")
 
 
