@@ -1,18 +1,14 @@
 from __future__ import annotations
 
-from math import exp, log
 from pathlib import Path
 
 import pytest
-import torch
 
 from curation.checks.store_checks import CheckContext, due, make_checks, run_check
 from evaluation.checks.base import ModelCheck, model_label, rivals
 from evaluation.checks.cut_guidance import CutGuidance, TellingWord, swapped_word
 from evaluation.checks.known_before import KnownBefore, KnownInScript, rank
 from evaluation.checks.predictability import Predictability, bits, masked_probes
-from evaluation.inference.answering import ModelScorer
-from evaluation.models.language_model import LM
 from schemas.answers import Answer, TargetScore
 from schemas.core.errors import UserError
 from schemas.facts import Object
@@ -20,7 +16,6 @@ from schemas.probes import ScoreProbe
 from schemas.verdicts import Verdict
 from tests.support.facts import make_fact, peru_fact
 from tests.support.scripted_scorer import NORTH, NORWAY, PERU, VISIT, FakeLM, filled, prompt
-from tests.support.tiny import make
 
 
 def answer(*values: tuple[float, int]) -> Answer:
@@ -110,29 +105,6 @@ def test_worked_by_hand() -> None:
     low = {"Lima": 1 / 8, "Oslo": 1 / 4, "Quito": 1 / 4}  # odds 1/4: -2 bits
     for plain, value in ((low, 4.0), (high, 0.0)):
         assert bits(FakeLM({script.prompt: high, NEUTRAL: plain}).score([script, neutral])) == pytest.approx(value)
-
-
-@torch.no_grad()
-def slow(lm: LM, probes: list[ScoreProbe]) -> float:
-    """Every object as its own whole sequence, one token after the other, plain probabilities."""
-    odds = []
-    for probe in probes:
-        chances = []
-        for target in probe.targets:
-            text = probe.prompt + probe.separator + target
-            enc = lm.tokenizer(text, return_offsets_mapping=True)
-            ids, begin = enc["input_ids"], len(text) - len(target)
-            logprobs = lm.model(input_ids=torch.tensor([ids])).logits[0].double().log_softmax(-1)
-            positions = [i for i, (_, end) in enumerate(enc["offset_mapping"]) if end > begin]
-            chances.append(exp(sum(float(logprobs[i - 1, ids[i]]) for i in positions)))
-        odds.append(chances[0] / sum(chances[1:]))
-    return log(odds[0] / odds[1]) / log(2)
-
-
-def test_equals_the_slow_twin() -> None:
-    lm = make("llama")
-    for probes in (asked("Oslo", "Quito", "Paris"), asked("São Tomé"), asked("Madrid")):
-        assert bits(ModelScorer(lm).score(probes)) == pytest.approx(slow(lm, probes), abs=1e-3)
 
 
 def test_over_a_store(tmp_path: Path) -> None:

@@ -39,8 +39,9 @@ from evaluation.runs.config import RunConfig
 from evaluation.runs.runner import EditorOutcome
 from schemas.facts import Fact
 from schemas.probes import GenerateProbe, ScoreProbe
-from tests.support.arithmetic import ArithmeticEditor, ArithmeticLM, make_case, make_cases
+from tests.support.arithmetic import ArithmeticLM, make_case, make_cases
 from tests.support.evaluation.runner_of import runner_of
+from tests.support.evaluation.tiny_runs import run_tiny
 from tests.support.tiny import make
 
 LANDS = ("Peru", "Norway", "France", "Madrid", "Quito")
@@ -64,15 +65,8 @@ def run(
 ) -> dict[str, EditorOutcome]:
     editors = [{"name": name, "params": OPTIONS[name]} for name in names]
     config = RunConfig.model_validate({"split": "mini", "editors": editors, "out": str(out), **more})
-    cache = Cache(out / "cache")
-    runner = runner_of(
-        config,
-        split(),
-        scorer=ModelScorer(lm),
-        make=lambda name, params: make_editor(name, lm, cache, params),
-        engine=engine,
-    )
-    return {outcome.label: outcome for outcome in runner.run()}
+    outcomes = run_tiny(config, split(), lm, engine=engine or SimpleEngine(ModelScorer(lm)))
+    return {outcome.label: outcome for outcome in outcomes}
 
 
 def same(a: EditorOutcome, b: EditorOutcome, *, within: float = 1e-4) -> None:
@@ -189,28 +183,6 @@ def test_memory_running_out_halves_the_batches(tmp_path: Path, monkeypatch: pyte
         same(want[label], result[label], within=5e-4)
 
 
-def test_an_interrupt_leaves_no_trace_and_keeps_what_is_finished(tmp_path: Path) -> None:
-    lm = make("gpt2")
-    digest, real, calls = lm.weights_digest(), lm.module(lm.layout.base).forward, []
-
-    def interrupted(*args: Any, **kwargs: Any) -> Any:
-        calls.append(1)
-        if len(calls) == 40:
-            raise KeyboardInterrupt
-        return real(*args, **kwargs)
-
-    lm.module(lm.layout.base).forward = interrupted  # type: ignore[method-assign]
-    with pytest.raises(KeyboardInterrupt):
-        run(lm, tmp_path, engine=FastEngine(lm, group=1), names=["rome"])
-    del lm.module(lm.layout.base).forward
-    assert lm.weights_digest() == digest
-    assert not any(m._forward_hooks or m._forward_pre_hooks for m in lm.model.modules())
-    assert not any("forward" in m.__dict__ for m in lm.model.modules())
-    repeat = run(lm, tmp_path, engine=FastEngine(lm, group=1), names=["rome"])
-    assert repeat["none"].computed == 0 and 0 < repeat["rome"].resumed < 5
-    assert repeat["rome"].resumed + repeat["rome"].computed == 5
-
-
 def _probes(case: Any) -> list[ScoreProbe]:
     targets = (case.fact.new_object.text, case.fact.old.text)
     return [ScoreProbe(purpose="fact", item=case.key, prompt=case.fact.fact_prompt, targets=targets)]
@@ -268,19 +240,6 @@ def test_both_engines_note_the_prompt_that_was_read() -> None:
 def jobs() -> list[Job]:
     metric = METRICS.get("es")()
     return [Job(c.key, c, tuple(metric.probes(c))) for c in make_cases(3, 0).cases]
-
-
-def test_each_case_under_its_own_edit() -> None:
-    lm, editor = ArithmeticLM(), ArithmeticEditor("push", {"fail": ("Land01",)})
-    answers = list(SimpleEngine(lm).work(editor, jobs()))
-    assert [d.error and d.error.partition(" (")[0] for d in answers] == [None, "RuntimeError: cannot edit Land01", None]
-    assert not lm.lift, "every edit is taken off"
-    for one in (answers[0], answers[2]):
-        assert one.answers != lm.score(one.job.probes) and one.notes == dict(editor.edit([one.job.case.fact]).notes)
-        lm.lift = editor.edit([one.job.case.fact]).lift
-        assert list(one.answers) == lm.score(one.job.probes)
-        lm.lift = {}
-    assert answers[1].answers == () and answers[1].notes == {}
 
 
 def test_the_model_as_it_stands_is_asked_with_the_prompts_rewritten() -> None:

@@ -8,7 +8,6 @@ import pytest
 
 from evaluation.metrics import METRICS
 from evaluation.metrics.script_parser import (
-    INSTRUCTION,
     broken_rules,
     declines,
     has_repetition,
@@ -16,7 +15,6 @@ from evaluation.metrics.script_parser import (
     n_gram_entropy,
     names,
     parse,
-    words,
 )
 from schemas.facts import Object
 from tests.support.arithmetic import make_case
@@ -148,22 +146,9 @@ def test_entropy_by_hand() -> None:
     assert n_gram_entropy("a a b a b", max_words=None) == pytest.approx((2 / 3 * 1.5 + 4 / 3 * math.log2(3)) / 2)
 
 
-def test_entropy_against_scipy_and_only_of_texts_as_long() -> None:
-    from scipy.stats import entropy
-
+def test_entropy_is_of_the_first_fifty_words() -> None:
     text = " ".join(f"w{n % 17} and" for n in range(60))
-
-    def bits(n: int) -> float:
-        units = words(text)[:50]
-        grams = [tuple(units[k : k + n]) for k in range(len(units) - n + 1)]
-        return float(entropy([grams.count(g) for g in set(grams)], base=2))
-
-    assert n_gram_entropy(text) == pytest.approx((2 / 3 * bits(2) + 4 / 3 * bits(3)) / 2)
     assert n_gram_entropy(text) == n_gram_entropy(text + " and more"), (
         "what follows the first fifty words does not count"
     )
     assert n_gram_entropy(" ".join(["w"] * 49)) is None
-
-
-def test_the_instruction_says_the_format() -> None:
-    assert all(reply in INSTRUCTION for reply in ("Step 1", "9 steps", "fewer than 8 words", "no explanation"))

@@ -288,21 +288,20 @@ def test_the_report_says_which_figure_is_in_which_form(tmp_path: Path) -> None:
     assert "computed on raw prompts, those of none, push in the chat format." in caption
 
 
-def test_both_forms_are_side_by_side_for_every_size_of_a_batch(tmp_path: Path) -> None:
-    _, _, results = chat_run(tmp_path, metrics=["es"], regime={"name": "batch", "size": [1, 3]})
-    metrics = load_metrics(["es"])
+@pytest.mark.parametrize(
+    ("more", "rows"),
+    [
+        ({"metrics": ["es"], "regime": {"name": "batch", "size": [1, 3]}}, ["push (batch of 1)", "push (batch of 3)"]),
+        ({"metrics": ["s_es_gen_question"], "generation": {"chat": "never"}}, ["none", "push"]),
+    ],
+    ids=["every size of a batch", "scripts of a run without the template"],
+)
+def test_what_has_both_forms(tmp_path: Path, more: dict[str, Any], rows: list[str]) -> None:
+    _, _, results = chat_run(tmp_path, **more)
+    metrics = load_metrics(more["metrics"], generation_of(results))
     scores = score_run(results, metrics, "mean")
     (table,) = compare(results, scores, metrics)
-    shown = chat_table(table, metrics, scores, results)
-    assert [row[1] for row in shown.rows] == ["push (batch of 1)", "push (batch of 3)"]
-
-
-def test_scripts_of_a_run_without_the_template_have_both_forms(tmp_path: Path) -> None:
-    _, _, results = chat_run(tmp_path, metrics=["s_es_gen_question"], generation={"chat": "never"})
-    metrics = load_metrics(["s_es_gen_question"], generation_of(results))
-    scores = score_run(results, metrics, "mean")
-    (table,) = compare(results, scores, metrics)
-    assert chat_table(table, metrics, scores, results).rows
+    assert [row[1] for row in chat_table(table, metrics, scores, results).rows] == rows
 
 
 def test_a_model_without_a_template_has_no_such_rows(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:

@@ -16,7 +16,6 @@ from evaluation.editors.presets import make_editor
 from evaluation.edits.edit import NoEdit
 from evaluation.engines.base import Job
 from evaluation.engines.fast import FastEngine
-from evaluation.inference.answering import ModelScorer
 from evaluation.runs.results import load_run
 from evaluation.simplify import SIMPLIFIERS, ner_qg, openie
 from evaluation.simplify.base import Simplifier, SimplifyChoice
@@ -40,7 +39,8 @@ from tests.support.arithmetic import make_config
 from tests.support.documents.parses import DESIGNED, OPENED
 from tests.support.documents.records import BRIDGE, TRAM, document_case, document_records, make_document, make_probe
 from tests.support.editors import memit, mend
-from tests.support.evaluation.runner_of import check_methods, runner_of
+from tests.support.evaluation.runner_of import check_methods
+from tests.support.evaluation.tiny_runs import run_tiny
 from tests.support.tiny import make
 
 corpus, cases = memit.corpus, mend.cases
@@ -55,9 +55,6 @@ TEXTS = {
 
 
 DOCUMENTS = [make_document(key, text, entity=None) for key, text in TEXTS.items()]
-
-
-ROME = {"layer": 1, "steps": 3, "covariance": False, "templates": ["{}"]}
 
 
 class Sentences(Simplifier):
@@ -85,20 +82,6 @@ def matrices(edit) -> list[torch.Tensor]:
     for delta in edit.deltas:
         by_weight[delta.weight] = by_weight.get(delta.weight, torch.zeros(delta.shape)) + delta.matrix()
     return [by_weight[name] for name in sorted(by_weight)]
-
-
-@pytest.mark.parametrize(("name", "options"), [("ft", {"layer": 1, "steps": 3}), ("rome", ROME)])
-def test_together_equals_one_document_at_a_time(name: str, options: dict, tmp_path: Path) -> None:
-    made = around(name, options, tmp_path)
-    together = made.edit_each(DOCUMENTS)
-    assert [e.notes["facts"] for e in together] == [2, 0, 1, 2]
-    assert type(together[1]) is NoEdit
-    for document, edit in zip(DOCUMENTS, together, strict=True):
-        alone = made.edit([document])
-        assert alone.notes["facts"] == edit.notes["facts"]
-        for one, two in zip(matrices(alone), matrices(edit), strict=True):
-            assert one.abs().max() > 0
-            torch.testing.assert_close(one, two, atol=1e-6, rtol=1e-4)
 
 
 @pytest.mark.parametrize("name", ["memit", "mend"])
@@ -162,9 +145,7 @@ def test_a_run_names_the_strategy_in_its_identity_and_counts(tmp_path: Path, mon
         cases.append(document_case(f"case/{document.key}", document=document, probes=(probe,)))
     options = {"name": "ft", "params": {"layer": 1, "steps": 2}, "simplify": "sentences"}
     config = make_config(tmp_path / "run", editors=[options], metrics=["em", "ppl"])
-    cache = Cache(tmp_path / "cache")
-    make_one = lambda n, p: make_editor(n, lm, cache, p)  # noqa: E731
-    runner_of(config, make_split("d", cases), scorer=ModelScorer(lm), make=make_one).run()
+    run_tiny(config, make_split("d", cases), lm)
     run = load_run(tmp_path / "run")
     editor = run.editors[1]
     assert editor.manifest.components["simplify"].startswith("sentences@1:")
@@ -243,12 +224,6 @@ def test_every_count() -> None:
         probes=5,
         answers=3,
     ), "1931 twice, and Brun, an accepted answer"
-
-
-def test_every_strategy_says_what_it_is() -> None:
-    for name in SIMPLIFIERS.names():
-        kind = SIMPLIFIERS.get(name)
-        assert issubclass(kind, Simplifier) and kind.name == name and kind.about and kind.version >= 1
 
 
 def test_options_are_part_of_the_identity_and_statements_are_named_by_their_place(

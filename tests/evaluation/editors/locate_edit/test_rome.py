@@ -15,10 +15,10 @@ from benchmarks.support import naive_reference as reference_loop
 from curation.files.artifact_cache import Cache
 from evaluation.covariance.covariance import KeyCovariance
 from evaluation.editors.locate_edit import closed_forms, context_templates, readings, value_search
-from evaluation.editors.locate_edit.readings import mean_keys, read_at, subject_position
+from evaluation.editors.locate_edit.readings import read_at
 from evaluation.editors.locate_edit.value_search import SearchSettings, search_values
 from evaluation.editors.presets import make_editor
-from evaluation.edits.weight_deltas import Delta, LowRankDelta
+from evaluation.edits.weight_deltas import Delta
 from evaluation.inference.batching import TokenBudget
 from evaluation.inference.passes import logits_at
 from evaluation.models.language_model import LM
@@ -26,21 +26,13 @@ from evaluation.models.tokenization import TokenPosition
 from schemas.core.errors import UserError
 from schemas.facts import Entity, Fact, Object
 from tests.support.editors import edit_requests
-from tests.support.editors.edit_requests import CONTEXTS, NORWAY, PERU, rome
+from tests.support.editors.edit_requests import NORWAY, PERU, rome
 from tests.support.evaluation.batched_probes import changes
 from tests.support.evaluation.edited_model import edited_copy
 from tests.support.facts import peru_fact
 from tests.support.tiny import make, replace_everywhere, shuffled
 
 corpus = edit_requests.corpus
-
-
-def nll(lm: LM, request: Fact) -> float:
-    ids = torch.tensor([lm.encode(request.fact_prompt, request.new.text).ids])  # type: ignore[union-attr]
-    first = lm.encode(request.fact_prompt, request.new.text).first  # type: ignore[union-attr]
-    with torch.no_grad():
-        logprobs = lm.model(ids).logits[0].log_softmax(-1)
-    return -sum(float(logprobs[i - 1, ids[0, i]]) for i in range(first, ids.shape[1])) / (ids.shape[1] - first)
 
 
 def test_direction_solves_for_the_key() -> None:
@@ -54,29 +46,6 @@ def test_direction_solves_for_the_key() -> None:
     for few in (KeyCovariance(half[:, :3] @ half[:, :3].T, 3), KeyCovariance(second - 9 * torch.eye(6), 40)):
         with pytest.raises(UserError, match=f"moments of {few.tokens} tokens cannot be inverted"):
             closed_forms.direction(key, few)
-
-
-def test_rome_writes_the_value_at_the_key(tiny: LM, cache: Cache, corpus: str) -> None:
-    editor = rome(tiny, cache, corpus, steps=40)
-    editor.prepare([])
-    digest = tiny.weights_digest()
-    edit = editor.edit([NORWAY])
-    assert tiny.weights_digest() == digest
-    (delta,) = edit.deltas or ()
-    assert isinstance(delta, LowRankDelta) and delta.left.shape == (32, 1)
-    assert delta.weight == tiny.layout.weight(1)
-    settings = value_search.SearchSettings(
-        steps=40, lr=0.5, kl_weight=0.0625, weight_decay=1e-3, clamp=4.0, stop_below=0.05
-    )
-    target = value_search.search_values(tiny, 1, [NORWAY], CONTEXTS, settings=settings)[0].target
-    bare, before = readings.subject_position(tiny, NORWAY), nll(tiny, NORWAY)
-    with edit.on(tiny):
-        value = readings.read_at(tiny, tiny.projection(1), [bare]).values[0]
-        assert torch.allclose(value, target, atol=1e-3 * float(target.norm()))
-        assert nll(tiny, NORWAY) < before - 0.5
-    assert set(edit.notes) >= {"loss", "steps", "value_norm", "norm_ratio", "blow_up"}
-    assert edit.notes["value_norm"] == pytest.approx(delta.norm(), rel=1e-4)
-    assert edit.notes["blow_up"] is (edit.notes["norm_ratio"] > 1)
 
 
 def test_several_requests_are_edited_in_turn(tiny: LM, cache: Cache, corpus: str) -> None:
@@ -114,9 +83,12 @@ def test_the_change_writes_at_the_averaged_key(covariance: bool, tiny: LM, cache
     reached = vectors.values.mean(0) + delta.product(vectors.keys.mean(0))
     assert torch.allclose(reached, value.target, atol=1e-3 * float(value.target.abs().max()))
     rome = make_editor("rome", tiny, cache, fields).edit([PERU_FACT])
-    bare = vectors.values[0] + (rome.deltas or ())[0].product(vectors.keys[0])
+    (at_bare,) = rome.deltas or ()
+    bare = vectors.values[0] + at_bare.product(vectors.keys[0])
     assert torch.allclose(bare, value.target, atol=1e-3 * float(value.target.abs().max()))
-    assert not torch.allclose(delta.matrix(), (rome.deltas or ())[0].matrix(), rtol=1e-2)
+    assert not torch.allclose(delta.matrix(), at_bare.matrix(), rtol=1e-2)
+    assert rome.notes["value_norm"] == pytest.approx(at_bare.norm(), rel=1e-4)
+    assert rome.notes["blow_up"] is (rome.notes["norm_ratio"] > 1)
 
 
 SEARCHED_IN = ("{}", "She left. {}", "\nA town of rivers. {}")
@@ -204,23 +176,18 @@ def slowly(lm: LM, module: nn.Module, what: str, place: TokenPosition, deltas: l
     return records[what][0, place.last].float()
 
 
-@pytest.mark.parametrize("label", ["keys", "values"])
-@pytest.mark.parametrize("kind", ["llama", "gpt2"])
-@pytest.mark.parametrize("tokens", [1024, 6], ids=["one pass", "many passes"])
-def test_each_row_reads_the_model_with_its_own_edit(kind: str, label: str, tokens: int) -> None:
+@pytest.mark.parametrize(("kind", "tokens"), [("llama", 1024), ("gpt2", 6)], ids=["one pass", "many passes"])
+def test_each_row_reads_the_model_with_its_own_edit(kind: str, tokens: int) -> None:
     lm = make(kind)
     edits, groups, module = changes(lm), [4, 1, 0, 4, 2], lm.projection(2)
-    activations = getattr(read_at(lm, module, PROMPTS, edits=edits, groups=groups, budget=TokenBudget(tokens)), label)
-    assert activations.dtype == torch.float32 and len(activations) == len(PROMPTS)
-    for n, (place, group) in enumerate(zip(PROMPTS, groups, strict=True)):
-        assert torch.allclose(activations[n], slowly(lm, module, label, place, edits[group]), atol=1e-4), n
-    shifted = getattr(read_at(lm, module, PROMPTS, edits=edits, groups=[0] * 5), label)
-    assert (activations - shifted).abs().amax(1).tolist()[0] > 1e-3, "the edits do something"
-
-
-def test_keys_are_means_over_contexts(tiny: LM) -> None:
-    one = [read_at(tiny, tiny.projection(1), [subject_position(tiny, NORWAY, c)]).keys[0] for c in CONTEXTS]
-    assert torch.allclose(mean_keys(tiny, 1, [NORWAY], CONTEXTS)[0], torch.stack(one).mean(0), atol=1e-5)
+    read = read_at(lm, module, PROMPTS, edits=edits, groups=groups, budget=TokenBudget(tokens))
+    shifted = read_at(lm, module, PROMPTS, edits=edits, groups=[0] * 5)
+    for label in ("keys", "values"):
+        activations = getattr(read, label)
+        assert activations.dtype == torch.float32 and len(activations) == len(PROMPTS)
+        for n, (place, group) in enumerate(zip(PROMPTS, groups, strict=True)):
+            assert torch.allclose(activations[n], slowly(lm, module, label, place, edits[group]), atol=1e-4), n
+        assert (activations - getattr(shifted, label)).abs().amax(1).tolist()[0] > 1e-3, "the edits do something"
 
 
 def test_templates_are_sampled_once_from_a_seed(tiny: LM, cache: Cache, tmp_path: Path) -> None:

@@ -68,14 +68,8 @@ def test_what_does_not_fit_is_refused(pack: Path, tmp_path: Path) -> None:
         obtain_moments(CovarianceParams(moments=str(pack)), make("llama"), [0, 1], cache=cache)
     with pytest.raises(DataError, match="model"):
         obtain_moments(CovarianceParams(moments=str(pack)), make("gpt2"), [0], cache=cache)
-    pack.write_bytes(pack.read_bytes()[:-7])
-    with pytest.raises(DataError, match=str(pack.name)):
-        obtain_moments(CovarianceParams(moments=str(pack)), make("llama"), [0], cache=cache)
     with pytest.raises(UserError, match="nothing.txt"):
         obtain_moments(CovarianceParams(corpus=str(tmp_path / "nothing.txt")), make("llama"), [0], cache=cache)
-    (tmp_path / "empty.txt").write_text("")
-    with pytest.raises(UserError, match="empty.txt"):
-        obtain_moments(CovarianceParams(corpus=str(tmp_path / "empty.txt")), make("llama"), [0], cache=cache)
 
 
 def test_the_identity_follows_the_content_and_not_the_name(pack: Path, tmp_path: Path) -> None:

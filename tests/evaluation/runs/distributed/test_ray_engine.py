@@ -21,7 +21,6 @@ from evaluation.editors.presets import make_editor
 from evaluation.engines.base import Job, JobResult
 from evaluation.engines.environment import environment
 from evaluation.engines.fast import GROUP, FastEngine
-from evaluation.inference.answering import ModelScorer
 from evaluation.metrics.generation import Generation, load_metrics
 from evaluation.models.language_model import LM
 from evaluation.regimes.config import RegimeChoice
@@ -52,7 +51,7 @@ from tests.contracts.test_editors import editor
 from tests.evaluation.engines.test_fast import OPTIONS, same, split
 from tests.support import ROOT
 from tests.support.arithmetic import make_cases
-from tests.support.evaluation.runner_of import runner_of
+from tests.support.evaluation.tiny_runs import run_tiny, saved
 from tests.support.facts import peru_fact
 from tests.support.tiny import make
 
@@ -71,11 +70,7 @@ def config(out: Path, **more: Any) -> RunConfig:
 
 
 def go(wanted: RunConfig, engine: Any) -> dict[str, EditorOutcome]:
-    lm, cache = make("llama"), Cache(wanted.out / "cache")
-    runner = runner_of(
-        wanted, split(), scorer=ModelScorer(lm), make=lambda n, p: make_editor(n, lm, cache, p), engine=engine
-    )
-    return {outcome.label: outcome for outcome in runner.run()}
+    return {outcome.label: outcome for outcome in run_tiny(wanted, split(), make("llama"), engine=engine)}
 
 
 @pytest.mark.slow
@@ -176,23 +171,6 @@ def test_processes_of_its_own_unless_an_address_is_given(tmp_path: Path, monkeyp
     joined = options_of()
     assert joined["address"] == "ray://head:10001" and "num_cpus" not in joined, "Ray's own variable counts"
     assert options_of(address="ray://other:10001")["address"] == "ray://other:10001", "the run's address comes first"
-
-
-@pytest.mark.slow
-def test_a_cluster_of_somebody_else_on_this_machine_is_left_alone(tmp_path: Path) -> None:
-    ray = pytest.importorskip("ray")
-    from ray.cluster_utils import Cluster
-
-    cluster = Cluster(initialize_head=True, head_node_args={"num_cpus": 1})
-    try:
-        with RayEngine(config(tmp_path), support=Support(), lm=make("llama")):
-            assert ray.get_runtime_context().gcs_address != cluster.address
-            assert ray.cluster_resources()["CPU"] == 2
-        ray.init(address=cluster.address, log_to_driver=False)
-        assert ray.cluster_resources()["CPU"] == 1, "it still runs"
-    finally:
-        ray.shutdown()
-        cluster.shutdown()
 
 
 def written(out: Path, monkeypatch: pytest.MonkeyPatch, **more: Any) -> tuple[RayEngine, dict[str, Job], Any]:
@@ -300,69 +278,67 @@ def test_a_cluster_that_does_not_answer_is_told(tmp_path: Path, monkeypatch: pyt
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A tiny model's files."""
-    out, lm = tmp_path_factory.mktemp("model"), make("llama", max_position_embeddings=512)
-    lm.model.save_pretrained(out)
-    lm.tokenizer.save_pretrained(out)
-    return out
+    return saved(make("llama", max_position_embeddings=512), tmp_path_factory.mktemp("model"))
 
 
-def description(folder: Path) -> ModelDescription:
-    lm = LM.load(str(folder), device="cpu")
-    return ModelDescription(lm.name, lm.revision, lm.layout, environment("cpu", weights=lm.model))
+@pytest.fixture(scope="module")
+def whole(folder: Path) -> LM:
+    """The model with its weights."""
+    return LM.load(str(folder), device="cpu")
 
 
-def test_no_weights_but_all_else(folder: Path) -> None:
-    told, whole = description(folder), LM.load(str(folder), device="cpu")
+@pytest.fixture(scope="module")
+def told(whole: LM) -> ModelDescription:
+    """What a worker tells of it."""
+    return ModelDescription(whole.name, whole.revision, whole.layout, environment("cpu", weights=whole.model))
+
+
+def test_no_weights_but_all_else(whole: LM, told: ModelDescription) -> None:
     lm = weightless(told, dtype="float32")
     assert {p.device.type for p in lm.model.parameters()} == {"meta"}
     assert (lm.name, lm.revision, lm.layout, lm.limit) == (whole.name, whole.revision, whole.layout, whole.limit)
     assert lm.dtype == whole.dtype and lm.encode("Peru is", "big") == whole.encode("Peru is", "big")
 
 
-def test_this_machines_files_are_compared(folder: Path, tmp_path: Path) -> None:
+def test_this_machines_files_are_compared(told: ModelDescription, tmp_path: Path) -> None:
     """The revision is that of the files here, so a worker with other ones is noticed."""
     other = make("llama", max_position_embeddings=512)
     other.model.lm_head.weight.data[0, 0] += 1
-    other.model.save_pretrained(tmp_path)
-    other.tokenizer.save_pretrained(tmp_path)
-    told = description(folder)._replace(name=str(tmp_path))
-    assert weightless(told, dtype="float32").revision != told.revision
+    assert weightless(told._replace(name=str(saved(other, tmp_path))), dtype="float32").revision != told.revision
 
 
 @pytest.mark.parametrize("method", EDITORS.names())
-def test_a_method_has_the_same_identity_with_and_without_weights(method: str, folder: Path, tmp_path: Path) -> None:
-    whole = LM.load(str(folder), device="cpu")
+def test_a_method_has_the_same_identity_with_and_without_weights(
+    method: str, whole: LM, told: ModelDescription, tmp_path: Path
+) -> None:
     made = editor(method, whole, tmp_path, steps=2)
-    far = remote_editor(
-        weightless(description(folder), dtype="float32"), Cache(tmp_path / "far"), method, plain_params(made)
-    )
+    far = remote_editor(weightless(told, dtype="float32"), Cache(tmp_path / "far"), method, plain_params(made))
     revision = {"revision": whole.revision, "dtype": "float32", "support": Support()}
     assert shard_identity(far, **revision) == shard_identity(made, **revision)
     far.prepare(())  # workers do
 
 
-def test_a_workers_device_is_what_the_run_records(folder: Path) -> None:
-    told = description(folder)
-    told = told._replace(environment={**told.environment, "device": "cuda:0"})
-    scorer = remote_scorer(RemoteModel(weightless(told, dtype="float32"), told.environment))
+def test_a_workers_device_is_what_the_run_records(told: ModelDescription) -> None:
+    elsewhere = {**told.environment, "device": "cuda:0"}
+    scorer = remote_scorer(RemoteModel(weightless(told, dtype="float32"), elsewhere))
     assert (scorer.device, scorer.name, scorer.revision) == ("cuda:0", told.name, told.revision)
 
 
-def test_a_worker_describes_its_model(folder: Path, tmp_path: Path) -> None:
+def test_a_worker_describes_its_model(folder: Path, told: ModelDescription, tmp_path: Path) -> None:
     config = RunConfig.model_validate(
         {"split": "mini", "editors": ["none"], "out": str(tmp_path), "model": str(folder)}
     )
     worker = Worker(config, Support(), lambda c: LM.load(c.model, device="cpu"), tmp_path / "1.jsonl")
-    told = worker.describe()
-    assert told.revision == description(folder).revision and told.environment["device"] == "cpu"
+    described = worker.describe()
+    assert described.revision == told.revision and described.environment["device"] == "cpu"
 
 
 @pytest.mark.slow
 @pytest.mark.usefixtures("one_thread")
-def test_two_nodes_and_no_model_in_the_process_that_hands_out(
+def test_the_process_that_hands_out_loads_no_model_and_leaves_another_cluster_alone(
     folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Two nodes' processes on this machine; answers are those of one process, to the bit."""
+    """A worker on this machine beside somebody's cluster; answers are those of one process, to the bit."""
     ray = pytest.importorskip("ray")
     from ray.cluster_utils import Cluster
 
@@ -370,39 +346,32 @@ def test_two_nodes_and_no_model_in_the_process_that_hands_out(
     monkeypatch.setenv("SCEDIT_CACHE", str(tmp_path / "cache"))
     write_split(make_cases(4, 1), tmp_path / "split.jsonl")
 
-    def config(out: str, **more: Any) -> RunConfig:
+    def rome(out: str, **engine: Any) -> EditorOutcome:
         data = {"split": {"file": str(tmp_path / "split.jsonl")}, "model": str(folder), "device": "cpu"}
         data |= {"editors": [{"name": "rome", "params": OPTIONS["rome"]}], "metrics": ["es", "s_es"]}
-        return RunConfig.model_validate(data | {"out": str(tmp_path / out)} | more)
-
-    (alone,) = [o for o in execute(config("alone", engine={"name": "fast", "group": 1})) if o.label == "rome"]
-    cluster = Cluster(initialize_head=True, head_node_args={"num_cpus": 0})
-    nodes: list[set[str]] = []
-    real = RayEngine._workers
-
-    def watched(self: RayEngine, tasks: int) -> list[Any]:
-        actors = real(self, tasks)
-        where = [a.__ray_call__.remote(lambda worker: ray.get_runtime_context().get_node_id()) for a in actors]
-        nodes.append(set(ray.get(where)))
-        return actors
+        data |= {"out": str(tmp_path / out), "engine": {"group": 1, **engine}}
+        return next(o for o in execute(RunConfig.model_validate(data)) if o.label == "rome")
 
     def refused(*args: Any, **more: Any) -> LM:
         raise AssertionError("the process that hands out work loads no model")
 
+    alone, joined, real = rome("alone", name="fast"), [], RayEngine._workers
+
+    def watched(self: RayEngine, tasks: int) -> list[Any]:
+        joined.append(ray.get_runtime_context().gcs_address)
+        return real(self, tasks)
+
+    cluster = Cluster(initialize_head=True, head_node_args={"num_cpus": 1})
     try:
-        for _ in range(2):
-            cluster.add_node(num_cpus=1)
         monkeypatch.setattr(RayEngine, "_workers", watched)
         monkeypatch.setattr(LM, "load", refused)
-        (spread,) = [
-            o
-            for o in execute(config("spread", engine={"name": "ray", "address": cluster.address, "group": 1}))
-            if o.label == "rome"
-        ]
+        spread = rome("spread", name="ray", workers=1)
+        assert joined and cluster.address not in joined
+        ray.init(address=cluster.address, log_to_driver=False)
+        assert ray.cluster_resources()["CPU"] == 1, "it still runs"
     finally:
         ray.shutdown()
         cluster.shutdown()
-    assert max(map(len, nodes)) == 2, "a worker on each node"
     assert alone.manifest.key == spread.manifest.key and spread.computed == 5 and not spread.failed
     results = [o.folder.results() for o in (alone, spread)]
     assert {k: r.answers for k, r in results[0].items()} == {k: r.answers for k, r in results[1].items()}
