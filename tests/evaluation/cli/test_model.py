@@ -158,8 +158,6 @@ def test_the_command(tmp_path: Path, split: Split, monkeypatch: pytest.MonkeyPat
     result = CliRunner().invoke(command, words, catch_exceptions=False)
     assert "of 12 edits, the preset's among them" in result.output
     assert "nothing was checked" in result.output
-    output = CliRunner().invoke(command, [*words, "--jsonl", "--heldout", "mini"], catch_exceptions=False)
-    assert json.loads(output.stdout)["method"] == "ft"
     output = CliRunner().invoke(command, [*words, "--json", "--heldout", "mini"], catch_exceptions=False)
     (row,) = json_value(output.stdout)
     assert (row["method"], row["budget"]) == ("ft", 12) and "layer" in row["snippet"]

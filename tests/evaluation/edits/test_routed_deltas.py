@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import math
 from collections.abc import Sequence
 from typing import Any
@@ -168,6 +169,12 @@ def slowly(lm: LM, deltas: Sequence[Any], probe: Probe) -> Answer:
     return Answer(probe=probe.id, written=GeneratedText(text=text, tokens=len(written), ended="length"))
 
 
+@functools.cache
+def all_slowly(kind: str, layer: int) -> list[list[Answer]]:
+    lm = make(kind)
+    return [[slowly(lm, deltas, probe) for probe in PROBES] for deltas in edits_of(lm, layer)]
+
+
 @pytest.mark.parametrize(("kind", "layer"), [("llama", 2), ("gpt2", 1)])
 def test_every_row_is_as_if_it_stood_alone(kind: str, layer: int) -> None:
     """Packed and written in one batch under six edits, against one edit, one probe and one target at a time."""
@@ -178,8 +185,8 @@ def test_every_row_is_as_if_it_stood_alone(kind: str, layer: int) -> None:
 
     for tokens in (10_000, 60):
         got = _ask(EditScorer(lm, budget=TokenBudget(tokens)), asked)
-        for deltas, answers in zip(edits, got, strict=True):
-            assert_same(answers, [slowly(lm, deltas, probe) for probe in PROBES])
+        for answers, want in zip(got, all_slowly(kind, layer), strict=True):
+            assert_same(answers, want)
     changed = [[a != b for a, b in zip(one, got[3], strict=True)] for one in got]
     for n in (0, 2, 4, 5):
         assert any(changed[n]), "the edit does something"
@@ -191,12 +198,12 @@ def test_every_row_is_as_if_it_stood_alone(kind: str, layer: int) -> None:
 def test_a_model_that_carries_an_edit_is_asked_as_slowly() -> None:
     """As regimes ask: the edit is on the model, and the engine packs prompts of many probes."""
     lm = make("llama")
-    for deltas in edits_of(lm):
+    for deltas, want in zip(edits_of(lm, 2), all_slowly("llama", 2), strict=True):
         with WeightEdit(tuple(deltas)).on(lm):
             got = FastEngine(lm).ask([Job("a", Case(key="a", fact=peru_fact()), tuple(PROBES))], rewrite=None)[0]
             whole = answer(ModelScorer(lm), PROBES, rewrite=None)
-        assert_same(got.answers, [slowly(lm, deltas, probe) for probe in PROBES])
-        assert_same(whole, [slowly(lm, deltas, probe) for probe in PROBES])
+        assert_same(got.answers, want)
+        assert_same(whole, want)
 
 
 def test_the_engines_agree_with_the_states_of_the_unedited_model_kept(cache: Cache) -> None:
