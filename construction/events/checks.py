@@ -23,48 +23,46 @@ from schemas.verdicts import Span, Verdict
 
 @dataclass(frozen=True, kw_only=True)
 class EventInputs:
-    """What a check may look at.
+    """What a check of an event may look at.
 
     Attributes:
         event: The event.
         bare: The event as its template words it; None where that is not known.
         facts: Its factual questions.
-        question: The tendency question that is judged, where one is.
-        earlier: Tendency questions of the event that came before it.
     """
 
     event: Event
     bare: str | None = None
     facts: tuple[FactQuestion, ...] = ()
-    question: TendencyQuestion | None = None
+
+
+@dataclass(frozen=True, kw_only=True)
+class QuestionInputs:
+    """What a check of a tendency question may look at.
+
+    Attributes:
+        event: Its event.
+        question: The question.
+        earlier: Tendency questions of the event that came before it.
+    """
+
+    event: Event
+    question: TendencyQuestion
     earlier: tuple[TendencyQuestion, ...] = ()
 
 
-class EventCheck(ItemCheck[EventInputs]):
-    """Base of the checks on events and on their tendency questions."""
+class QuestionCheck(ItemCheck[QuestionInputs]):
+    """Base of the checks on tendency questions."""
 
-    on: ClassVar[str] = "tendency_question"
+    on: ClassVar[str] = TendencyQuestion.kind
 
-    def inputs_of(self, items: Sequence[Record], around: CheckContext) -> Iterator[tuple[Record, EventInputs]]:
-        """Events, or questions whose event is there, each with its inputs."""
-        return (self._events if self.on == Event.kind else self._questions)(items, around)
-
-    def _events(self, items: Sequence[Record], around: CheckContext) -> Iterator[tuple[Record, EventInputs]]:
-        questions_of: dict[str, list[FactQuestion]] = defaultdict(list)
-        for question in around.store.of_parents(FactQuestion, {item.key for item in items}):
-            questions_of[question.event].append(question)
-        for item in items:
-            assert isinstance(item, Event)
-            bare_texts = (line.detail.get(TEMPLATE_TEXT) for line in around.store.lineage(item.id))
-            bare = next((text for text in bare_texts if isinstance(text, str)), None)
-            yield item, EventInputs(event=item, bare=bare, facts=tuple(questions_of[item.key]))
-
-    def _questions(self, items: Sequence[Record], around: CheckContext) -> Iterator[tuple[Record, EventInputs]]:
+    def inputs_of(self, items: Sequence[Record], around: CheckContext) -> Iterator[tuple[Record, QuestionInputs]]:
+        """Questions whose event is there, each with its inputs."""
         earlier_of = dict(with_earlier(around, TendencyQuestion, items, lambda one: one.event))
         events = {event.key: event for event in around.store.by_keys(Event, {q.event for q in earlier_of})}
         for question, earlier in earlier_of.items():
             if (event := events.get(question.event)) is not None:
-                yield question, EventInputs(event=event, question=question, earlier=earlier)
+                yield question, QuestionInputs(event=event, question=question, earlier=earlier)
 
 
 MOST_SENTENCES = 5
@@ -74,7 +72,7 @@ _NAME = re.compile(r"(?<![.!?] )(?<!^)\b[A-Z][\w'-]+")
 _END = re.compile(r"[.!?]+(?=\s+[A-Z\"'“]|\s*$)")
 
 
-class InformationKept(EventCheck):
+class InformationKept(ItemCheck[EventInputs]):
     """Drop a paraphrase that loses a name, date or number of the event, adds an answer, or is longer than allowed."""
 
     name: ClassVar[str] = "information_kept"
@@ -82,6 +80,17 @@ class InformationKept(EventCheck):
     on: ClassVar[str] = Event.kind
     about: ClassVar[str] = "does a paraphrase keep every name, date and number, and add no answer of a question?"
     not_applicable: ClassVar[str] = "no paraphrase of a template"
+
+    def inputs_of(self, items: Sequence[Record], around: CheckContext) -> Iterator[tuple[Record, EventInputs]]:
+        """Events with their factual questions and the words of their templates."""
+        questions_of: dict[str, list[FactQuestion]] = defaultdict(list)
+        for question in around.store.of_parents(FactQuestion, {item.key for item in items}):
+            questions_of[question.event].append(question)
+        for item in items:
+            assert isinstance(item, Event)
+            bare_texts = (line.detail.get(TEMPLATE_TEXT) for line in around.store.lineage(item.id))
+            bare = next((text for text in bare_texts if isinstance(text, str)), None)
+            yield item, EventInputs(event=item, bare=bare, facts=tuple(questions_of[item.key]))
 
     def applies(self, inputs: EventInputs) -> bool:
         """Only to events whose template's words are known."""
@@ -127,17 +136,16 @@ _ABOUT_OTHERS = re.compile(
 )
 
 
-class OptionsDiffer(EventCheck):
+class OptionsDiffer(QuestionCheck):
     """Drop questions with options that say the same or speak of each other; the order of options could not change."""
 
     name: ClassVar[str] = "options_differ"
     version: ClassVar[int] = 1
     about: ClassVar[str] = "are the options three different answers, none of them about the others?"
 
-    def judge_one(self, inputs: EventInputs) -> Verdict:
+    def judge_one(self, inputs: QuestionInputs) -> Verdict:
         """The verdict on the question."""
         question = inputs.question
-        assert question is not None
         folded = [plain_text(option) for option in question.options]
         for option, text in zip(question.options, folded, strict=True):
             if folded.count(text) > 1:
@@ -161,17 +169,16 @@ _POINTS = re.compile(
 )
 
 
-class StandsAlone(EventCheck):
+class StandsAlone(QuestionCheck):
     """Drop questions that point at an event which they do not name ("this event", "the merger")."""
 
     name: ClassVar[str] = "stands_alone"
     version: ClassVar[int] = 2
     about: ClassVar[str] = "does the question stand alone, without 'this event' or 'the merger'?"
 
-    def judge_one(self, inputs: EventInputs) -> Verdict:
+    def judge_one(self, inputs: QuestionInputs) -> Verdict:
         """The verdict on the question."""
         question = inputs.question
-        assert question is not None
         match = _POINTS.search(question.text)
         if match is None:
             return self.verdict(question, "keep")
@@ -180,17 +187,16 @@ class StandsAlone(EventCheck):
         return self.verdict(question, "drop", reason, spans=[span])
 
 
-class RepeatsSibling(EventCheck):
+class RepeatsSibling(QuestionCheck):
     """Measure the greatest ROUGE-1 F with an earlier question of the same event; a threshold in the rule decides."""
 
     name: ClassVar[str] = "repeats_sibling"
     version: ClassVar[int] = 1
     about: ClassVar[str] = "greatest ROUGE-1 F with an earlier tendency question of the same event"
 
-    def judge_one(self, inputs: EventInputs) -> Verdict:
+    def judge_one(self, inputs: QuestionInputs) -> Verdict:
         """The verdict on the question."""
         question = inputs.question
-        assert question is not None
         others = [q for q in inputs.earlier if q.id != question.id]
         return likeness(
             self,
@@ -202,7 +208,7 @@ class RepeatsSibling(EventCheck):
         )
 
 
-class SubjectNamed(EventCheck):
+class SubjectNamed(QuestionCheck):
     """Drop out-of-scope questions that name somebody of the event; doubt questions about its subject that do not."""
 
     name: ClassVar[str] = "subject_named"
@@ -210,14 +216,13 @@ class SubjectNamed(EventCheck):
     about: ClassVar[str] = "names an out-of-scope question the event's subject, or a question about the subject not?"
     not_applicable: ClassVar[str] = "nobody says who the event is about"
 
-    def applies(self, inputs: EventInputs) -> bool:
+    def applies(self, inputs: QuestionInputs) -> bool:
         """Only to questions about events whose entities are known."""
         return bool(inputs.event.roles)
 
-    def judge_one(self, inputs: EventInputs) -> Verdict:
+    def judge_one(self, inputs: QuestionInputs) -> Verdict:
         """The verdict on the question."""
         question = inputs.question
-        assert question is not None
         entities = [role.entity for role in inputs.event.roles]
         named = [mention for entity in entities for mention in find(question.text, entity)]
         if question.scope == "out" and named:

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from construction.authoring.outcome import overall_label
-from construction.events.checks import EventInputs, judge_event
+from construction.events.checks import EventInputs, QuestionInputs, judge_event
 from construction.events.defaults import CAP, EVENTS, EVENTS_PER_TOPIC, INSIDE, OUTSIDE, THRESHOLD, UNTOUCHED
 from construction.events.draw import draw_events
 from construction.events.funnel import EventFunnel
@@ -192,7 +192,7 @@ class EventConstruction(PreparedWork):
         (tendencies,) = self._tendencies.parse(ask, reply.value)
         written, lineage = list(outcome.written), list(outcome.lineage)
         for place, question in enumerate(tendencies.questions):
-            inputs = EventInputs(event=event, question=question, earlier=tendencies.questions[:place])
+            inputs = QuestionInputs(event=event, question=question, earlier=tendencies.questions[:place])
             written.append((question, tuple(judge_event(TendencyQuestion.kind, inputs))))
             line = lineage_of_call(
                 question.id, "tendency_questions", reply, client, self._tendencies, parents=(event.id,)

@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from pydantic import NonNegativeInt, PositiveInt
 
-from construction.authoring.replacement import Choice
-from construction.authoring.screening import dropped_in
+from construction.authoring.author import Author
 from construction.llm.client import Client
 from construction.llm.connection import ModelSession
 from construction.llm.dry_run import DryRunClient, NoStore, dry_run, recorded_replies
@@ -16,13 +15,19 @@ from construction.llm.endpoint import Access
 from construction.llm.reply_cache import ReplyCache
 from construction.pipeline.author_models import ScriptAuthor, profile_of, script_authors, verifier
 from construction.pipeline.cost_estimate import ConstructionEstimate, estimate
-from construction.pipeline.generations import earlier_generations, refuse_second_generation, sentence
+from construction.pipeline.earlier_runs import (
+    Choice,
+    dropped_in,
+    earlier_generations,
+    refuse_second_generation,
+    sentence,
+)
 from construction.pipeline.pipeline import (
     AHEAD,
-    AuthorClient,
     Construction,
     ConstructionPlan,
     ConstructionWork,
+    author_of,
     plan_work,
 )
 from construction.pipeline.runner import ConstructionProgress, ProgressDisplay, WritingJob, run_job
@@ -149,12 +154,17 @@ class PreparedJob(NamedTuple):
         """Further models that are asked: who writes the scripts, and who reads them."""
         return [*self.authors, *([self.reader] if self.reader else [])]
 
-    def construction(self, store: Store | NoStore, clients: Sequence[Client], **more: Any) -> Construction:
-        """The construction with a client for the job's model and for each further one; ``more`` as it takes it."""
+    def author(self, clients: Sequence[Client], dropped: Mapping[str, Verdict]) -> Author:
+        """Who writes, with a client for the job's model and for each further one.
+
+        Args:
+            clients: The clients, in the order of ``others``.
+            dropped: What was dropped in the store since an earlier run.
+        """
         first, *others = clients
-        asked = [AuthorClient(client, who.profile) for client, who in zip(others, self.others, strict=True)]
-        reader = asked.pop() if self.reader else None
-        return Construction(store, first, self.plan, authors=asked, reader=reader, **more)
+        reader = others.pop() if self.reader else None
+        writers = [(client, who.profile) for client, who in zip(others, self.authors, strict=True)]
+        return author_of(self.plan, first, writers=writers, reader=reader, dropped=dropped)
 
     def import_facts(self) -> SourceUpdate:
         """Put the file's facts into the store as ``scedit data import`` does; with a limit, those to work on.
@@ -189,7 +199,7 @@ class PreparedJob(NamedTuple):
             earlier, dropped = self._stored(cache)
 
             async def work(clients: list[DryRunClient]) -> None:
-                await self.construction(NoStore(), clients, origin="", dropped=dropped)(self.work)
+                await Construction(NoStore(), self.author(clients, dropped), self.plan, origin="")(self.work)
 
             accesses = [access, *(who.access for who in self.others)]
             clients = dry_run(accesses, work, cache, attempts=self.job.attempts)
@@ -232,8 +242,9 @@ class PreparedJob(NamedTuple):
             )
 
         async def work(session: ModelSession, store: Store, clients: list[Client]) -> ConstructionProgress:
-            more = {"origin": origin, "dropped": dropped_in(store), "progress": live.facts}
-            return await self.construction(store, clients, **more)(self.work)
+            author = self.author(clients, dropped_in(store))
+            done = await Construction(store, author, self.plan, origin=origin, progress=live.facts)(self.work)
+            return done._replace(calls=sum(client.calls for client in set(clients)))
 
         def first(session: ModelSession, store: Store) -> None:
             if self.plan.generation is None:

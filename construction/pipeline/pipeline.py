@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import logging
 from collections import defaultdict
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import partial
 from math import ceil
 from pathlib import Path
@@ -14,7 +14,6 @@ from construction.authoring.author import Author, QuestionQuota, ScriptWriter
 from construction.authoring.diversity import BY as CHOSEN
 from construction.authoring.diversity import chosen_verdict
 from construction.authoring.outcome import MARK, FactOutcome, asked_as_edit
-from construction.authoring.replacement import Choice, generation_verdicts
 from construction.checks import CheckInputs, judge
 from construction.llm.client import Client
 from construction.llm.dry_run import NoStore
@@ -28,6 +27,7 @@ from construction.neighbours.same_object import (
     source_neighbours,
     with_known_relations,
 )
+from construction.pipeline.earlier_runs import Choice, generation_verdicts
 from construction.pipeline.runner import ConstructionProgress, run_in_batches
 from construction.prompts.prompt_file import FILES, WriterPrompt
 from construction.scripts.question_step import QuestionStep
@@ -167,11 +167,34 @@ def _fill_up(drawn: dict[str, list[Fact]], edits: Sequence[Fact], table: Sequenc
         drawn[key] = [*drawn[key], *new[: k - len(drawn[key])]]
 
 
-class AuthorClient(NamedTuple):
-    """A model that writes scripts, and the profile of prompts it is asked with."""
+def author_of(
+    plan: ConstructionPlan,
+    client: Client,
+    *,
+    writers: Iterable[tuple[Client, str]] = (),
+    reader: Client | None = None,
+    dropped: Mapping[str, Verdict] | None = None,
+) -> Author:
+    """Who writes what a plan asks for.
 
-    client: Client
-    profile: str
+    Args:
+        plan: What to construct.
+        client: Asks the model that writes the questions.
+        writers: Who writes the scripts, each with the profile of prompts it is asked with; the model that writes the
+            questions where none is given.
+        reader: Reads what the checks let pass, where somebody should.
+        dropped: What was dropped in the store since an earlier run, by content id, with the verdict that says why.
+    """
+    wording = plan.wording()
+    asked = [(who, FILES.load_all(profile, plan.prompts)["scripts"]) for who, profile in writers]
+    return Author(
+        client,
+        questions=QuestionStep(wording["questions"]),
+        writers=[ScriptWriter(who, ScriptStep(prompt)) for who, prompt in asked or [(client, wording["scripts"])]],
+        reader=Verifier(reader, plan.prompts) if reader else None,
+        unread=plan.unread,
+        dropped=dropped,
+    )
 
 
 class Construction:
@@ -179,42 +202,23 @@ class Construction:
 
     Args:
         store: Open for writing.
-        client: Asks the model that writes the questions.
+        author: Writes, and has somebody read, what comes of each fact.
         plan: What to construct.
         origin: Where the facts come from, for their lineage.
-        authors: Who writes the scripts; the model that writes the questions where none is given.
-        reader: Who reads what the checks let pass, where somebody should.
-        dropped: What was dropped in the store since an earlier run, by content id, with the verdict that says why.
         progress: Called at the beginning and after every batch.
     """
 
     def __init__(
         self,
         store: Store | NoStore,
-        client: Client,
+        author: Author,
         plan: ConstructionPlan,
         *,
         origin: str,
-        authors: Sequence[AuthorClient] = (),
-        reader: AuthorClient | None = None,
-        dropped: Mapping[str, Verdict] | None = None,
         progress: Callable[[ConstructionProgress], None] = lambda _: None,
     ) -> None:
-        self._store, self._client, self._plan, self._origin = store, client, plan, origin
+        self._store, self._author, self._plan, self._origin = store, author, plan, origin
         self._progress = progress
-        wording = plan.wording()
-        author_prompts = [(a.client, FILES.load_all(a.profile, plan.prompts)["scripts"]) for a in authors]
-        written = author_prompts or [(client, wording["scripts"])]
-        self._author = Author(
-            client,
-            questions=QuestionStep(wording["questions"]),
-            writers=[ScriptWriter(who, ScriptStep(prompt)) for who, prompt in written],
-            reader=Verifier(reader.client, plan.prompts) if reader else None,
-            unread=plan.unread,
-            dropped=dropped,
-        )
-        clients = [client, *(c for c, _ in author_prompts), *([reader.client] if reader else [])]
-        self._clients = list({id(c): c for c in clients}.values())
         self._so_far = ConstructionProgress()
         self._prompts: dict[str, list[ScriptPrompt]] = {}
         self._beside: dict[tuple[str, str], tuple[Fact, ...]] = defaultdict(tuple)
@@ -277,7 +281,6 @@ class Construction:
             total=before.total,
             kept=before.kept + sum(slot.standing == "keep" for slot in slots),
             unfinished=before.unfinished + sum(bool(one.unfinished) for one in outcomes),
-            calls=sum(client.calls for client in self._clients),
         )
         self._progress(self._so_far)
 

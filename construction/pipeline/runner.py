@@ -44,7 +44,7 @@ class ConstructionProgress(NamedTuple):
         total: All facts.
         kept: Questions that came to a prompt which every check keeps.
         unfinished: Facts that wait for another run, since a call has no answer.
-        calls: Calls sent over the network.
+        calls: Calls sent over the network, in the end.
     """
 
     done: int = 0

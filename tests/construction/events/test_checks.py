@@ -12,6 +12,7 @@ from construction.events.checks import (
     EventInputs,
     InformationKept,
     OptionsDiffer,
+    QuestionInputs,
     RepeatsSibling,
     StandsAlone,
     SubjectNamed,
@@ -55,7 +56,7 @@ def test_a_store_is_judged_as_construction_judges(around: CheckContext) -> None:
         "subject_named": ({"drop": 1, "keep": 1}, 1),
     }
     records = {v.key: v for v in around.store.verdicts([OUTSIDE.id])}
-    verdicts = judge_event("tendency_question", EventInputs(event=EVENT, question=OUTSIDE))
+    verdicts = judge_event("tendency_question", QuestionInputs(event=EVENT, question=OUTSIDE))
     assert {v.by: v.label for v in verdicts} == {v.by: v.label for v in records.values()}
     values = [v.value for v in around.store.verdicts([OUTSIDE.id, LIKE.id]) if v.check == "repeats_sibling"]
     assert sorted(values) == [0.0, pytest.approx(12 / 14)]
@@ -70,13 +71,13 @@ def test_an_event_without_its_templates_words_is_kept_as_not_applicable(tmp_path
 
 
 def test_the_checks_of_a_kind_that_apply() -> None:
-    inputs = EventInputs(event=make_event(), question=make_tendency())
+    inputs = QuestionInputs(event=make_event(), question=make_tendency())
     assert [v.check for v in judge_event("tendency_question", inputs)] == [
         "options_differ",
         "stands_alone",
         "repeats_sibling",
     ]
-    assert judge_event("event", inputs) == []
+    assert judge_event("event", EventInputs(event=make_event())) == []
     assert [v.check for v in judge_event("event", EventInputs(event=make_event(), bare="x"))] == ["information_kept"]
 
 
@@ -130,21 +131,21 @@ def test_an_added_answer_is_told_and_one_that_the_event_gives_is_not() -> None:
 )
 def test_options(options: tuple[str, ...], label: str) -> None:
     question = make_tendency("How may fares change?", options=options)
-    verdict = OptionsDiffer().judge_one(EventInputs(event=make_event(), question=question))
+    verdict = OptionsDiffer().judge_one(QuestionInputs(event=make_event(), question=question))
     assert verdict.label == label and bool(verdict.reason) == (label == "drop")
 
 
 def test_the_nearest_earlier_question_is_measured_and_nothing_dropped() -> None:
     question = make_tendency("How may fares change?")
     far, near = make_tendency("What grows in Lima?"), make_tendency("How may fares rise?")
-    verdict = RepeatsSibling().judge_one(EventInputs(event=make_event(), question=question, earlier=(far, near)))
+    verdict = RepeatsSibling().judge_one(QuestionInputs(event=make_event(), question=question, earlier=(far, near)))
     assert (verdict.label, verdict.value, verdict.related) == ("keep", 0.75, (near.id,))
 
 
 def test_a_first_question_and_itself_are_no_siblings() -> None:
     question = make_tendency()
     for earlier in ((), (question,)):
-        verdict = RepeatsSibling().judge_one(EventInputs(event=make_event(), question=question, earlier=earlier))
+        verdict = RepeatsSibling().judge_one(QuestionInputs(event=make_event(), question=question, earlier=earlier))
         assert verdict.value == 0.0 and not verdict.related
 
 
@@ -167,7 +168,7 @@ def test_a_first_question_and_itself_are_no_siblings() -> None:
     ],
 )
 def test_what_points_at_the_event(text: str, result: str) -> None:
-    verdict = StandsAlone().judge_one(EventInputs(event=make_event(), question=make_tendency(text)))
+    verdict = StandsAlone().judge_one(QuestionInputs(event=make_event(), question=make_tendency(text)))
     assert [s.text for s in verdict.spans] == ([result] if result else [])
     assert verdict.label == ("drop" if result else "keep")
     assert all(text[s.start : s.end] == s.text for s in verdict.spans)
@@ -189,6 +190,6 @@ SUBJECT_ROLES = (EventRole(role="A", entity=Entity(text="Alba Rail", aliases=("A
     ],
 )
 def test_who_is_named(text: str, changes: dict[str, Any], label: str) -> None:
-    inputs = EventInputs(event=make_event(roles=SUBJECT_ROLES), question=make_tendency(text, **changes))
+    inputs = QuestionInputs(event=make_event(roles=SUBJECT_ROLES), question=make_tendency(text, **changes))
     verdict = SubjectNamed().judge_one(inputs)
     assert verdict.label == label and bool(verdict.reason) == (label != "keep")

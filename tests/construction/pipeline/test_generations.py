@@ -7,8 +7,8 @@ import json
 import pytest
 from click.testing import CliRunner
 
-from construction.authoring.replacement import CHECK
 from construction.cli.construct import construct
+from construction.pipeline.earlier_runs import REPLACED
 from curation.rules.release import freeze
 from curation.rules.rule import SplitRule
 from curation.store.store import Store
@@ -120,7 +120,7 @@ def test_replace_lets_the_new_one_count_and_deletes_nothing(run):
     assert standing_texts(run.path) == ({"gpt-4.1"}, {"gpt-4.1"})
     with Store.open(run.path, write=True) as store:
         assert len(list(store.all(ScriptQuestion))) == 8
-        verdicts = [v for v in store.verdicts() if v.check == CHECK]
+        verdicts = [v for v in store.verdicts() if v.check == REPLACED]
         assert {v.label for v in verdicts} == {"drop"} and all("--replace" in v.reason for v in verdicts)
         texts = [p.text for case in freeze(store, "new", SplitRule()).cases for p in case.prompts]
     assert len(texts) == 4 and all("gpt-4.1" in text for text in texts)
@@ -150,7 +150,7 @@ def test_only_facts_that_came_to_something_replace_what_was_there(run, useless, 
     result = run("--replace", "--concurrency", 1, model="gpt-4.1")
     assert isinstance(result, UserError) == unfinished, result
     with Store.open(run.path) as store:
-        item_ids = {v.item_id for v in store.verdicts() if v.check == CHECK}
+        item_ids = {v.item_id for v in store.verdicts() if v.check == REPLACED}
         pairs = {(q.fact, q.text.split()[2]) for q in store.all(ScriptQuestion) if q.id not in item_ids}
     assert pairs == {("f/Peru", "gpt-4.1"), ("f/Japan", "gpt-4o")}
 
@@ -161,7 +161,7 @@ def test_what_was_written_by_hand_is_neither_a_generation_nor_replaced(run):
         store.put([make_fact(), by_hand])
     assert run("--replace")["kept"] == 4
     with Store.open(run.path) as store:
-        assert not any(v.check == CHECK for v in store.verdicts([by_hand.id]))
+        assert not any(v.check == REPLACED for v in store.verdicts([by_hand.id]))
 
 
 def test_a_neighbour_that_becomes_an_edit_goes_on(tmp_path, monkeypatch):

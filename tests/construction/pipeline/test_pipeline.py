@@ -7,7 +7,7 @@ import asyncio
 import pytest
 
 from construction.authoring.outcome import MARK
-from construction.pipeline.pipeline import AuthorClient, Construction, ConstructionPlan, plan_work
+from construction.pipeline.pipeline import Construction, ConstructionPlan, author_of, plan_work
 from construction.report.store_funnel import store_yield
 from curation.store.store import Store
 from schemas.facts import Fact, Neighbour
@@ -24,12 +24,13 @@ JAPAN = make_fact("Japan", "Tokyo", "Rome")
 def run(tmp_path):
     """Constructs into the store of this test; gives the counts, what was told meanwhile, and the client."""
 
-    def construct(edits, table=(), *, client=None, authors=(), **options):
+    def construct(edits, table=(), *, client=None, **options):
         plan = ConstructionPlan(**{"questions": 1, "neighbours": 2, **options})
         work = plan_work(edits, [*edits, *table], plan)
         client, messages = client or client_of(answer), []
         with Store.open(run.path, create=True) as store:
-            construction = Construction(store, client, plan, origin="here", authors=authors, progress=messages.append)
+            author = author_of(plan, client)
+            construction = Construction(store, author, plan, origin="here", progress=messages.append)
             counts = asyncio.run(construction(work))
         return counts, messages, client
 
@@ -88,13 +89,6 @@ def test_an_unfinished_fact_is_there_without_questions_and_the_others_are_whole(
     with Store.open(run.path) as store:
         assert {q.fact for q in store.all(ScriptQuestion)} == {PERU.key}
         assert {f.key for f in store.all(Fact)} == {PERU.key, JAPAN.key}
-
-
-def test_calls_of_a_client_that_does_two_things_are_counted_once(run):
-    client, other = client_of(answer), client_of(answer, model="other")
-    twice = (AuthorClient(client, "paper"), AuthorClient(other, "paper"))
-    counts, _, _ = run([PERU], neighbours=0, client=client, authors=twice)
-    assert counts.calls == client.calls + other.calls == 3
 
 
 def test_links_are_judged_by_the_prompts_of_the_neighbour(run):

@@ -13,7 +13,7 @@ import pytest
 
 from construction.llm.endpoint import Access
 from construction.pipeline.job import ConstructionJob
-from construction.pipeline.pipeline import Construction, plan_work
+from construction.pipeline.pipeline import Construction, author_of, plan_work
 from curation.rules.release import freeze
 from curation.rules.rule import SplitRule
 from curation.store.store import Store
@@ -57,7 +57,8 @@ def prompts_a_case(path, rates, **numbers):
     job = ConstructionJob(facts="f", store=path, access=Access(model="m"), neighbours=0, **numbers)
     client = client_of(author(*rates))
     with Store.open(path, create=True) as store:
-        asyncio.run(Construction(store, client, job.plan, origin="here")(plan_work(FACTS, FACTS, job.plan)))
+        construction = Construction(store, author_of(job.plan, client), job.plan, origin="here")
+        asyncio.run(construction(plan_work(FACTS, FACTS, job.plan)))
         counts = [len(case.prompts) for case in freeze(store, "s", SplitRule()).cases]
     return sum(counts) / len(counts), len(counts)
 

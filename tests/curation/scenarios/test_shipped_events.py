@@ -13,7 +13,7 @@ from construction.documents.checks import (
     ProbeInputs,
     judge_probe,
 )
-from construction.events.checks import EventInputs, judge_event
+from construction.events.checks import QuestionInputs, judge_event
 from curation.shipped import SHIPPED, named_split, shipped_split
 from curation.splits.split_file import Split, write_split
 from schemas.cases import DocumentCase, EventCase
@@ -45,7 +45,7 @@ def test_the_scope_cannot_be_told_from_the_wording(cases: list[EventCase], what:
 def test_every_check_keeps_every_question(cases: list[EventCase]) -> None:
     for case in cases:
         for place, question in enumerate(case.tendencies):
-            inputs = EventInputs(event=case.event, question=question, earlier=case.tendencies[:place])
+            inputs = QuestionInputs(event=case.event, question=question, earlier=case.tendencies[:place])
             verdicts = judge_event(TendencyQuestion.kind, inputs)
             assert {v.label for v in verdicts} == {"keep"}, (question.text, verdicts)
             assert max(v.value or 0 for v in verdicts) < 0.9
