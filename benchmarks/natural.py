@@ -32,7 +32,7 @@ from construction.verifier.steps import (
 from curation.files.json_files import json_lines
 from curation.loaders import load
 from curation.shipped import SHIPPED
-from curation.stats.intervals import wilson_interval
+from curation.stats.intervals import binomial_interval
 from schemas.core.config import validate
 from schemas.core.records import Frozen
 from schemas.facts import Fact
@@ -181,7 +181,7 @@ def questions_table(scripts: Sequence[Judged]) -> str:
 
 
 def _share(count: int, of: int) -> str:
-    share = wilson_interval(count, of)
+    share = binomial_interval(count, of, kind="wilson")
     return f"{count} of {of}: {share.value:.2f} [{share.low:.2f}, {share.high:.2f}]"
 
 

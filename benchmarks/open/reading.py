@@ -36,7 +36,7 @@ from curation.files.json_files import json_lines
 from curation.loaders.formats.native import write_records
 from curation.shipped import named_split
 from curation.splits.split_file import Split
-from curation.stats.intervals import wilson_interval
+from curation.stats.intervals import binomial_interval
 from schemas.core.errors import DataError, UserError
 from schemas.core.ids import seed as seed_of
 from schemas.facts import Fact, Object
@@ -343,7 +343,7 @@ def _by_relation(said: Sequence[Answered], group: Callable[[dict[str, Any]], boo
 def _share(passed: Sequence[bool]) -> str:
     if not passed:
         return "-"
-    share = wilson_interval(sum(passed), len(passed))
+    share = binomial_interval(sum(passed), len(passed), kind="wilson")
     return f"{sum(passed)} of {len(passed)}: {share.value:.2f} [{share.low:.2f}, {share.high:.2f}]"
 
 

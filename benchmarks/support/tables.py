@@ -9,7 +9,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 
 from curation.files.atomic import write_text
-from curation.stats.intervals import wilson_interval
+from curation.stats.intervals import binomial_interval
 
 
 def table(heads: Sequence[str], rows: Iterable[Sequence[object]]) -> str:
@@ -22,7 +22,7 @@ def share(hits: int, n: int) -> str:
     """Hits, share and Wilson's interval in a cell."""
     if not n:
         return "not judged"
-    interval, form = wilson_interval(hits, n), ".2f" if n < 1000 else ".3f"
+    interval, form = binomial_interval(hits, n, kind="wilson"), ".2f" if n < 1000 else ".3f"
     return f"{hits} of {n}: {interval.value:{form}} [{interval.low:{form}}, {interval.high:{form}}]"
 
 

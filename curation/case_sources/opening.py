@@ -9,7 +9,7 @@ from typing import Any
 from pydantic import model_validator
 
 from curation.loaders import load
-from curation.shipped import SHIPPED_NAMES, SPLITS, shipped_split
+from curation.shipped import SPLITS, shipped_split
 from curation.splits.split_file import Split, load_split
 from schemas.cases import FACT, AnyCase, Case
 from schemas.core.config import Options
@@ -72,28 +72,6 @@ def open_split(choice: SplitChoice) -> Split:
         with Store.open(choice.store) as store:
             return store.split(choice.name or "mini")
     return shipped_split(choice.name or "mini")
-
-
-def open_named_split(
-    name: str, store: Path | str | None = None, *, allowed: str = f"{SHIPPED_NAMES}, or a split file"
-) -> Split:
-    """Read the split that a command line names.
-
-    Args:
-        name: A shipped split (``mini``, ``open:test``) or a frozen split file; with a store, a split in it.
-        store: Where the split is kept.
-        allowed: What the error says, where a command takes more.
-
-    Raises:
-        UserError: no such file, store or split, or the store is in use.
-    """
-    if store is not None:
-        return open_split(SplitChoice(store=Path(store), name=name))
-    if name in SPLITS:
-        return open_split(SplitChoice(name=name))
-    if not Path(name).is_file():
-        raise UserError(f"there is no split file '{name}'", allowed=allowed)
-    return open_split(SplitChoice(file=Path(name)))
 
 
 FACT_KINDS = ("counterfactual", "temporal")

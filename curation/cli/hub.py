@@ -50,9 +50,9 @@ def push(folder: Path, repository: str, public: bool, message: str, dry_run: boo
     Its checksums are verified first; card and licence go with it, other files are refused. The access is that of hf
     auth login, or HF_TOKEN. Uses huggingface_hub, so HF_ENDPOINT names another hub.
     """
-    from curation.export.hub import check_repository, files_to_push, push_release
+    from curation.export.hub import check_repository, files_to_push, push_files
 
     check_repository(repository)
     files = files_to_push(folder)
-    url = None if dry_run else push_release(folder, repository, public=public, message=message)
-    show_files(files, repository, url, public=public, as_json=as_json)
+    sent = None if dry_run else push_files(files, repository, kind="dataset", public=public, message=message)
+    show_files(files, repository, sent, public=public, as_json=as_json)

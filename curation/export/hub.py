@@ -85,30 +85,6 @@ def check_repository(name: str) -> None:
         raise UserError(f"'{name}' is no name of a repository", allowed="OWNER/NAME, such as me/mini-split")
 
 
-def push_release(
-    folder: Path,
-    repository: str,
-    *,
-    public: bool = False,
-    message: str = "Release",
-    api: Callable[[], Any] | None = None,
-) -> str:
-    """Send a release to a dataset repository, made where it is not there; returns the address of the commit.
-
-    Args:
-        folder: The release; it is checked first.
-        repository: OWNER/NAME.
-        public: Whether a repository that is made is public.
-        message: Of the commit.
-        api: Makes the client; that of ``huggingface_hub`` where None.
-
-    Raises:
-        UserError: as ``files_to_push`` and ``check_repository``, or the hub cannot be had or refuses.
-    """
-    check_repository(repository)
-    return push_files(files_to_push(folder), repository, kind="dataset", public=public, message=message, api=api)
-
-
 def push_files(
     files: Sequence[HubUpload],
     repository: str,

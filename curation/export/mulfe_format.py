@@ -23,10 +23,8 @@ def evaluation_rows(cases: Iterable[Any], extras: Extras = NONE) -> Iterator[dic
     """
     for case, more in with_source_fields(cases, extras):
         document = case.document
-        row: dict[str, Any] = {"doc": document.text, "meta": {"entity": document.entity} if document.entity else {}}
-        row |= {"id": _name(case), "probes": [_probe(case, probe, more, "tags") for probe in _in_order(case.probes)]}
-        row |= stated_source(document.source, MULFE)
-        yield row | {k: v for k, v in more[document.key].items() if k not in row}
+        row = {"doc": document.text, "meta": {"entity": document.entity} if document.entity else {}, "id": _name(case)}
+        yield _whole(case, row, "probes", "tags", more)
 
 
 def development_rows(cases: Iterable[Any], extras: Extras = NONE) -> Iterator[dict[str, Any]]:
@@ -35,10 +33,16 @@ def development_rows(cases: Iterable[Any], extras: Extras = NONE) -> Iterator[di
         document = case.document
         row: dict[str, Any] = {"page_title": document.title} if document.title else {}
         row |= {"created": document.source.date} if document.source.date else {}
-        row |= {"doc": document.text, "id": _name(case)}
-        row["generated_probes"] = [_probe(case, probe, more, "tag") for probe in _in_order(case.probes)]
-        row |= stated_source(document.source, MULFE)
-        yield row | {k: v for k, v in more[document.key].items() if k not in row}
+        yield _whole(case, row | {"doc": document.text, "id": _name(case)}, "generated_probes", "tag", more)
+
+
+def _whole(
+    case: DocumentCase, row: dict[str, Any], probes: str, tags: str, more: Mapping[str, dict[str, Any]]
+) -> dict[str, Any]:
+    """A row with the case's probes, its source, and the fields that our records do not carry."""
+    row |= {probes: [_probe(case, probe, more, tags) for probe in _in_order(case.probes)]}
+    row |= stated_source(case.document.source, MULFE)
+    return row | {k: v for k, v in more[case.document.key].items() if k not in row}
 
 
 def _name(case: DocumentCase) -> str:

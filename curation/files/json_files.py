@@ -53,10 +53,8 @@ def read_json(path: Path, what: str = "file", *, fix: str | None = None) -> Any:
     text = read_text(path, what)
     try:
         return json.loads(text)
-    except json.JSONDecodeError as error:
-        raise DataError(f"not readable as JSON: {error}", where=str(path), fix=fix) from None
     except (ValueError, RecursionError) as error:
-        raise DataError(f"not readable as JSON: {_too_much(error)}", where=str(path), fix=fix) from None
+        raise DataError(f"not readable as JSON: {_reason(error, str(error))}", where=str(path), fix=fix) from None
 
 
 def json_lines(path: Path, text: str | None = None) -> Iterator[tuple[int, str, Any]]:
@@ -79,10 +77,8 @@ def json_lines(path: Path, text: str | None = None) -> Iterator[tuple[int, str, 
         where = f"{path}, line {number}"
         try:
             value = json.loads(line)
-        except json.JSONDecodeError as error:
-            raise DataError(f"not JSON: {error.msg}", where=where) from None
         except (ValueError, RecursionError) as error:
-            raise DataError(f"not JSON: {_too_much(error)}", where=where) from None
+            raise DataError(f"not JSON: {_reason(error, getattr(error, 'msg', ''))}", where=where) from None
         yield number, where, value
 
 
@@ -102,8 +98,10 @@ def text_lines(path: Path, what: str = "file") -> Iterator[str]:
             yield text
 
 
-def _too_much(error: ValueError | RecursionError) -> str:
-    """What Python's reader gives up on, though it is JSON."""
+def _reason(error: ValueError | RecursionError, fault: str) -> str:
+    """The fault in the text, or what Python's reader gives up on, though it is JSON."""
+    if isinstance(error, json.JSONDecodeError):
+        return fault
     return "its values lie too deep in one another" if isinstance(error, RecursionError) else "a number is too long"
 
 

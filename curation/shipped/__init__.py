@@ -183,8 +183,12 @@ def shipped_split(name: str) -> Split:
     return _open_part(part) if part else _whole_split(whole)
 
 
-def named_split(name: str) -> Split:
+def named_split(name: str, *, allowed: str = f"a file, or {SHIPPED_NAMES}") -> Split:
     """The split that a command line names: a shipped one, or a frozen split file.
+
+    Args:
+        name: Name or file.
+        allowed: What the error says, where a command takes more.
 
     Raises:
         UserError: neither of that name.
@@ -196,6 +200,6 @@ def named_split(name: str) -> Split:
     """
     if name in SPLITS:
         return shipped_split(name)
-    if not Path(name).exists():
-        raise UserError("there is no such split file", where=name, allowed=f"a file, or {SHIPPED_NAMES}")
+    if Path(name).is_dir() or not Path(name).exists():
+        raise UserError("there is no such split file", where=name, allowed=allowed)
     return load_split(name)

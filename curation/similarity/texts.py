@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import NamedTuple
 
 from schemas.cases import Case
@@ -14,8 +14,6 @@ from schemas.core.records import Record
 from schemas.core.registry import check_choice
 from schemas.facts import Fact
 from schemas.scripts import Script, ScriptPrompt, ScriptQuestion
-
-PREFERENCES = ("key", "longest", "shortest", "judged")
 
 
 class TextItem(NamedTuple):
@@ -41,15 +39,14 @@ def text_items(
     Raises:
         UserError: no such preference.
     """
-    check_choice(prefer, PREFERENCES, "preference")
-    return tuple(sorted(items, key=lambda item: (_weight(item, prefer, keeps or {}), item.key, item.id)))
-
-
-def _weight(item: TextItem, prefer: str, keeps: Mapping[str, int]) -> int:
-    """What orders before the key; the smallest first."""
-    if prefer in ("longest", "shortest"):
-        return len(words(item.text)) * (-1 if prefer == "longest" else 1)
-    return -keeps.get(item.id, 0) if prefer == "judged" else 0
+    first: dict[str, Callable[[TextItem], int]] = {
+        "key": lambda item: 0,
+        "longest": lambda item: -len(words(item.text)),
+        "shortest": lambda item: len(words(item.text)),
+        "judged": lambda item: -(keeps or {}).get(item.id, 0),
+    }
+    check_choice(prefer, first, "preference")
+    return tuple(sorted(items, key=lambda item: (first[prefer](item), item.key, item.id)))
 
 
 TEXT_KINDS: dict[str, type[Record]] = {c.kind: c for c in (ScriptQuestion, Fact, ScriptPrompt, Script)}

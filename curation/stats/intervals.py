@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections import Counter
 from collections.abc import Sequence
-from typing import NamedTuple
+from typing import Literal, NamedTuple
 
 from curation.stats.estimates import Estimate, undefined
 from schemas.text.counting import counted
@@ -207,38 +207,31 @@ def why_unsupported(rated: Sequence[tuple[str, float, float]]) -> str:
 _ROUNDING = 1e-12
 
 
-def binomial_interval(hits: int, n: int, *, confidence: float = 0.95) -> Estimate:
-    """Share ``hits / n`` with the exact (Clopper-Pearson) interval, which covers at least as often as it says.
+def binomial_interval(hits: int, n: int, *, kind: Literal["exact", "wilson"] = "exact") -> Estimate:
+    """Share ``hits / n`` with a 95 % interval for outcomes that are independent: one a case.
 
-    For outcomes that are independent: one a case. Several prompts of a case are not (``bounded.clustered_interval``).
+    Several prompts of a case are not (``bounded.clustered_interval``).
+
+    Args:
+        hits: Outcomes that count.
+        n: All outcomes.
+        kind: ``exact`` (Clopper-Pearson) covers at least as often as it says; Wilson's score interval is narrower, and
+            right on average.
 
     Example:
-        >>> binomial_interval(9, 10).text()
-        '0.900 [0.555, 0.997]'
+        >>> binomial_interval(9, 10).text(), binomial_interval(9, 10, kind="wilson").text()
+        ('0.900 [0.555, 0.997]', '0.900 [0.596, 0.982]')
         >>> binomial_interval(0, 0).text()
         'undefined, because there is no outcome'
     """
-    return _share(hits, n, "exact", f"exact binomial (Clopper-Pearson), {100 * confidence:g} %", confidence)
-
-
-def wilson_interval(hits: int, n: int) -> Estimate:
-    """Share ``hits / n`` with Wilson's 95 % score interval: narrower than the exact one, and right on average.
-
-    Example:
-        >>> wilson_interval(9, 10).text()
-        '0.900 [0.596, 0.982]'
-    """
-    return _share(hits, n, "wilson", "Wilson score, 95 %", 0.95)
-
-
-def _share(hits: int, n: int, kind: str, method: str, confidence: float) -> Estimate:
     from scipy.stats import binomtest  # type: ignore[import-untyped]
 
     if not 0 <= hits <= n:
         raise ValueError(f"{hits} hits of {n}")
     if n == 0:
         return undefined("share", "there is no outcome")
-    ends = binomtest(hits, n).proportion_ci(confidence, kind)
+    ends = binomtest(hits, n).proportion_ci(0.95, kind)
+    method = "exact binomial (Clopper-Pearson), 95 %" if kind == "exact" else "Wilson score, 95 %"
     return Estimate("share", hits / n, float(ends.low), float(ends.high), n, n, method)
 
 

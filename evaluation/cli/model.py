@@ -191,14 +191,14 @@ def _trainable(editors: tuple[str, ...]) -> str:
 
 def _training_cases(choices: dict[str, Any], method: str, heldout: str | None) -> Support:
     """The cases to train on."""
-    from curation.case_sources.opening import open_named_split
     from curation.case_sources.support import SupportChoice, open_support
+    from curation.shipped import named_split
     from evaluation.editors import EDITORS
     from evaluation.runs.refusals import check_support
 
     where = "what to train on (--support, --facts, --split-file, --store)"
     choice = validate(SupportChoice, choices, where=where)
-    support = open_support(choice, None if heldout is None else open_named_split(heldout))
+    support = open_support(choice, None if heldout is None else named_split(heldout))
     check_support(method, EDITORS.get(method).learns_from, support, where="what to train on", option="--support ")
     return support
 
@@ -284,13 +284,13 @@ def tune(
     every case. An interrupted search resumes with the next edit. DEV 'shipped' means all facts that come with the
     program and share nothing with the first --heldout split (mini if none is named).
     """
-    from curation.case_sources.opening import open_named_split
+    from curation.shipped import named_split
     from evaluation.models.language_model import LM
     from evaluation.runs.progress import Progress
     from evaluation.tuning.search import search, snippet
 
     constants = _checked_options(editors, model, settings)
-    evaluated = [open_named_split(name) for name in heldout]
+    evaluated = [named_split(name) for name in heldout]
     split = _development_cases(development, store, evaluated)
     names = tuple(name.strip() for name in objective.split(",") if name.strip())
     least = _subject_to(subject_to)
@@ -353,17 +353,19 @@ def _subject_to(words: tuple[str, ...]) -> dict[str, float]:
 
 
 def _development_cases(name: str, store: Path | None, evaluated: list[Split]) -> Split:
-    from curation.case_sources.opening import open_named_split
+    from curation.case_sources.opening import SplitChoice, open_split
     from curation.case_sources.support import SupportChoice, open_support, refuse_reserved
-    from curation.shipped import mini_split
+    from curation.shipped import mini_split, named_split
     from curation.splits.split_file import make_split
     from evaluation.tuning.search import refuse_evaluated
 
     if name == "shipped":
         free = open_support(SupportChoice(name="shipped"), evaluated[0] if evaluated else mini_split())
         split = make_split("shipped", free.cases)
+    elif store is not None:
+        split = open_split(SplitChoice(store=store, name=name))
     else:
-        split = open_named_split(name, store, allowed=_DEVELOPMENT)
+        split = named_split(name, allowed=_DEVELOPMENT)
     refuse_reserved(split.all_cases, where=f"--split {name}")
     refuse_evaluated(split, evaluated)
     return split

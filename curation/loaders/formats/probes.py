@@ -9,6 +9,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import partial
+from pathlib import Path
 from typing import Annotated, Any, ClassVar, NamedTuple
 
 from pydantic import AliasChoices, Field, model_validator
@@ -289,10 +290,11 @@ class QuestionSetShape(Shape):
     subject: Text
 
 
-class QuestionSet(ProbeBenchmark):
-    """One edit a row.
+class QuestionFields(NamedTuple):
+    """What a benchmark of questions asks, by the fields of its records.
 
     Attributes:
+        upstream: Where it comes from.
         shape: The record.
         prefix: Beginning of keys.
         edited: Fields of the edit's prompt and of its target.
@@ -301,24 +303,33 @@ class QuestionSet(ProbeBenchmark):
         questions: Whether all prompts are questions, also without a question mark.
     """
 
-    shape: ClassVar[type[QuestionSetShape]]
-    prefix: ClassVar[str]
-    edited: ClassVar[tuple[str, str]]
-    asked: ClassVar[tuple[tuple[str, str, Group], ...]]
-    questions: ClassVar[bool] = True
+    upstream: Upstream
+    shape: type[QuestionSetShape]
+    prefix: str
+    edited: tuple[str, str]
+    asked: tuple[tuple[str, str, Group], ...]
+    questions: bool = True
+
+
+class QuestionSet(ProbeBenchmark):
+    """One edit a row."""
+
+    def __init__(self, fields: QuestionFields, path: Path) -> None:
+        super().__init__(path)
+        self.upstream, self._fields = fields.upstream, fields  # type: ignore[misc]
 
     def make(self, row: Row) -> Iterator[RowItem]:
         """The edit, its probes, and an extra with what they do not carry."""
-        data = self.shape.of(row.data)
-        edit = GivenEdit(data.subject, *(getattr(data, field) for field in self.edited))
-        document = self.document(f"{self.prefix}/{unique_key_part(*edit)}", [edit], row, item=data.id)
+        fields, data = self._fields, self._fields.shape.of(row.data)
+        edit = GivenEdit(data.subject, *(getattr(data, field) for field in fields.edited))
+        document = self.document(f"{fields.prefix}/{unique_key_part(*edit)}", [edit], row, item=data.id)
         yield document
-        own = query_of(edit.prompt, question=self.questions)
+        own = query_of(edit.prompt, question=fields.questions)
         yield from self.probe(document, "efficacy", own, [edit.target], row, group="efficacy")
-        for field, answer, group in self.asked:
+        for field, answer, group in fields.asked:
             answers = getattr(data, answer) if answer else (edit.target,)
             for number, prompt in enumerate(getattr(data, field), 1):
-                query = query_of(prompt, question=self.questions)
+                query = query_of(prompt, question=fields.questions)
                 yield from self.probe(document, f"{field}/{number}", query, answers, row, group=group)
         for number, other in enumerate(getattr(data, "locality", ()), 1):
             yield from self.probe(document, f"locality/{number}", other.loc, other.loc_ans, row, group="locality")
@@ -333,7 +344,7 @@ class LocalityShape(Shape):
 
 
 class QaEditShape(QuestionSetShape):
-    """A record of QAEdit."""
+    """QAEdit (Yang et al., 2025): questions of NQ, TriviaQA and SimpleQA that models answer wrongly."""
 
     prompt: Text
     target: Text
@@ -341,18 +352,12 @@ class QaEditShape(QuestionSetShape):
     locality: Annotated[tuple[LocalityShape, ...], Listed] = ()
 
 
-class QaEdit(QuestionSet):
-    """QAEdit (Yang et al., 2025): questions of NQ, TriviaQA and SimpleQA that models answer wrongly."""
-
-    upstream = QAEDIT
-    shape = QaEditShape
-    prefix = "qaedit"
-    edited = ("prompt", "target")
-    asked = (("rephrase", "", "rephrase"),)
-
-
 class WikiBigEditShape(QuestionSetShape):
-    """A record as released, or (``src``, ``alt``, ``genv2_...``) as the benchmark's own pipeline writes it."""
+    """WikiBigEdit (Thede et al., 2025): changes of Wikidata as questions, with personas and hops of two steps.
+
+    A record as released, or (``src``, ``alt``, ``genv2_...``) as the benchmark's own pipeline writes it. The released
+    files write the bare word NaN where something is missing: it is read as null.
+    """
 
     update: Text = Field(validation_alias=AliasChoices("update", "src"))
     ans: Text = Field(validation_alias=AliasChoices("ans", "alt"))
@@ -373,26 +378,8 @@ class WikiBigEditShape(QuestionSetShape):
         return {k: v for k, v in data.items() if not k.startswith("genv2_")} | {"personas": personas}
 
 
-class WikiBigEdit(QuestionSet):
-    """WikiBigEdit (Thede et al., 2025): changes of Wikidata as questions, with personas and hops of two steps.
-
-    The released files write the bare word NaN where something is missing: it is read as null.
-    """
-
-    upstream = WIKIBIGEDIT
-    shape = WikiBigEditShape
-    prefix = "wikibigedit"
-    edited = ("update", "ans")
-    asked = (
-        ("rephrase", "", "rephrase"),
-        ("personas", "", "persona"),
-        ("mhop", "mhop_ans", "hop"),
-        ("loc", "loc_ans", "locality"),
-    )
-
-
 class UltraEditShape(QuestionSetShape):
-    """A record of UltraEditBench."""
+    """UltraEditBench (Gu et al., 2025): two million edits of Wikidata with one rephrasing and one locality prompt."""
 
     prompt: Text
     ans: Text
@@ -401,15 +388,23 @@ class UltraEditShape(QuestionSetShape):
     loc_ans: Names = ()
 
 
-class UltraEditBench(QuestionSet):
-    """UltraEditBench (Gu et al., 2025): two million edits of Wikidata with one rephrasing and one locality prompt."""
-
-    upstream = ULTRAEDITBENCH
-    shape = UltraEditShape
-    prefix = "ultraeditbench"
-    edited = ("prompt", "ans")
-    asked = (("rephrase_prompt", "", "rephrase"), ("loc", "loc_ans", "locality"))
-    questions = False
+_LOCALITY: tuple[str, str, Group] = ("loc", "loc_ans", "locality")
+QA_EDIT = QuestionFields(QAEDIT, QaEditShape, "qaedit", ("prompt", "target"), (("rephrase", "", "rephrase"),))
+WIKI_BIG_EDIT = QuestionFields(
+    WIKIBIGEDIT,
+    WikiBigEditShape,
+    "wikibigedit",
+    ("update", "ans"),
+    (("rephrase", "", "rephrase"), ("personas", "", "persona"), ("mhop", "mhop_ans", "hop"), _LOCALITY),
+)
+ULTRA_EDIT = QuestionFields(
+    ULTRAEDITBENCH,
+    UltraEditShape,
+    "ultraeditbench",
+    ("prompt", "ans"),
+    (("rephrase_prompt", "", "rephrase"), _LOCALITY),
+    questions=False,
+)
 
 
 # ---- UniEdit (Chen et al., 2025) --------------------------------------------------------------------------------
@@ -442,13 +437,19 @@ class BackwardShape(Shape):
     target: Text
 
 
-class StepShape(BackwardShape):
-    """A step of a chain."""
+class UniEditEdit(BackwardShape):
+    """The edit of a record."""
 
-    subject: str | None = None
-    path: list[str] | None = None
+    subject: Text
     head_entity: Annotated[LabelShape, OrEmpty] = LabelShape()
     relation: Annotated[LabelShape, OrEmpty] = Field(default=LabelShape(), alias="property")
+
+
+class StepShape(UniEditEdit):
+    """A step of a chain."""
+
+    subject: str | None = None  # type: ignore[assignment]
+    path: list[str] | None = None
     tail_entity: Annotated[TailShape, OrEmpty] = TailShape()
     reverse_in_multi_hop: bool | None = None
     reversed: BackwardShape | None = None
@@ -486,16 +487,6 @@ class AskedShape(Shape):
         """The chains."""
         sides = ("single_path1", "single_path2") if self.path_type == "double" else ()
         return [ChainShape.of(self.others.get(side)) for side in sides] or [ChainShape.of(self.others)]
-
-
-class UniEditEdit(Shape):
-    """The edit of a record."""
-
-    subject: Text
-    prompt: Text
-    target: Text
-    head_entity: Annotated[LabelShape, OrEmpty] = LabelShape()
-    relation: Annotated[LabelShape, OrEmpty] = Field(default=LabelShape(), alias="property")
 
 
 class UniEditShape(Shape):
@@ -557,7 +548,7 @@ class UniEdit(ProbeBenchmark):
 load_mquake_hops = Loader("mquake-hops", MquakeHops)
 load_ripple_probes = Loader("ripple-probes", RippleProbes)
 load_knowedit_probes = Loader("knowedit-probes", KnowEditProbes, read=tasks)
-load_qaedit = Loader("qaedit", QaEdit)
-load_wikibigedit = Loader("wikibigedit", WikiBigEdit, read=partial(rows, nan_as_null=True))
-load_ultraeditbench = Loader("ultraeditbench", UltraEditBench)
+load_qaedit = Loader("qaedit", partial(QuestionSet, QA_EDIT))
+load_wikibigedit = Loader("wikibigedit", partial(QuestionSet, WIKI_BIG_EDIT), read=partial(rows, nan_as_null=True))
+load_ultraeditbench = Loader("ultraeditbench", partial(QuestionSet, ULTRA_EDIT))
 load_uniedit = Loader("uniedit", UniEdit, read=tasks)

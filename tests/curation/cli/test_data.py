@@ -170,7 +170,7 @@ def release(tmp_path: Path) -> Path:
 
 
 def test_a_dry_run_lists_and_sends_nothing(release: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(hub, "push_release", lambda *a, **k: pytest.fail("sent"))
+    monkeypatch.setattr(hub, "push_files", lambda *a, **k: pytest.fail("sent"))
     words = [str(release), "me/two", "--dry-run"]
     result = CliRunner().invoke(push, words, catch_exceptions=False)
     data = json.loads(CliRunner().invoke(push, [*words, "--json"], catch_exceptions=False).stdout)
@@ -180,13 +180,15 @@ def test_a_dry_run_lists_and_sends_nothing(release: Path, monkeypatch: pytest.Mo
 
 def test_what_is_sent_and_where(release: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     calls = []
-    monkeypatch.setattr(hub, "push_release", lambda *a, **k: calls.append((a, k)) or "https://hub/1")
+    monkeypatch.setattr(hub, "push_files", lambda *a, **k: calls.append((a, k)) or "https://hub/1")
     result = CliRunner().invoke(push, [str(release), "me/two", "--public", "--message", "m"], catch_exceptions=False)
-    assert calls == [((release, "me/two"), {"public": True, "message": "m"})] and "https://hub/1" in result.stdout
+    (((files, repository), options),) = calls
+    assert {file.name for file in files} == {path.name for path in release.iterdir()} and repository == "me/two"
+    assert options == {"kind": "dataset", "public": True, "message": "m"} and "https://hub/1" in result.stdout
 
 
 def test_refusals_come_before_anything_is_sent(release: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(hub, "push_release", lambda *a, **k: pytest.fail("sent"))
+    monkeypatch.setattr(hub, "push_files", lambda *a, **k: pytest.fail("sent"))
     (release / "mine.txt").write_text("x")
     for words in ([str(release), "me/two"], [str(release), "two"], [str(release.parent), "me/two"]):
         assert isinstance(CliRunner().invoke(push, words).exception, UserError)

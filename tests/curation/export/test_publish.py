@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from curation.export.formats import EXPORTERS, Exporter, export
-from curation.export.hub import check_repository, files_to_push, push_release
+from curation.export.hub import check_repository, files_to_push, push_files
 from curation.export.publish import DEFAULT, publish
 from curation.files.artifact_cache import sha256
 from curation.splits.split_file import load_split, make_split
@@ -131,7 +131,8 @@ def release(tmp_path: Path) -> Path:
 def test_the_whole_release_in_one_commit_private_unless_asked(release: Path) -> None:
     for public in (False, True):
         api = FakeApi()
-        assert push_release(release, "me/two", public=public, message="m", api=api.itself) == "https://hub/commit/1"
+        files, how = files_to_push(release), {"public": public, "message": "m"}
+        assert push_files(files, "me/two", kind="dataset", api=api.itself, **how) == "https://hub/commit/1"
         (made, (name, options)), (sent, (repo, contents, more)) = api.asked
         assert (made, name, options["private"], options["exist_ok"]) == ("repo", "me/two", not public, True)
         assert (sent, repo, more["commit_message"], more["repo_type"]) == ("commit", "me/two", "m", "dataset")
@@ -145,10 +146,9 @@ def test_the_whole_release_in_one_commit_private_unless_asked(release: Path) -> 
 def test_a_folder_with_other_files_is_refused(release: Path, name: str) -> None:
     (release / name).parent.mkdir(parents=True, exist_ok=True)
     (release / name).write_text("mine")
-    api = FakeApi()
     with pytest.raises(UserError, match="also holds what is no part of the release") as error:
-        push_release(release, "me/two", api=api.itself)
-    assert api.asked == [] and "nothing was sent" in str(error.value) and "replaced" not in str(error.value)
+        files_to_push(release)
+    assert "nothing was sent" in str(error.value) and "replaced" not in str(error.value)
 
 
 def test_changed_missing_linked_and_no_release(release: Path, tmp_path: Path) -> None:
@@ -187,7 +187,7 @@ def test_names_that_are_none(name: str) -> None:
 def test_what_the_hub_says_is_one_sentence_without_a_token(release: Path) -> None:
     api = FakeApi(RuntimeError("401 for hf_abcDEF123\nAuthorization: Bearer s3cr3t"))
     with pytest.raises(UserError) as caught:
-        push_release(release, "me/two", api=api.itself)
+        push_files(files_to_push(release), "me/two", kind="dataset", api=api.itself)
     text = str(caught.value)
     assert "401" in text and "\n" not in text and "hf_abc" not in text and "s3cr3t" not in text
     assert caught.value.__cause__ is None

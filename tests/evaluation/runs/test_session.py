@@ -8,7 +8,8 @@ from typing import Any
 import pytest
 import torch
 
-from curation.case_sources.opening import open_named_split
+from curation.case_sources.opening import SplitChoice, open_split
+from curation.shipped import named_split
 from curation.splits.split_file import make_split, write_split
 from curation.store.store import Store
 from evaluation.editors.in_context.prompt import PromptEditor
@@ -70,24 +71,21 @@ def test_a_split_that_a_command_line_names(tmp_path: Path, monkeypatch: pytest.M
     want, path = make_cases(3, 1), split_file(tmp_path)
     monkeypatch.chdir(tmp_path)
     (tmp_path / "mini").write_text("a file of the same name")
-    assert open_named_split("mini").name == "mini" and open_named_split(str(path)).digest == want.digest
+    assert named_split("mini").name == "mini" and named_split(str(path)).digest == want.digest
     with Store.open(tmp_path / "s.duckdb", create=True) as store:
         store.put_split(want)
-    assert open_named_split("tiny", tmp_path / "s.duckdb").digest == want.digest
+    assert open_split(SplitChoice(name="tiny", store=tmp_path / "s.duckdb")).digest == want.digest
     with Store.open(tmp_path / "s.duckdb", write=True):
         pass  # it was closed again
     with pytest.raises(UserError, match="none.duckdb"):
-        open_named_split("tiny", tmp_path / "none.duckdb")
+        open_split(SplitChoice(name="tiny", store=tmp_path / "none.duckdb"))
     with pytest.raises(UserError, match="mini"):
-        open_named_split("mini", tmp_path / "s.duckdb")  # of the store, which has none
-    with pytest.raises(
-        UserError,
-        match="there is no split file 'none.jsonl'; allowed: mini, open, open:dev, open:test, events, documents, hops, "
-        "or a split file",
-    ):
-        open_named_split("none.jsonl")
+        open_split(SplitChoice(name="mini", store=tmp_path / "s.duckdb"))  # of the store, which has none
+    shipped = "mini, open, open:dev, open:test, events, documents, hops"
+    with pytest.raises(UserError, match=f"none.jsonl: there is no such split file; allowed: a file, or {shipped}"):
+        named_split("none.jsonl")
     with pytest.raises(UserError, match="allowed: that"):
-        open_named_split(str(tmp_path), allowed="that")
+        named_split(str(tmp_path), allowed="that")
 
 
 # --- the whole run ----------------------------------------------------------------------------------------------------
