@@ -3,20 +3,20 @@
 from __future__ import annotations
 
 import json
-import os
 
 import pytest
 
 from construction.prompts.prompt_file import FILES
 from curation.store.store import Store
-from schemas.facts import Fact, Neighbour
+from schemas.facts import Neighbour
 from schemas.scripts import Script, ScriptPrompt, ScriptQuestion
 from tests.support import forked_programs as programs
+from tests.support.construction.kills import ENV
+from tests.support.construction.stored import contents
 from tests.support.facts import make_fact
 from tests.support.scripted_server import Raw, ScriptedServer, author, completion
 
-KEY = "sk-secret-for-tests"
-ENV = {**os.environ, "OPENAI_API_KEY": KEY, "PYTHONWARNINGS": "ignore"}
+KEY = ENV["OPENAI_API_KEY"]
 
 
 def command(facts, folder, url, *more):
@@ -29,18 +29,6 @@ def command(facts, folder, url, *more):
 def construct(facts, folder, url, *more):
     folder.mkdir(exist_ok=True)
     return programs.run(*command(facts, folder, url, *more), env=ENV, timeout=300)
-
-
-def contents(path):
-    """Everything a store holds, times aside."""
-    with Store.open(path) as store:
-        records = {
-            c.kind: [(r.key, r.id) for r in store.all(c)]
-            for c in (Fact, Neighbour, ScriptQuestion, Script, ScriptPrompt)
-        }
-        verdicts = sorted((v.key, v.id, v.label) for v in store.verdicts())
-        lineage = sorted((x.item_id, x.stage, x.request or "", x.model or "") for x in store.lineages())
-    return records, verdicts, lineage
 
 
 @pytest.fixture

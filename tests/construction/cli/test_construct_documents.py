@@ -8,16 +8,16 @@ from typing import Any
 import pytest
 from click import UsageError
 
-from curation.files.journal import Journal
 from curation.rules.rule import DocumentRule
 from curation.rules.selection import SelectionStream
 from curation.store.store import Store
 from schemas.core.errors import UserError
-from schemas.documents.document import Document, DocumentProbe
+from schemas.documents.document import DocumentProbe
 from tests.support import forked_programs as programs
 from tests.support.commands import invoke
 from tests.support.construction.kills import killed, says_what_is_asked_again
 from tests.support.construction.probe_author import answer, documents
+from tests.support.construction.stored import contents, replies
 from tests.support.scripted_server import Raw, ScriptedServer, Troubled, completion
 
 
@@ -95,18 +95,12 @@ def command(source: Path, folder: Path, url: str) -> list[Any]:
     ]
 
 
-def contents(folder: Path) -> Any:
-    with Store.open(folder / "s.duckdb") as store:
-        records = [[(r.key, r.id) for r in store.all(c)] for c in (Document, DocumentProbe)]
-        verdicts = sorted((v.key, v.id, v.label) for v in store.verdicts())
-        lineage = sorted((x.item_id, x.stage, x.request or "", x.model or "") for x in store.lineages())
-    return records, verdicts, lineage, {k for k, _ in Journal(folder / "s.duckdb.llm.jsonl").items() if "llm/" in k}
-
-
 @pytest.mark.slow
 def test_killed_at_an_endpoint_that_behaves_badly(source: Path, tmp_path: Path) -> None:
     troubled = partial(Troubled, hang=3.0, write=answer)  # a new one for each of the two runs
-    whole, parts, _, _ = killed(partial(command, source), tmp_path, troubled, kills=3)
-    assert contents(tmp_path / "parts") == contents(tmp_path / "whole")
-    whole.pop("calls"), parts.pop("calls")
-    assert parts == whole and any("answered" in loss["reason"] or "reply" in loss["reason"] for loss in whole["losses"])
+    run = killed(partial(command, source), tmp_path, troubled, kills=3)
+    parts, whole = tmp_path / "parts/s.duckdb", tmp_path / "whole/s.duckdb"
+    assert contents(parts) == contents(whole) and replies(parts) == replies(whole)
+    run.whole.pop("calls"), run.parts.pop("calls")
+    assert run.parts == run.whole
+    assert any("answered" in loss["reason"] or "reply" in loss["reason"] for loss in run.whole["losses"])

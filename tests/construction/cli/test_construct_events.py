@@ -12,16 +12,13 @@ from construction.events.funnel import EventFunnel
 from construction.llm.endpoint import Access
 from construction.pipeline.runner import PreparedWork, WritingJob
 from construction.report.funnel import Funnel
-from curation.files.journal import Journal
-from curation.store.store import Store
 from schemas.core.errors import UserError
-from schemas.events.event import Event
-from schemas.events.questions import FactQuestion, TendencyQuestion
 from tests.support import forked_programs as programs
 from tests.support.commands import invoke
 from tests.support.construction.event_author import answer
 from tests.support.construction.event_templates import data, facts, write
 from tests.support.construction.kills import killed, slowly
+from tests.support.construction.stored import contents, replies
 
 
 @pytest.fixture
@@ -57,19 +54,12 @@ def command(words: list[str], folder: Path, url: str) -> list[Any]:
     ]
 
 
-def contents(folder: Path) -> Any:
-    with Store.open(folder / "s.duckdb") as store:
-        records = [[(r.key, r.id) for r in store.all(c)] for c in (Event, FactQuestion, TendencyQuestion)]
-        verdicts = sorted((v.key, v.id, v.label) for v in store.verdicts())
-        lineage = sorted((x.item_id, x.stage, x.request or "", x.model or "") for x in store.lineages())
-    return records, verdicts, lineage, {k for k, _ in Journal(folder / "s.duckdb.llm.jsonl").items() if "llm/" in k}
-
-
 @pytest.mark.slow
 def test_killed_three_times_it_ends_with_the_same_store(words: list[str], tmp_path: Path, kills: int = 3) -> None:
     run = killed(partial(command, words), tmp_path, lambda: slowly(answer), kills=kills)
     assert run.sent <= run.calls + kills * 4, "only calls in flight are repeated"
-    assert contents(tmp_path / "parts") == contents(tmp_path / "whole")
+    parts, whole = tmp_path / "parts/s.duckdb", tmp_path / "whole/s.duckdb"
+    assert contents(parts) == contents(whole) and replies(parts) == replies(whole)
     assert run.parts.pop("calls") < run.whole.pop("calls") and run.parts == run.whole
 
 

@@ -14,9 +14,10 @@ from construction.llm.step import Request
 from curation.rules.rule import DocumentRule
 from curation.rules.selection import SelectionStream
 from curation.store.store import Store
-from schemas.documents.document import Document, DocumentProbe
+from schemas.documents.document import Document
 from tests.support.construction.probe_author import documents, write
 from tests.support.construction.scripted_client import client_of
+from tests.support.construction.stored import contents
 from tests.support.facts import SOURCE
 
 ACCESS = Access(model="local")
@@ -39,16 +40,10 @@ def construct(
     return funnel, client
 
 
-def contents(path: Path) -> Any:
-    with Store.open(path) as store:
-        records = [sorted((r.key, r.id) for r in store.all(c)) for c in (Document, DocumentProbe)]
-        verdicts = sorted((v.key, v.id, v.label) for v in store.verdicts())
-        return records, verdicts, sorted((x.item_id, x.stage, x.request or "") for x in store.lineages())
-
-
 def test_everything_is_stored_with_its_lineage_and_counted(tmp_path: Path) -> None:
     counts, client = construct(tmp_path / "s.duckdb")
-    (stored, probes), verdicts, lineage = contents(tmp_path / "s.duckdb")
+    records, verdicts, lineage = contents(tmp_path / "s.duckdb")
+    stored, probes = records["document"], records["document_probe"]
     assert counts.n["documents"] == len(stored) == 5 and client.calls == counts.n["calls"] == 5
     assert len(probes) == counts.written == counts.kept + counts.n["unsure"] + counts.n["dropped"]
     assert counts.n["kept_1"] == 5 and counts.n["kept_2"] == 10 and counts.n["unsure"] == 5  # "yes" stands nowhere

@@ -19,10 +19,10 @@ from curation.rules.selection import SelectionStream
 from curation.similarity.texts import rouge1_f
 from curation.store.store import Store
 from schemas.events.event import TEMPLATE_TEXT, Event
-from schemas.events.questions import FactQuestion, TendencyQuestion
 from tests.support.construction.event_author import write
 from tests.support.construction.event_templates import table, templates
 from tests.support.construction.scripted_client import client_of
+from tests.support.construction.stored import contents
 from tests.support.events import make_event
 
 JOB = EventJob(
@@ -55,17 +55,10 @@ def construct(path: Path, answer: Callable[[Request], Any] = author, *, model: s
     return funnel, client
 
 
-def contents(path: Path) -> Any:
-    with Store.open(path) as store:
-        records = [sorted((r.key, r.id) for r in store.all(c)) for c in (Event, FactQuestion, TendencyQuestion)]
-        verdicts = sorted((v.key, v.id, v.label) for v in store.verdicts())
-        lineage = sorted((x.item_id, x.stage, x.request or "") for x in store.lineages())
-        return records, verdicts, lineage
-
-
 def test_everything_is_stored_with_its_lineage_and_counted(tmp_path: Path) -> None:
     counts, client = construct(tmp_path / "s.duckdb")
-    (events, facts, tendencies), verdicts, lineage = contents(tmp_path / "s.duckdb")
+    records, verdicts, lineage = contents(tmp_path / "s.duckdb")
+    events, facts, tendencies = (records[kind] for kind in ("event", "fact_question", "tendency_question"))
     assert counts.n["events"] == 6 and counts.n["topic_events"] == 20 and counts.n["topic_kept"] < 20
     assert len(events) == 6 + 20  # duplicates are stored, and dropped by verdict
     assert sum(v[2] == "drop" and "event_duplicate" in v[0] for v in verdicts) == 20 - counts.n["topic_kept"]

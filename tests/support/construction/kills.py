@@ -13,6 +13,7 @@ from typing import Any, NamedTuple
 
 from tests.support import forked_programs as programs
 from tests.support.commands import invoke
+from tests.support.construction.stored import replies
 from tests.support.scripted_server import ScriptedServer
 
 ENV = {**os.environ, "OPENAI_API_KEY": "sk-secret-for-tests", "PYTHONWARNINGS": "ignore"}
@@ -39,7 +40,14 @@ def slowly(answer: Answer) -> Answer:
 
 
 def killed(
-    command: Callable[[Path, str], list[Any]], folder: Path, answer: Callable[[], Answer], *, kills: int
+    command: Callable[[Path, str], list[Any]],
+    folder: Path,
+    answer: Callable[[], Answer],
+    *,
+    kills: int,
+    seed: int = 3,
+    pause: float = 0.0,
+    key_of: Callable[[dict[str, Any]], str] | None = None,
 ) -> KilledRun:
     """Run it whole in ``folder/whole`` and killed so often in ``folder/parts``.
 
@@ -48,28 +56,47 @@ def killed(
         folder: Where both work.
         answer: Makes the answers of one endpoint.
         kills: How often.
+        seed: Of the calls at which it is killed.
+        pause: Seconds after such a call within which it is killed.
+        key_of: Gives the journal key of a call: then none is made again whose reply was on record.
     """
     for name in ("whole", "parts"):
-        (folder / name).mkdir()
+        (folder / name).mkdir(parents=True)
     with ScriptedServer(answer()) as server:
-        whole = _ended(command(folder / "whole", server.url))
+        whole = ended(command(folder / "whole", server.url))
         calls = len(server.requests)
-    rng = random.Random(3)
+    rng = random.Random(seed)
     with ScriptedServer(answer()) as server:
         again = command(folder / "parts", server.url)
+
+        def resume(kill_at: int | None = None) -> Any:
+            on_record, before = replies(folder / "parts/s.duckdb"), len(server.requests)
+            result = ended(again) if kill_at is None else _kill(again, server, kill_at, rng.uniform(0, pause))
+            asked = {key_of(payload) for payload in server.requests[before:]} if key_of else set[str]()
+            assert not asked & on_record, "what was answered is not asked again"
+            return result
+
         for moment in sorted(rng.sample(range(2, int(0.8 * calls)), kills)):
-            child = programs.start(*again, env=ENV)
-            while len(server.requests) < moment and child.poll() is None:
-                time.sleep(0.002)
-            assert child.poll() is None, child.stderr[-2000:]
-            child.send_signal(signal.SIGKILL)
-            child.wait()
-        return KilledRun(whole, _ended(again), calls, len(server.requests))
+            resume(moment)
+        return KilledRun(whole, resume(), calls, len(server.requests))
 
 
-def _ended(command: list[Any]) -> Any:
-    done = programs.run(*command, env=ENV, timeout=300)
-    assert done.returncode == 0, done.stderr[-2000:]
+def _kill(command: list[Any], server: ScriptedServer, moment: int, pause: float) -> None:
+    """Start it, and kill it so many seconds after so many calls."""
+    child = programs.start(*command, env=ENV)
+    while len(server.requests) < moment and child.poll() is None:
+        time.sleep(0.002)
+    time.sleep(pause)
+    assert child.poll() is None, f"it ended before it could be killed: {child.stderr[-2000:]}"
+    child.send_signal(signal.SIGKILL)
+    child.wait()
+    time.sleep(0.05)
+
+
+def ended(command: list[Any]) -> Any:
+    """What a command prints as JSON when it ends well."""
+    done = programs.run(*command, env=ENV, timeout=1800)
+    assert done.returncode == 0, done.stderr[-3000:]
     return json.loads(done.stdout)
 
 
