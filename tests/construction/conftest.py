@@ -22,3 +22,9 @@ def grouped() -> Path:
     if not path.exists():
         pytest.skip(f"the shared data is not here ({path.name} of CounterFact; set SCEDIT_SHARED)")
     return path
+
+
+@pytest.fixture(autouse=True)
+def _key(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A key for endpoints; a test that needs none takes it away."""
+    monkeypatch.setenv("OPENAI_API_KEY", "sk-secret-for-tests")

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+from pathlib import Path
 from typing import Any
 
 from schemas.facts import Entity, Fact, Object, Relation, Source
@@ -39,3 +41,9 @@ def peru_fact(key: str = "f/peru", **changes: Any) -> Fact:
     """Peru's capital as a labelled relation with a paraphrase, and any field replaced."""
     fields = {"relation": Relation(id="P36", label="capital"), "paraphrases": ("The capital city of Peru is",)}
     return make_fact(key=key, **{**fields, **changes})
+
+
+def write_facts(path: Path, facts: Iterable[Fact]) -> Path:
+    """A file of facts."""
+    path.write_text("".join(f"{fact.model_dump_json()}\n" for fact in facts), encoding="utf-8")
+    return path

@@ -13,7 +13,7 @@ from schemas.scripts import Script, ScriptPrompt, ScriptQuestion
 from tests.support import forked_programs as programs
 from tests.support.construction.kills import ENV
 from tests.support.construction.stored import contents
-from tests.support.facts import make_fact
+from tests.support.facts import make_fact, write_facts
 from tests.support.scripted_server import Raw, ScriptedServer, author, completion
 
 KEY = ENV["OPENAI_API_KEY"]
@@ -34,15 +34,13 @@ def construct(facts, folder, url, *more):
 @pytest.fixture
 def facts(tmp_path):
     """Four facts: three share an old object."""
-    path = tmp_path / "facts.jsonl"
     edits = [
         make_fact("Peru", "Lima", "Oslo"),
         make_fact("Lima Province", "Lima", "Rome"),
         make_fact("Old Peru", "Lima", "Oslo"),
         make_fact("Japan", "Tokyo", "Rome"),
     ]
-    path.write_text("".join(f.model_dump_json() + "\n" for f in edits))
-    return path
+    return write_facts(tmp_path / "facts.jsonl", edits)
 
 
 def test_store_holds_records_verdicts_and_lineage(tmp_path, facts):

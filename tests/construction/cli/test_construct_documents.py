@@ -28,8 +28,7 @@ def source(tmp_path: Path) -> Path:
     return path
 
 
-def test_from_documents_to_a_split(source: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("OPENAI_API_KEY", "sk-secret-for-tests")
+def test_from_documents_to_a_split(source: Path, tmp_path: Path) -> None:
     store = tmp_path / "s.duckdb"
     with ScriptedServer(answer) as server:
         told = invoke("data", "construct-documents", source, "--store", store, "--model", "m", "--base-url", server.url)
@@ -43,9 +42,8 @@ def test_from_documents_to_a_split(source: Path, tmp_path: Path, monkeypatch: py
 
 
 def test_a_reader_without_a_usable_reply_is_asked_again_and_its_probe_is_in_no_split(
-    source: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    source: Path, tmp_path: Path
 ) -> None:
-    monkeypatch.setenv("OPENAI_API_KEY", "sk-secret-for-tests")
     silent, path = "Question: When was the Orla0 Bridge opened?", tmp_path / "s.duckdb"
 
     def answers(payload: dict[str, Any]) -> str:
@@ -63,17 +61,9 @@ def test_a_reader_without_a_usable_reply_is_asked_again_and_its_probe_is_in_no_s
     assert chosen and probe.key not in chosen
 
 
-def test_a_dry_run_tells_calls_and_writes_nothing(source: Path, tmp_path: Path) -> None:
-    model = ("--model", "gpt-4.1", "--base-url", "http://127.0.0.1:9/v1", "--limit", 5)
-    told = invoke("data", "construct-documents", source, "--store", tmp_path / "s.duckdb", *model, "--dry-run")
-    assert told.startswith("5 documents; 5 calls, about ") and "$" in told
-    assert list(tmp_path.glob("s.duckdb*")) == []
-
-
 def test_a_dry_run_counts_failed_calls_where_they_are_asked_again_and_damaged_lines(
-    source: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    source: Path, tmp_path: Path
 ) -> None:
-    monkeypatch.setenv("OPENAI_API_KEY", "sk-secret-for-tests")
     refused = [Raw(body=completion(None, refusal="no"))]
     with ScriptedServer(lambda payload: refused.pop() if refused else answer(payload)) as server:
         line = ("data", "construct-documents", source, "--store", tmp_path / "s.duckdb", "--base-url", server.url)

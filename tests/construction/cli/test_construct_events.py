@@ -16,16 +16,15 @@ from schemas.core.errors import UserError
 from tests.support import forked_programs as programs
 from tests.support.commands import invoke
 from tests.support.construction.event_author import answer
-from tests.support.construction.event_templates import data, facts, write
+from tests.support.construction.event_templates import sources
 from tests.support.construction.kills import killed, slowly
 from tests.support.construction.stored import contents, replies
 
 
 @pytest.fixture
 def words(tmp_path: Path) -> list[str]:
-    path = tmp_path / "facts.jsonl"
-    path.write_text("".join(f"{f.model_dump_json()}\n" for f in facts()), encoding="utf-8")
-    return [str(write(tmp_path / "t.toml", data())), "--facts-from", str(path), "--events-per-template", "6"]
+    files = sources(tmp_path)
+    return [str(files["templates"]), "--facts-from", *files["facts"], "--events-per-template", "6"]
 
 
 def test_events_and_questions_without_a_model(words: list[str], tmp_path: Path) -> None:

@@ -14,7 +14,7 @@ from construction.report.store_funnel import store_yield
 from construction.report.text import text
 from curation.store.store import Store
 from tests.support.construction import funnels
-from tests.support.construction.event_templates import data, facts, write
+from tests.support.construction.event_templates import sources
 from tests.support.facts import make_fact
 
 by_hand = funnels.by_hand
@@ -46,10 +46,8 @@ def test_refusals(tmp_path, by_hand):
 
 def test_events_have_a_funnel_of_their_own(tmp_path):
     store = str(tmp_path / "e.duckdb")
-    path = tmp_path / "facts.jsonl"
-    path.write_text("".join(f"{f.model_dump_json()}\n" for f in facts()), encoding="utf-8")
-    job = EventJob(templates=write(tmp_path / "t.toml", data()), store=store, facts=(str(path),), events=3,
-                   paraphrase=False, inside=0, outside=0, access=Access())  # fmt: skip
+    silent = {"paraphrase": False, "inside": 0, "outside": 0, "access": Access()}
+    job = EventJob(**sources(tmp_path), store=store, events=3, **silent)
     prepare_events(job).run(live=ProgressDisplay(0))
     outcome = CliRunner().invoke(funnel, ["--store", store])
     assert outcome.exit_code == 0 and "events of templates" in outcome.stdout and "draws" not in outcome.stdout

@@ -17,9 +17,8 @@ LIVE = ProgressDisplay(0)
 
 
 @pytest.fixture
-def job(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Any:
+def job(tmp_path: Path) -> Any:
     """Makes a job over six documents."""
-    monkeypatch.setenv("OPENAI_API_KEY", "sk-secret-for-tests")
     path = tmp_path / "d.jsonl"
     path.write_text("".join(f"{json.dumps(d)}\n" for d in documents(6)), encoding="utf-8")
 

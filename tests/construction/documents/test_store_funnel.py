@@ -38,8 +38,7 @@ def stored(folder: Path) -> ProbeFunnel | ProbeCuration | None:
         return stored_probes(store)
 
 
-def test_it_counts_what_the_run_counted_and_people_after_it(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("OPENAI_API_KEY", "sk-secret-for-tests")
+def test_it_counts_what_the_run_counted_and_people_after_it(tmp_path: Path) -> None:
     path = tmp_path / "d.jsonl"
     path.write_text("".join(f"{json.dumps(d)}\n" for d in documents(5)), encoding="utf-8")
     with ScriptedServer(answer) as server:

@@ -12,23 +12,19 @@ from construction.llm.endpoint import Access
 from construction.pipeline.runner import ProgressDisplay
 from schemas.core.errors import UserError
 from tests.support.construction.event_author import answer
-from tests.support.construction.event_templates import data, facts, write
+from tests.support.construction.event_templates import sources
 from tests.support.scripted_server import ScriptedServer
 
 LIVE = ProgressDisplay(0)
 
 
 @pytest.fixture
-def job(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Any:
+def job(tmp_path: Path) -> Any:
     """Makes a job over the small file of templates."""
-    monkeypatch.setenv("OPENAI_API_KEY", "sk-secret-for-tests")
-    path = tmp_path / "facts.jsonl"
-    path.write_text("".join(f"{f.model_dump_json()}\n" for f in facts()), encoding="utf-8")
-    file = write(tmp_path / "t.toml", data())
+    fields = {**sources(tmp_path), "store": tmp_path / "s.duckdb", "events": 4}
 
     def make(url: str = "http://127.0.0.1:9/v1", *, access: dict[str, Any] | None = None, **changes: Any) -> EventJob:
         connection = Access(model="m", base_url=url, **(access or {}))
-        fields = {"templates": file, "store": tmp_path / "s.duckdb", "facts": (str(path),), "events": 4}
         return EventJob(**{**fields, "access": connection, **changes})
 
     return make

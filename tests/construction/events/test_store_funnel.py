@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from pathlib import Path
 
-import pytest
-
 from construction.events.funnel import EventFunnel, stored_events
 from construction.events.pipeline import EventJob, prepare_events
 from construction.llm.endpoint import Access
@@ -14,7 +12,7 @@ from curation.store.store import Store
 from schemas.events.questions import TendencyQuestion
 from tests.construction.events.test_job import LIVE
 from tests.support.construction.event_author import answer
-from tests.support.construction.event_templates import data, facts, write
+from tests.support.construction.event_templates import sources
 from tests.support.curation.verdicts import make_verdict
 from tests.support.events import event_records
 from tests.support.scripted_server import ScriptedServer
@@ -24,10 +22,8 @@ SAME = ("events", "paraphrased", "topic_events", "topic_kept", "facts_in", "fact
 
 
 def constructed(folder: Path, url: str) -> Funnel:
-    path = folder / "facts.jsonl"
-    path.write_text("".join(f"{f.model_dump_json()}\n" for f in facts()), encoding="utf-8")
-    job = EventJob(templates=write(folder / "t.toml", data()), store=folder / "s.duckdb", facts=(str(path),), events=4,
-                   topics=("Energy",), events_per_topic=10, access=Access(model="m", base_url=url))  # fmt: skip
+    job = EventJob(**sources(folder), store=folder / "s.duckdb", events=4, topics=("Energy",), events_per_topic=10,
+                   access=Access(model="m", base_url=url))  # fmt: skip
     return prepare_events(job).run(live=LIVE)
 
 
@@ -36,8 +32,7 @@ def stored(folder: Path) -> EventFunnel | None:
         return stored_events(store)
 
 
-def test_it_counts_what_the_run_counted_and_people_after_it(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("OPENAI_API_KEY", "sk-secret-for-tests")
+def test_it_counts_what_the_run_counted_and_people_after_it(tmp_path: Path) -> None:
     with ScriptedServer(answer) as server:
         output = constructed(tmp_path, server.url)
     rows = stored(tmp_path)

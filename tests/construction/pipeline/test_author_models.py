@@ -15,7 +15,7 @@ from schemas.facts import Neighbour
 from schemas.scripts import Script, ScriptPrompt, ScriptQuestion
 from tests.support.construction import authored
 from tests.support.construction.authored import many, run
-from tests.support.facts import make_fact
+from tests.support.facts import make_fact, write_facts
 from tests.support.scripted_server import ScriptedServer, asked, author, field
 
 facts = authored.facts
@@ -221,9 +221,8 @@ def test_settings_of_a_model_on_this_machine_stay_with_such_models():
 def test_temporal_edits_get_the_nearest_subjects_with_questions_of_their_own(tmp_path):
     edit = make_fact("Lake Garda", "Rome", "Oslo", key="e/1").model_copy(update={"change": "temporal"})
     others = [make_fact("Lake Como", "Bern", None), make_fact("Quux", "Kyiv", None), make_fact("Lake X", "Rome", None)]
-    path, more = tmp_path / "f.jsonl", tmp_path / "more.jsonl"
-    path.write_text("".join(f.model_dump_json() + "\n" for f in (edit, *others[1:])))
-    more.write_text(others[0].model_dump_json() + "\n")
+    path = write_facts(tmp_path / "f.jsonl", (edit, *others[1:]))
+    more = write_facts(tmp_path / "more.jsonl", others[:1])
     with ScriptedServer(many) as server:
         funnel = run(path, tmp_path / "o", server, "--neighbours", 2, "--neighbours-from", more)
     (undated,) = [why for why in funnel["reasons"] if why["kind"] == "fact"]  # nobody knows when it changed

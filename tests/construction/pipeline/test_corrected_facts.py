@@ -61,8 +61,7 @@ class World:
 
 
 @pytest.fixture
-def world(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> object:
-    monkeypatch.setenv("OPENAI_API_KEY", "sk-secret-for-tests")
+def world(tmp_path: Path) -> object:
     made = World(tmp_path)
     with ScriptedServer(made.answer) as server:
         made.url = server.url

@@ -24,7 +24,7 @@ from schemas.scripts import ScriptPrompt
 from schemas.verdicts import Verdict, verdict_key
 from tests.support.construction.authored import run
 from tests.support.construction.verified import FACT, PROMPT, readings
-from tests.support.facts import make_fact
+from tests.support.facts import make_fact, write_facts
 from tests.support.scripted_server import Raw, ScriptedServer, completion, field
 
 PLACES = ["Lima", "Tokyo", "Cairo"]
@@ -45,11 +45,9 @@ def answer(payload):
 
 @pytest.fixture
 def facts(tmp_path):
-    path = tmp_path / "facts.jsonl"
     edits = [make_fact(f"Country {n}", place, "Oslo") for n, place in enumerate(PLACES)]
     edits.append(make_fact("Old Country", "Lima", None))
-    path.write_text("".join(f.model_dump_json() + "\n" for f in edits))
-    return path
+    return write_facts(tmp_path / "facts.jsonl", edits)
 
 
 AUTHORS = ("--author", "ann", "--author", "bob", "--scripts", "2")

@@ -15,7 +15,7 @@ from curation.store.store import Store
 from schemas.core.errors import UserError
 from schemas.scripts import Script, ScriptQuestion
 from tests.support.construction import authored
-from tests.support.facts import make_fact
+from tests.support.facts import make_fact, write_facts
 from tests.support.scripted_server import Raw, ScriptedServer, field
 
 facts = authored.facts
@@ -31,9 +31,8 @@ def answer(payload):
 
 
 @pytest.fixture
-def run(tmp_path, facts, monkeypatch):
+def run(tmp_path, facts):
     """Constructs into one store; gives the counts, or the refusal where there is one."""
-    monkeypatch.setenv("OPENAI_API_KEY", "sk-secret-for-tests")
 
     def go(*options, model="gpt-4o", questions=2):
         line = [facts, "--store", tmp_path / "s.duckdb", "--model", model, "--base-url", go.server.url]
@@ -164,12 +163,10 @@ def test_what_was_written_by_hand_is_neither_a_generation_nor_replaced(run):
         assert not any(v.check == REPLACED for v in store.verdicts([by_hand.id]))
 
 
-def test_a_neighbour_that_becomes_an_edit_goes_on(tmp_path, monkeypatch):
+def test_a_neighbour_that_becomes_an_edit_goes_on(tmp_path):
     """It has questions from when it served; those of the edit are asked for as always, and nothing is refused."""
-    monkeypatch.setenv("OPENAI_API_KEY", "sk-secret-for-tests")
-    path = tmp_path / "facts.jsonl"
     both = [make_fact("Peru", "Lima", "Oslo"), make_fact("Chile", "Lima", "Rome")]
-    path.write_text("".join(f.model_dump_json() + "\n" for f in both))
+    path = write_facts(tmp_path / "facts.jsonl", both)
     with ScriptedServer(answer) as server:
         for limit in (1, 2):
             line = [path, "--store", tmp_path / "s", "--model", "m", "--base-url", server.url, "--limit", limit]

@@ -11,7 +11,6 @@ from construction.pipeline.pipeline import Construction, ConstructionPlan, autho
 from construction.report.store_funnel import store_yield
 from curation.store.store import Store
 from schemas.facts import Fact, Neighbour
-from schemas.scripts import ScriptQuestion
 from tests.support.construction.scripted_client import ScriptedClient, client_of
 from tests.support.construction.scripted_client import plain_author as answer
 from tests.support.facts import make_fact
@@ -80,15 +79,6 @@ def test_a_fact_that_served_and_is_edited_later_makes_a_case_and_stays_one(run):
     assert labels(run.path, MARK)[later.key] == "keep"
     run([PERU], [later], neighbours=1)
     assert labels(run.path, MARK) == {PERU.key: "keep", later.key: "keep"}, "serving again undoes no edit"
-
-
-def test_an_unfinished_fact_is_there_without_questions_and_the_others_are_whole(run):
-    busy = client_of(lambda r: None if "Japan" in r.messages[-1].content else answer(r))
-    counts, _, _ = run([PERU, JAPAN], neighbours=0, client=busy)
-    assert (counts.unfinished, counts.kept, counts.done) == (1, 1, 2)
-    with Store.open(run.path) as store:
-        assert {q.fact for q in store.all(ScriptQuestion)} == {PERU.key}
-        assert {f.key for f in store.all(Fact)} == {PERU.key, JAPAN.key}
 
 
 def test_links_are_judged_by_the_prompts_of_the_neighbour(run):

@@ -16,6 +16,7 @@ from schemas.facts import Fact
 from schemas.scripts import Script, ScriptPrompt, ScriptQuestion
 from tests.support import forked_programs as programs
 from tests.support.construction.kills import ENV
+from tests.support.facts import write_facts
 from tests.support.hostile_text import MEGABYTE, NAMES, OBEYED, hostile_fact
 from tests.support.scripted_server import Raw, ScriptedServer, completion
 
@@ -54,8 +55,7 @@ def made(tmp_path_factory: pytest.TempPathFactory) -> Made:
     """A construction from hostile facts; about every third call gets a hostile reply, the others sensible ones."""
     folder = tmp_path_factory.mktemp("replies")
     facts = [hostile_fact(text.strip(), key=f"f/{n}") for n, text in enumerate([*NAMES.values(), "b" * MEGABYTE])]
-    path = folder / "facts.jsonl"
-    path.write_text("".join(f.model_dump_json() + "\n" for f in facts), encoding="utf-8")
+    path = write_facts(folder / "facts.jsonl", facts)
     used_names = set()
     always = {"f/2": 0, "f/4": 2, "f/8": 5, "f/10": 7}
 

@@ -15,7 +15,7 @@ from curation.store.store import Store
 from scedit.commands import cli
 from schemas.core.errors import UserError
 from schemas.scripts import ScriptPrompt
-from tests.support.facts import make_fact
+from tests.support.facts import make_fact, write_facts
 from tests.support.scripted_server import Batches, Raw, ScriptedServer, completion, field
 
 PLACES = ["Lima", "Tokyo", "Cairo", "Quito", "Accra", "Dakar", "Hanoi", "Kabul", "Minsk", "Perth", "Tunis", "Zagreb"]
@@ -38,14 +38,12 @@ def scedit(*line):
 
 
 @pytest.fixture
-def construct(tmp_path, monkeypatch):
+def construct(tmp_path):
     """Constructs one question and one script for each of the first facts; gives the outcome."""
-    monkeypatch.setenv("OPENAI_API_KEY", "sk-secret-for-tests")
 
     def run(url, *options, facts=3, store="s.duckdb", model="m", text=False):
-        path = tmp_path / "facts.jsonl"
         edits = [make_fact(f"Country {n}", place, "Oslo") for n, place in enumerate(PLACES[:facts])]
-        path.write_text("".join(f.model_dump_json() + "\n" for f in edits))
+        path = write_facts(tmp_path / "facts.jsonl", edits)
         line = ["construct", path, "--store", tmp_path / store, "--model", model, *([] if text else ["--json"])]
         line += ["--base-url", url] if url else []
         return scedit(*line, "--no-verify", "--questions", 1, "--candidates", 1, "--neighbours", 0, *options)

@@ -8,7 +8,7 @@ import pytest
 from click.testing import CliRunner
 
 from construction.cli.construct import construct
-from tests.support.facts import make_fact
+from tests.support.facts import make_fact, write_facts
 from tests.support.scripted_server import asked, field
 
 THEMES = ("cook a soup of", "send a parcel to", "learn the anthem of", "rent a house in", "vote in", "study law in")
@@ -29,9 +29,7 @@ def many(payload):
 
 @pytest.fixture
 def facts(tmp_path):
-    path = tmp_path / "facts.jsonl"
-    path.write_text("".join(f.model_dump_json() + "\n" for f in (make_fact(), make_fact("Japan", "Tokyo", "Rome"))))
-    return path
+    return write_facts(tmp_path / "facts.jsonl", (make_fact(), make_fact("Japan", "Tokyo", "Rome")))
 
 
 def run(facts, folder, server, *more, code=0):

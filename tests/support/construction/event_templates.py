@@ -7,7 +7,7 @@ from typing import Any
 
 from construction.events.templates import FactTable, TemplateFile, read_templates
 from schemas.facts import Fact
-from tests.support.facts import make_fact
+from tests.support.facts import make_fact, write_facts
 
 TRANSFER: dict[str, Any] = {
     "name": "transfer",
@@ -99,3 +99,8 @@ def write(path: Path, contents: dict[str, Any]) -> Path:
 def read(path: Path, contents: dict[str, Any], *more: tuple[str, str, str]) -> TemplateFile:
     """The file as TOML, and read back as the command does."""
     return read_templates(write(path, contents), table(*more))
+
+
+def sources(folder: Path) -> dict[str, Any]:
+    """The file of templates and that of facts, as a job names them."""
+    return {"templates": write(folder / "t.toml", data()), "facts": (str(write_facts(folder / "f.jsonl", facts())),)}
