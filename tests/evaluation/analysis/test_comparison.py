@@ -78,6 +78,7 @@ def test_a_difference_of_pooled_questions_has_one_interval(name: str) -> None:
     assert test.on_scale == (name == "em")
 
 
+@pytest.mark.usefixtures("no_pictures")
 def test_normalisation_is_chosen_without_a_new_run(tmp_path):
     finished(tmp_path)
     one = write_report([tmp_path])

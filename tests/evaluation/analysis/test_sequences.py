@@ -46,6 +46,14 @@ def curve(out: Path) -> list[ForgettingPoint]:
     return edit_curve(load_run(out), load_metrics(["es"]), "mean")
 
 
+def drawn(folder: Path, metrics: tuple[str, ...] = ("es",)) -> tuple[list[Plot], FigureTable | None]:
+    """The pictures and the table of a run, as the report has them."""
+    finished_run, chosen = load_run(folder), load_metrics(list(metrics))
+    parts = curve_parts(forgetting_points(finished_run, chosen, "mean"), chosen, together=False)
+    plots = [p for p in parts if isinstance(p, Plot)]
+    return plots, next((p for p in parts if isinstance(p, FigureTable)), None)
+
+
 def test_hand_worked(tmp_path: Path) -> None:
     """Edits 1 and 2 succeed on the spot; from the third on the object is lowered, for earlier cases too."""
     points = curve(run(tmp_path))
@@ -55,6 +63,10 @@ def test_hand_worked(tmp_path: Path) -> None:
     assert (two.all.mean, two.new.mean, two.lost.mean, two.latest) == (1.0, 1.0, 0.0, 1.0)
     assert (four.all.mean, four.new.mean, four.lost.mean, four.latest) == (0.0, 0.5, -0.5, 0.0)
     assert [p.all.n for p in points] == [1, 2, 4] == [p.new.n for p in points]
+    ((plot,), table) = drawn(tmp_path)
+    assert [(p.x, p.value) for p in plot.points] == [(p.edits, p.all) for p in points]
+    assert [(p.x, p.value) for p in plot.earlier] == [(p.edits, p.new) for p in points]
+    assert table is not None and [row[2] for row in table.rows] == [1, 2, 4]
 
 
 @pytest.mark.parametrize(("score", "edits", "new"), [("end", [1, 2, 4], [1, 1, 1]), ("immediate", [1], [1])])
@@ -64,6 +76,9 @@ def test_what_was_not_asked_is_in_no_mean(score: str, edits: list[int], new: lis
     assert [p.edits for p in points] == edits
     if score == "end":
         assert [p.new.n for p in points] == [1, 2, 3], "cases 1, 2 and 4 were asked right after their edits"
+        ((plot,), _) = drawn(tmp_path)
+        assert [p.x for p in plot.points] == edits
+        assert [p.x for p in plot.earlier] == [1, 2], "of four cases one was not asked right after its own edit"
 
 
 def test_a_length_half_asked_is_left_out(tmp_path: Path) -> None:
@@ -72,28 +87,6 @@ def test_a_length_half_asked_is_left_out(tmp_path: Path) -> None:
     journal.write_text("".join(lines[:-1]))
     unfinish(tmp_path)
     assert [p.edits for p in curve(tmp_path)] == [1, 2]
-
-
-def drawn(folder: Path, metrics: tuple[str, ...] = ("es",), **options: Any) -> tuple[list[Plot], FigureTable | None]:
-    """The pictures and the table of a run, as the report has them."""
-    finished_run, chosen = load_run(folder), load_metrics(list(metrics))
-    parts = curve_parts(forgetting_points(finished_run, chosen, "mean"), chosen, together=False)
-    plots = [p for p in parts if isinstance(p, Plot)]
-    return plots, next((p for p in parts if isinstance(p, FigureTable)), None)
-
-
-def test_the_picture_has_the_curve_and_what_was_asked_right_after_each_edit(tmp_path: Path) -> None:
-    points = edit_curve(load_run(run(tmp_path)), load_metrics(["es"]), "mean")
-    ((plot,), table) = drawn(tmp_path)
-    assert [(p.x, p.value) for p in plot.points] == [(p.edits, p.all) for p in points]
-    assert [(p.x, p.value) for p in plot.earlier] == [(p.edits, p.new) for p in points]
-    assert table is not None and [row[2] for row in table.rows] == [1, 2, 4]
-
-
-def test_what_was_not_asked_after_its_edit_is_not_drawn_as_if_it_was(tmp_path: Path) -> None:
-    ((plot,), _) = drawn(run(tmp_path, regime={**SEQUENCE, "score": "end"}))
-    assert [p.x for p in plot.points] == [1, 2, 4]
-    assert [p.x for p in plot.earlier] == [1, 2], "at four edits one case of the four was not asked after its own edit"
 
 
 def test_metrics_without_a_value_and_methods_that_have_not_begun_have_no_curve(tmp_path: Path) -> None:

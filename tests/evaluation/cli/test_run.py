@@ -33,7 +33,7 @@ EDITORS = 'editors = ["none", "prompt", {name = "ft", params = {layer = 1, steps
 
 
 @pytest.fixture
-def place(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
+def place(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, no_pictures: None) -> Iterator[Path]:
     """A folder with a configuration, a split file and a store; the model is a tiny Llama."""
     split = make_cases(3, 1)
     write_split(split, tmp_path / "split.jsonl")

@@ -158,12 +158,6 @@ def scripts(path: Path) -> list[GeneratedScript]:
         return list(store.all(GeneratedScript))
 
 
-@pytest.mark.parametrize("name", ["s.duckdb", "not/there.duckdb"])
-def test_a_file_stands_for_itself(tmp_path: Path, name: str) -> None:
-    assert scripts_store(tmp_path / name) == tmp_path / name
-    assert not (tmp_path / name).exists(), "whoever opens it says what is wrong with it"
-
-
 @pytest.mark.parametrize("names", ["feed", "split"])
 def test_the_store_that_the_run_fed_gets_them(tmp_path: Path, names: str) -> None:
     store = tmp_path / "mine.duckdb"

@@ -322,11 +322,6 @@ def test_what_is_refused(choice: Any, reason: str) -> None:
         validate(RegimeChoice, choice, where="regime")
 
 
-def test_what_a_run_folder_keeps_is_read_back() -> None:
-    for choice in (RegimeChoice(), RegimeChoice(name="batch", size=3), RegimeChoice(name="sequential", size=(1, 2))):
-        assert RegimeChoice.model_validate(choice.model_dump(mode="json")) == choice
-
-
 def test_every_size_of_a_batch_is_a_regime_and_a_row_of_its_own() -> None:
     several = RegimeChoice(name="batch", size=(10, 2))
     assert [part.text for part in several.parts] == ["batch:2", "batch:10"]
@@ -408,9 +403,7 @@ def test_the_way_back_changes_the_objects_over_and_is_a_request_of_its_own() -> 
     assert len(set(keys.values())) == 2
 
 
-@pytest.mark.parametrize(
-    ("kind", "engine", "name"), [("llama", "fast", "revert"), ("gpt2", "simple", "reedit"), ("llama", "fast", "reedit")]
-)
+@pytest.mark.parametrize(("kind", "engine", "name"), [("gpt2", "simple", "revert"), ("llama", "fast", "reedit")])
 def test_equals_edits_put_on_by_hand(kind: str, cache: Cache, engine: str, name: str, tmp_path: Path) -> None:
     """FT: each edit is searched on the weights that the one before it left, and weights come back bit for bit."""
     tiny = make(kind)
@@ -434,6 +427,7 @@ def test_equals_edits_put_on_by_hand(kind: str, cache: Cache, engine: str, name:
     assert values == pytest.approx(expected, abs=1e-3)
 
 
+@pytest.mark.usefixtures("no_pictures")
 def test_the_old_answer_is_back_and_a_failure_stays_with_its_case(tmp_path: Path) -> None:
     editors = [{"name": "push", "params": {"fail": ["Land01"]}}]
     for regime in ("single", "revert", "reedit"):

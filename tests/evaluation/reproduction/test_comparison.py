@@ -153,12 +153,9 @@ def differs(run: Run, files, *, normalisation=None) -> set[str]:
     return set(figure.differs)
 
 
-def test_the_same_model_cases_and_set_up_may_be_compared(run, files, counted):
-    assert differs(run, files) == set()
-
-
 def test_everything_else_is_named(run, files, counted, monkeypatch):
     description = run.about
+    assert differs(run, files) == set()
     assert any("data not checked" in d for d in differs(run, {}))
     assert differs(run, files, normalisation="sum") == {"normalisation sum, published is mean"}
     several = [e._replace(manifest=e.manifest.model_copy(update={"regime": "batch:4"})) for e in run.editors]

@@ -64,9 +64,6 @@ def test_choose(limit, kinds, count):
     assert cases == choose(make_cases(), limit=limit, kinds=kinds)
 
 
-def test_no_case_left_is_said():
-    with pytest.raises(UserError, match="no case of the split 'tiny'"):
-        choose(make_cases(2, 0), kinds=("temporal",))
 
 
 def test_a_larger_limit_keeps_the_order_of_a_smaller() -> None:

@@ -232,6 +232,7 @@ def test_before_and_after_are_asked_in_the_same_form(tmp_path: Path) -> None:
     assert gains["none [chat]"] is None and [row.baseline for row in table.rows] == [True, True, False, False]
 
 
+@pytest.mark.usefixtures("no_pictures")
 def test_both_forms_are_side_by_side_in_the_report(tmp_path: Path) -> None:
     _, _, results = chat_run(tmp_path)
     metrics = load_metrics(["es", "s_es"])
@@ -274,6 +275,7 @@ def test_the_summary_is_of_raw_prompts_alone(tmp_path: Path) -> None:
     assert "1 of 1 script (100 %) were cut off" in sentences, "both rows have one text"
 
 
+@pytest.mark.usefixtures("no_pictures")
 def test_the_report_says_which_figure_is_in_which_form(tmp_path: Path) -> None:
     _, _, results = chat_run(tmp_path, metrics=["es", "s_es_gen_question", "script_format"])
     metrics = load_metrics(["es", "s_es_gen_question", "script_format"], generation_of(results))

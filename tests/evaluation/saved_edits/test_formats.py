@@ -139,14 +139,21 @@ def loaded(lm: LM, folder: Path) -> Any:
 
 
 @pytest.mark.parametrize("kind", ["llama", "gpt2"])
-def test_the_adapter_merged_by_peft_is_the_edit(kind: str, tmp_path: Path) -> None:
+def test_the_adapter_loaded_or_merged_by_peft_is_the_edit(kind: str, tmp_path: Path) -> None:
     lm = make(kind)
     edit = editor("memit", lm, tmp_path / "method").edit(FACTS)
     assert edit.deltas
     write_adapter(lm, edit.deltas, tmp_path)
     with edit.on(lm):
         ours = logits(lm.model, lm)
-    assert (logits(loaded(lm, tmp_path), lm) - ours).abs().max() < 1e-4
+    other = loaded(lm, tmp_path)
+    assert (logits(other, lm) - ours).abs().max() < 1e-4
+    texts = generate(lm, [PromptToContinue(t, 0) for t in TEXTS], edits=[edit.deltas or ()], sampling=Sampling(8))
+    for text, value in zip(TEXTS, texts, strict=True):
+        ids = lm.tokenizer(text, return_tensors="pt")["input_ids"]
+        options = {"max_new_tokens": 8, "do_sample": False, "eos_token_id": lm.tokenizer.eos_token_id}
+        written = other.generate(input_ids=ids, attention_mask=torch.ones_like(ids), pad_token_id=1, **options)
+        assert written[0, ids.shape[1] :].tolist()[: len(value.ids)] == list(value.ids)
     merged = loaded(lm, tmp_path).merge_and_unload()
     assert (logits(merged, lm) - ours).abs().max() < 1e-4, "fan_in_fan_out is right: merging turns the product"
 
@@ -234,9 +241,3 @@ def test_every_methods_edit_is_equal_in_peft_or_refused(method: str, tmp_path: P
         ours = logits(lm.model, lm)
     assert (ours - plain).abs().max() > 1e-5, "the edit is felt"
     assert (logits(other, lm) - ours).abs().max() < 1e-4
-    texts = generate(lm, [PromptToContinue(t, 0) for t in TEXTS], edits=[edit.deltas or ()], sampling=Sampling(8))
-    for text, value in zip(TEXTS, texts, strict=True):
-        ids = lm.tokenizer(text, return_tensors="pt")["input_ids"]
-        options = {"max_new_tokens": 8, "do_sample": False, "eos_token_id": lm.tokenizer.eos_token_id}
-        written = other.generate(input_ids=ids, attention_mask=torch.ones_like(ids), pad_token_id=1, **options)
-        assert written[0, ids.shape[1] :].tolist()[: len(value.ids)] == list(value.ids)

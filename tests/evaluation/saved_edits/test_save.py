@@ -41,8 +41,7 @@ def reloaded(lm: LM, folder: Path) -> LM:
     return LM(model, AutoTokenizer.from_pretrained(folder), name=str(folder), revision="x")
 
 
-@pytest.mark.parametrize("method", ["ft", "rome"])
-@pytest.mark.parametrize("dtype", [torch.float32, torch.bfloat16])
+@pytest.mark.parametrize(("method", "dtype"), [("ft", torch.float32), ("rome", torch.bfloat16)])
 def test_the_saved_model_is_what_was_scored(method: str, dtype: torch.dtype, tiny: LM, tmp_path: Path) -> None:
     lm = make(tiny.name.removeprefix("tiny-"), dtype=dtype)
     digest = lm.weights_digest()

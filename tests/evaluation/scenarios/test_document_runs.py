@@ -97,6 +97,7 @@ def test_the_report_prints_perplexities_as_they_are(whole: Path) -> None:
     assert "| ×" in row and "PPL, document ↓" in markdown and "×" in page
 
 
+@pytest.mark.usefixtures("no_pictures")
 def test_without_the_metrics_of_the_paper_its_table_is_left_out(tmp_path: Path) -> None:
     """Benchmarks of single facts are documents, too, and ask for other groups of probes."""
     run(tmp_path / "f1", editors=["ice"], metrics=["f1"])
@@ -105,6 +106,7 @@ def test_without_the_metrics_of_the_paper_its_table_is_left_out(tmp_path: Path) 
     assert "Free-text knowledge editing" in page
 
 
+@pytest.mark.usefixtures("no_pictures")
 def test_a_report_on_what_follows_from_facts_is_not_headed_as_one_on_documents(tmp_path: Path) -> None:
     run(tmp_path / "hops", make_split("hops", [grouped_case()]), editors=["ice"], metrics=["em_hop"])
     page = next(f for f in write_report([tmp_path / "hops"]).files if f.name == "report.html").read_text("utf-8")

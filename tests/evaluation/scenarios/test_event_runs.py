@@ -34,6 +34,8 @@ from tests.support.scripted_server import ScriptedServer
 from tests.support.stats.nearly import nearly
 from tests.support.tiny import make
 
+pytestmark = pytest.mark.usefixtures("no_pictures")
+
 TEXTS = [
     "Alba Rail merged with Brenta Rail.",
     "Corvo Foods moved to Turin.",

@@ -113,7 +113,7 @@ def config(out: Path, regime: Any, name: str) -> RunConfig:
             "editors": [{"name": name, "params": OPTIONS[name]}],
             "out": str(out),
             "regime": regime,
-            "metrics": ["es", "s_es", "s_es_gen"],
+            "metrics": ["es", "s_es"],
         }
     )
 

@@ -127,16 +127,6 @@ def some_keys(edits: int, count: int) -> Tensor:
     return torch.randn(edits, count, SIZE, generator=torch.Generator().manual_seed(1))
 
 
-@pytest.mark.parametrize("rho", [0.2, 0.9])
-def test_a_fraction_is_what_it_says(rho: float) -> None:
-    keys = some_keys(5, 1) * torch.tensor([0.1, 1, 2, 5, 30])[:, None, None]
-    solution = columns(keys, factor(moments(), CPU).solve, penalty=None, fraction=rho)
-    assert torch.allclose(solution.written(keys), torch.full((5, 1), rho, dtype=torch.float64))
-    assert torch.allclose(solution.penalty, solution.reach[:, 0] * (1 - rho) / rho)
-    batch = columns(some_keys(1, 3), factor(moments(), CPU).solve, penalty=None, fraction=rho)
-    assert float(batch.penalty) == pytest.approx(float(batch.reach.median()) * (1 - rho) / rho)
-
-
 @pytest.mark.parametrize("count", [1, 3])
 @pytest.mark.parametrize("before", [0, 2])
 def test_alphaedit_equals_the_system_of_full_size(count: int, before: int, tmp_path: Path) -> None:

@@ -178,6 +178,7 @@ def shares(folder: Path) -> dict[str, dict[str, float | None]]:
     return {row.label: {m: s.mean for m, s in row.summaries.items()} for row in table.rows}
 
 
+@pytest.mark.usefixtures("no_pictures")
 def test_a_run_on_events_its_metrics_resuming_and_report(tmp_path: Path) -> None:
     editors = {"ice": {"name": "ice"}, "say_unknown": {"name": "say_unknown"},
                "bm25": {"name": "bm25", "params": {"memory": "split"}}}  # fmt: skip

@@ -255,10 +255,6 @@ def test_a_record_as_json_is_the_same_set(tmp_path: Path) -> None:
     assert len(open_specificity(write_set(tmp_path)).questions) == 6
 
 
-def test_no_set_and_no_metric_that_needs_one() -> None:
-    assert opened_for(named(["em"]), model="m") is None
-
-
 def test_refusals(tmp_path: Path) -> None:
     with pytest.raises(UserError, match="'em_spec' asks what the unedited model answers, and no set"):
         opened_for(named(["em", "em_spec"]), model="m")
