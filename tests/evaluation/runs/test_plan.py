@@ -64,8 +64,6 @@ def test_choose(limit, kinds, count):
     assert cases == choose(make_cases(), limit=limit, kinds=kinds)
 
 
-
-
 def test_a_larger_limit_keeps_the_order_of_a_smaller() -> None:
     """Of all kinds or of each: the first so many are the same ones, so finished cases stay good."""
     split = make_cases(12, 6)
