@@ -14,7 +14,7 @@ from tests.support import forked_programs as programs
 from tests.support.construction.kills import ENV
 from tests.support.construction.stored import contents
 from tests.support.facts import make_fact, write_facts
-from tests.support.scripted_server import Raw, ScriptedServer, author, completion
+from tests.support.scripted_server import ScriptedServer, author
 
 KEY = ENV["OPENAI_API_KEY"]
 
@@ -83,33 +83,6 @@ def test_script_writer_never_sees_the_new_object(tmp_path, facts):
         assert "Rome" not in text and "Oslo" not in text
     questions = [p for p in server.requests if p not in scripts]
     assert any("Object after the change: Rome" in p["messages"][-1]["content"] for p in questions)
-
-
-def test_refusals_and_rubbish_are_accounted_for(tmp_path, facts):
-    def answer(payload):
-        text = payload["messages"][-1]["content"]
-        if "Subject: Japan" in text:
-            return Raw(body=completion(None, refusal="No."))
-        if "Subject: Old Peru" in text or "cannot be used" in text:
-            return "no JSON here"
-        if "Question: " in text and "Lima Province" in text:
-            return Raw(body=completion(None, refusal="Not that."))
-        return author(payload)
-
-    with ScriptedServer(answer) as server:
-        more = ("--neighbours", 0, "--json", "--candidates", 4)
-        result = construct(facts, tmp_path / "o", server.url, *more)
-        assert result.returncode == 0, result.stderr
-    funnel = json.loads(result.stdout)
-    assert funnel["done"] == 4 and {stage["name"]: stage["total"] for stage in funnel["funnel"]}["edited facts"] == 4
-    unusable = [why for why in funnel["reasons"] if why["check"] == "reply_usable"]
-    counts = [(why["kind"], why["label"], why["count"]) for why in unusable]
-    assert counts == [("question", "unscored", 4), ("fact", "unscored", 2)]
-    with Store.open(tmp_path / "o/s.duckdb") as store:
-        unscored = {v.item_id: v.reason for v in store.verdicts() if v.label == "unscored"}
-        assert unscored[store.get("f/Japan").id] == "refused: No."
-        assert unscored[store.get("f/Old-Peru").id].startswith("unparseable: ")
-        assert sum(r == "refused: Not that." for r in unscored.values()) >= 3
 
 
 ERRORS = {

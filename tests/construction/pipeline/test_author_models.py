@@ -63,12 +63,6 @@ def test_other_numbers_later_settle_it_anew(tmp_path, facts):
     assert drops[0] > drops[1] >= drops[2] == 0
 
 
-def test_a_run_without_candidates_leaves_no_such_verdict(tmp_path, facts):
-    with ScriptedServer(author) as server:
-        run(facts, tmp_path / "o", server, "--candidates", 4)
-    assert verdicts(tmp_path / "o", "surplus") == {}
-
-
 def test_fewer_candidates_than_questions_are_refused(tmp_path, facts):
     with ScriptedServer(many) as server:
         output = run(facts, tmp_path / "o", server, "--questions", 4, "--candidates", 3, code=2)

@@ -108,12 +108,12 @@ def test_so_many_calls_at_once_and_no_more(construct):
 
 
 def test_errors_are_sorted_and_told(construct, monkeypatch):
-    """One fact each: fails in passing, never works, refused, unreadable for good, mended, good."""
+    """One fact each: fails in passing, never works, refused, unreadable for good, mended, good, its script refused."""
     monkeypatch.setattr("construction.llm.client.pause", lambda *a, **k: 0.0)
     records: dict[int, int] = {}
 
     def answer(payload):
-        n = next(n for n in range(6) if any(f"Country {n}" in m["content"] for m in payload["messages"][-3:]))
+        n = next(n for n in range(7) if any(f"Country {n}" in m["content"] for m in payload["messages"][-3:]))
         nth = records[n] = records.get(n, 0) + 1
         if n == 0 and nth <= 2:
             return Raw(500, {"error": {"message": "oops"}})
@@ -121,20 +121,24 @@ def test_errors_are_sorted_and_told(construct, monkeypatch):
             return Raw(400, {"error": {"message": "This model's maximum context length is 9 tokens."}})
         if n == 2:
             return Raw(body=completion(None, refusal="I can't."))
+        if n == 6 and nth > 1:
+            return Raw(body=completion(None, refusal="Not that."))
         if n == 3 or (n == 4 and nth == 1):
             return '{"questions": "not a list"}'
         return good({"messages": payload["messages"][:-2] if n == 4 and nth == 2 else payload["messages"]})
 
     with ScriptedServer(answer) as server:
-        construction = construct(server.url, facts=6)
-        repeat = construct(server.url, facts=6)
+        construction = construct(server.url, facts=7)
+        repeat = construct(server.url, facts=7)
     assert construction.code == repeat.code == 0
-    assert records == {0: 4, 1: 1, 2: 2, 3: 4, 4: 3, 5: 2}, "what is refused or unreadable has two attempts"
+    assert records == {0: 4, 1: 1, 2: 2, 3: 4, 4: 3, 5: 2, 6: 3}, "what is refused or unreadable has two attempts"
     result = json.loads(construction.out)
-    assert (result["done"], result["kept"]) == (6, 3)
-    (why,) = result["reasons"]
-    assert (why["kind"], why["check"], why["label"], why["count"]) == ("fact", "reply_usable", "unscored", 3)
-    assert {reason.partition(":")[0] for _, reason, _ in why["examples"]} == {"permanent", "refused", "unparseable"}
+    assert (result["done"], result["kept"]) == (7, 3) and result["funnel"][0]["total"] == 7
+    facts, questions = result["reasons"]
+    assert (facts["kind"], facts["check"], facts["label"], facts["count"]) == ("fact", "reply_usable", "unscored", 3)
+    assert {reason.partition(":")[0] for _, reason, _ in facts["examples"]} == {"permanent", "refused", "unparseable"}
+    assert (questions["kind"], questions["check"], questions["count"]) == ("question", "reply_usable", 1)
+    assert questions["examples"][0][1] == "refused: Not that."
     complaints = [p["messages"][-1]["content"] for p in server.requests if len(p["messages"]) > 3]
     warnings = [text for text in complaints if "cannot be used" in text]
     assert len(warnings) == 3 and all("valid list" in text and "questions" in text for text in warnings)
