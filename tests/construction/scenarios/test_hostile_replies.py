@@ -34,6 +34,9 @@ REPLIES: list[Any] = [
 ]
 
 
+SMALL = ("--no-verify", "--questions", "2", "--neighbours", "0")
+
+
 class Made(NamedTuple):
     folder: Path
     facts: list[Fact]
@@ -74,7 +77,7 @@ def made(tmp_path_factory: pytest.TempPathFactory) -> Made:
 
     with ScriptedServer(answer) as server:
         line = ["construct", str(path), "--store", str(folder / "s.duckdb"), "--model", "m", "--base-url", server.url]
-        process = scedit(*line, "--no-verify", "--questions", "2", "--neighbours", "0", "--concurrency", "4")
+        process = scedit(*line, *SMALL, "--concurrency", "4")
     assert used_names == set(range(len(REPLIES)))
     return Made(folder, facts, server.requests, process)
 
@@ -109,7 +112,7 @@ def test_no_command_obeys_or_reverses(made: Made) -> None:
         "construct": made.said,
         "yield": scedit("store", "funnel", "--store", store, "--page", str(made.folder / "yield.html")),
         "prompts": scedit("prompts", "--profile", "paper", "--fact", facts, "--key", "f/6"),
-        "again": scedit("construct", facts, "--store", store, "--model", "m", "--dry-run"),
+        "again": scedit("construct", facts, "--store", store, "--model", "m", "--dry-run", *SMALL),
     }
     for name, text in outs.items():
         assert text.strip() and not OBEYED.search(text), (name, text[:300])
