@@ -57,7 +57,7 @@ from schemas.cases import EventCase
 from schemas.events.questions import TendencyQuestion
 from schemas.facts import Object
 from schemas.probes import instructed
-from tests.support.evaluation import open_answers
+from tests.support.evaluation import event_answers
 from tests.support.evaluation.event_answers import chose, prefers, said
 from tests.support.evaluation.open_answers import RIGHT, SAME, WRONG, tendency_case
 from tests.support.events import event_case, make_fact_question, make_tendency
@@ -478,7 +478,7 @@ def answers(case: EventCase, ratings: dict[str, dict[str, int | None]], texts: d
     """Answers with ratings of the judge "j" by question; a question without an entry is answered and not rated."""
     out: dict[str, Answer] = {}
     for question in case.tendencies:
-        value = open_answers.wrote(case, {question.key: (texts or {}).get(question.key, RIGHT)})
+        value = event_answers.wrote(question, (texts or {}).get(question.key, RIGHT))
         for probe, answer in value.items():
             fields: dict[str, Any] = {"probe": probe, "written": answer.written}
             if question.key in ratings:

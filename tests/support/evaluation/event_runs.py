@@ -21,7 +21,9 @@ Rewrite = Callable[[str], str]
 
 
 def event_run(
-    cases: list[EventCase], methods: Mapping[str, Mapping[str, tuple[dict[str, Answer], Rewrite | None]]]
+    cases: list[EventCase],
+    methods: Mapping[str, Mapping[str, tuple[dict[str, Answer], Rewrite | None]]],
+    folder: Path = Path(),
 ) -> Run:
     """A run folder as read back: of every method, by case, the answers and the edit's way with prompts."""
     editors = []
@@ -35,10 +37,13 @@ def event_run(
             probes += [open_probe(q, EventChoice()) for q in case.tendencies]
             notes = rewritten([p for p in probes if p.id in answers], rewrite)
             results[case.key] = CaseResult(run="r", case=case.key, answers=tuple(answers.values()), notes=notes)
-        manifest: Any = SimpleNamespace(editor=label, regime="single", params={}, components={})
+        manifest: Any = SimpleNamespace(
+            **{"key": f"{label}-0123456789", "model": "m", "model_revision": "1"},
+            **{"editor": label, "regime": "single", "params": {}, "components": {}},
+        )
         editors.append(EditorRun(label, manifest, results, {}))
     record: dict[str, Any] = {"split_digest": "d", "config": {}, "regime": "single"}
-    return Run(Path(), record, make_split("events", cases), tuple(c.key for c in cases), tuple(editors))
+    return Run(folder, record, make_split("events", cases), tuple(c.key for c in cases), tuple(editors))
 
 
 def questions(case: EventCase) -> list[Question]:

@@ -5,17 +5,14 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping
 from pathlib import Path
-from types import SimpleNamespace
 from typing import Any
 
-from curation.splits.split_file import make_split
-from evaluation.metrics.event_questions import open_probe
-from evaluation.metrics.generation import EventChoice
-from evaluation.runs.results import EditorRun, Run
-from schemas.answers import Answer, GeneratedText
+from evaluation.runs.results import Run
+from schemas.answers import Answer
 from schemas.cases import EventCase
 from schemas.ratings import Rating
-from schemas.runs import CaseResult
+from tests.support.evaluation.event_answers import wrote
+from tests.support.evaluation.event_runs import event_run
 from tests.support.events import MERGER, event_case, make_event, make_tendency
 
 RIGHT, WRONG, SAME = "Prices rise, since nobody competes.", "Prices fall.", "It rains as it did."
@@ -32,30 +29,15 @@ def tendency_case(number: int = 0, *, inside: int = 1, outer: int = 1) -> EventC
     return event_case(f"case/{key}", event=make_event(key), facts=(), tendencies=tuple(questions))
 
 
-def wrote(case: EventCase, texts: Mapping[str, str]) -> dict[str, Answer]:
-    """Open answers of a case by the question's key, as a journal holds them."""
-    out = {}
-    for question in case.tendencies:
-        if question.key in texts:
-            probe = open_probe(question, EventChoice())
-            text = GeneratedText(text=texts[question.key], tokens=3, ended="stop")
-            out[probe.id] = Answer(probe=probe.id, written=text)
-    return out
-
-
 def open_run(cases: list[EventCase], methods: Mapping[str, Mapping[str, str]], folder: Path = Path()) -> Run:
     """A run as read back: of every method the open answers by question; the first one is the unedited model."""
-    editors = []
-    for label, texts in methods.items():
-        results = {
-            c.key: CaseResult(run="r", case=c.key, answers=tuple(wrote(c, texts).values()), notes={}) for c in cases
-        }
-        namespace = SimpleNamespace(
-            key=f"{label}-0123456789", model="m", model_revision="1", components={}, editor=label
-        )
-        editors.append(EditorRun(label, namespace, results, {}))  # type: ignore[arg-type]
-    fields: dict[str, Any] = {"split_digest": "d", "config": {}, "regime": "single"}
-    return Run(folder, fields, make_split("events", cases), tuple(c.key for c in cases), tuple(editors))
+
+    def answers(case: EventCase, texts: Mapping[str, str]) -> dict[str, Answer]:
+        asked = [question for question in case.tendencies if question.key in texts]
+        return {key: answer for q in asked for key, answer in wrote(q, texts[q.key]).items()}
+
+    given = {label: {c.key: (answers(c, texts), None) for c in cases} for label, texts in methods.items()}
+    return event_run(cases, given, folder)
 
 
 def shown(payload: dict[str, Any]) -> str:
