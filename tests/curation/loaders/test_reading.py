@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import codecs
 import json
-import re
 import tracemalloc
 from pathlib import Path
 
@@ -16,7 +15,7 @@ from hypothesis import strategies as st
 from curation.cli.data import audit as audit_command
 from curation.loaders import LoadResult
 from curation.loaders.audit import CHECKS, audit, texts
-from curation.loaders.reading import Problem, Row, check_divider, rows
+from curation.loaders.reading import Problem, Row, rows
 from schemas.core.errors import DataError, UserError
 from schemas.facts import Fact, Object
 from schemas.scripts import ScriptPrompt
@@ -255,25 +254,3 @@ def test_texts_of_tables_are_looked_at_too(tmp_path: Path) -> None:
         ("damaged-text", "an escape code"),
         ("stray-space", "two spaces"),
     }
-
-
-@pytest.mark.parametrize(
-    ("name", "header", "message"),
-    [
-        ("f.csv", ["a;b"], "divided by semicolons, a .csv file needs commas; save the sheet again with commas"),
-        (
-            "f.csv",
-            ["a\tb"],
-            "divided by tabs, a .csv file needs commas; save the sheet again with commas; a sheet with",
-        ),
-        ("f.tsv", ["a,b"], "divided by commas, a .tsv file needs tabs"),
-    ],
-)
-def test_another_divider_is_named(name: str, header: list[str], message: str) -> None:
-    with pytest.raises(DataError, match=re.escape(message)):
-        check_divider(header, Path(name))
-
-
-@pytest.mark.parametrize("header", [["a", "b;c"], ["a"], [], ["a", "b"]])
-def test_a_sheet_as_it_should_be(header: list[str]) -> None:
-    check_divider(header, Path("f.csv"))

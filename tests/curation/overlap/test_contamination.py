@@ -252,7 +252,8 @@ def test_nothing_to_compare(count: int, method: str) -> None:
         ({"prefer": "best"}, "unknown preference"),
         ({"within": "country"}, "unknown scope"),
         ({"threshold": 0.0}, "out of range"),
-        ({"threshold": 1.2}, "out of range"),
+        ({"threshold": 1.01}, "out of range"),
+        ({"threshold": float("nan")}, "out of range"),
     ],
 )
 def test_mistakes(options: dict[str, object], message: str) -> None:

@@ -9,7 +9,7 @@ import pytest
 
 from curation.overlap.near_duplicates import near_duplicates, store_items
 from curation.rules.explain import explain
-from curation.rules.rule import DocumentRule, EventRule, SplitRule
+from curation.rules.rule import SplitRule
 from curation.rules.selection import Ruling, SelectionStream
 from curation.splits.versions import Errata, Erratum
 from curation.store.store import Store
@@ -34,9 +34,6 @@ from tests.support.curation.rule_records import (
     chain,
     said,
 )
-from tests.support.curation.verdicts import make_verdict
-from tests.support.documents.records import BRIDGE, document_records
-from tests.support.events import MERGER, event_records
 from tests.support.facts import peru_fact
 
 CLUSTERS = [
@@ -222,18 +219,6 @@ def test_explaining_reads_one_cluster_and_says_what_all_clusters_say(tmp_path: P
                 explanation = explain(store, rule, record.key)
                 is_neighbour = "as a neighbour" in explanation.why
                 assert (explanation.status == "in" and not is_neighbour) == (record.key in keys), explanation.text()
-
-
-def test_people_are_wanted_for_what_asks_and_not_for_the_edit(tmp_path: Path) -> None:
-    records = [*document_records(), *event_records()]
-    verdicts = [make_verdict(r.id, "keep", "person:ann/curate_probe@1") for r in records]
-    with Store.open(tmp_path / "s.duckdb", create=True) as store:
-        store.put([*records, *verdicts])
-        for rule, edit in ((DocumentRule(min_people=2), BRIDGE), (EventRule(min_people=2), MERGER)):
-            ruling = Ruling(store, rule).over(r.id for r in records)
-            matches = [r for r in records if r.key.startswith(f"{edit}/")]
-            assert ruling.decide(next(r for r in records if r.key == edit)).outcome == "keep"
-            assert matches and {ruling.decide(r).outcome for r in matches} == {"hold"}
 
 
 def test_losses_are_counted_by_reason(store: Store) -> None:

@@ -9,9 +9,9 @@ from typing import Any
 import pytest
 
 from curation.rules.explain import explain, rule_of
-from curation.rules.release import freeze, freeze_with_report
+from curation.rules.release import freeze
 from curation.rules.rule import DocumentRule, EventRule, SplitRule, read_rule
-from curation.rules.selection import Ruling, SelectionStream
+from curation.rules.selection import SelectionStream
 from curation.splits.versions import Errata, Erratum
 from curation.splits.visible_texts import record_keys
 from curation.store.store import Store
@@ -247,13 +247,6 @@ def test_what_is_selected_is_what_is_explained(requests: Store, edits: str, case
         assert (explain(requests, rule, key, errata=errata).status == "in") == (key in keys), key
 
 
-def test_an_erratum_holds_or_is_about_another_version(requests: Store) -> None:
-    ruling = Ruling(requests, EventRule(), errata=Errata([Erratum(item=MOVE, action="hold", **WRONG)]))
-    assert ruling.decide(RECORDS[MOVE]).outcome == "hold"
-    other = Errata([Erratum(item=WHO, id="other", **WRONG)])
-    assert len(list(record_keys(next(iter(SelectionStream(requests, EventRule(), errata=other)))))) == 6
-
-
 @pytest.mark.parametrize("rule", [EventRule(prefix=MERGER), DocumentRule(prefix=BRIDGE)], ids=["event", "document"])
 def test_people_judge_a_whole_case_of_exactly_this_content(requests: Store, rule: SplitRule) -> None:
     (case,) = SelectionStream(requests, rule)
@@ -301,18 +294,6 @@ def test_a_frozen_split_comes_back_and_says_what_was_lost(
     assert explain(requests, read_rule(split.header["rule"], "h"), f"case/{key}").status == "in"
     with pytest.raises(UserError, match="mine@1.0.0: this works on edits of facts"):
         _ = split.cases
-
-
-@pytest.mark.parametrize(
-    ("rule", "message"),
-    [
-        (EventRule(min_questions=9), "would have no case .*event: too few questions: 2"),
-        (EventRule(types=("nope",), min_people=1), r"no case \(0 events in the rule's scope; fact question"),
-    ],
-)
-def test_a_split_without_a_case_says_why(requests: Store, rule: SplitRule, message: str) -> None:
-    with pytest.raises(UserError, match=message):
-        freeze_with_report(requests, "mine", rule)
 
 
 def test_a_question_in_both_scopes_is_named_until_one_of_the_two_is_taken_out(requests: Store) -> None:

@@ -143,10 +143,3 @@ def test_the_documented_rule_is_valid_and_decides(alone: Store) -> None:
     rule = SplitRule.model_validate(tomllib.loads(path.read_text(encoding="utf-8"))["rule"])
     alone.put(near_duplicates(store_items(alone), threshold=0.4).verdicts())
     assert kept(alone, rule) == "0"
-
-
-def test_a_threshold_needs_no_new_measurement(store: Store) -> None:
-    store.put([said(P0.id, "near@1", value=0.5), said(P1.id, "near@1", value=0.7)])
-    before = store.stats()["records"]
-    selections = [kept(store, SplitRule.model_validate(bound(max=m))) for m in (0.4, 0.6, 0.8)]
-    assert selections == ["2", "02", "012"] and store.stats()["records"] == before

@@ -13,7 +13,7 @@ from curation.files.model_packages import minilm_folder
 from curation.overlap.near_duplicates import near_duplicates
 from curation.similarity.embeddings import Embedder
 from curation.similarity.pairs import cosine_pairs, encode, similar_pairs
-from curation.similarity.texts import TextItem, case_records, group_of, record_text, rouge1_f, text_items, words
+from curation.similarity.texts import TextItem, case_records, group_of, record_text, rouge1_f, text_items
 from schemas.cases import Case
 from schemas.core.errors import ModelError, UserError
 from tests.support.arithmetic import make_case
@@ -44,19 +44,6 @@ def test_two_collections_of_long_texts(threshold: float) -> None:
         assert len(duplicates) == len(set(duplicates)), "each pair once"
         across = {(i, j) for i, j in slow_pairs(texts, threshold) if between is None or i < between <= j}
         assert set(duplicates) == across
-
-
-def test_equal_texts_and_a_threshold_of_one() -> None:
-    duplicates = list(similar_pairs(encode(["a a b", "a b a", "a b", "", ""]), threshold=1.0))
-    assert [(b.first.tolist(), b.second.tolist(), b.value.tolist()) for b in duplicates] == [([0], [1], [1.0])]
-    assert not list(similar_pairs(encode([]), threshold=0.5))
-    assert not list(similar_pairs(encode(["", "?"]), threshold=0.5))
-
-
-@pytest.mark.parametrize("threshold", [0.0, -1.0, 1.01, float("nan")])
-def test_what_is_no_threshold(threshold: float) -> None:
-    with pytest.raises(UserError, match="out of range"):
-        list(similar_pairs(encode(["a"]), threshold=threshold))
 
 
 def test_each_kind_is_compared_by_its_own_text() -> None:
@@ -92,8 +79,6 @@ ITEMS = [TextItem("i3", "c", "one two"), TextItem("i1", "a", "one two three"), T
 def test_who_comes_first(prefer: str, keys: str) -> None:
     items = text_items(ITEMS, prefer=prefer, keeps={"i3": 1, "i2": -1})
     assert "".join(i.key for i in items) == keys
-    assert [items[n].key for n in range(-3, 3)] == [*keys, *keys]
-    assert items[1:] == tuple(items)[1:] and len(items) == 3
 
 
 @pytest.mark.parametrize(
@@ -106,6 +91,7 @@ def test_who_comes_first(prefer: str, keys: str) -> None:
         ("the the", "the the the the", 2 / 3),  # clipped: 2·2/6
         ("How, can I?", "how CAN i", 1.0),
         ("São Paulo", "Sao Paulo", 1.0),
+        ("Book_it, 2nd-class!", "book_it 2nd class", 1.0),
         ("don't", "dont", 0.0),  # don + t against dont
         ("東京へ", "東京", 0.8),  # each character a word
         ("", "", 0.0),
@@ -115,10 +101,6 @@ def test_who_comes_first(prefer: str, keys: str) -> None:
 )
 def test_rouge1_by_hand(a: str, b: str, value: float) -> None:
     assert rouge1_f(a, b) == rouge1_f(b, a) == pytest.approx(value)
-
-
-def test_words_are_as_stated() -> None:
-    assert words("Step 1: Book_it, 2nd-class!") == ["step", "1", "book_it", "2nd", "class"]
 
 
 def vectors(n: int, seed: int = 0) -> np.ndarray:

@@ -16,10 +16,7 @@ from curation.splits.versions import (
     check_version,
     diff,
     merge_errata,
-    next_version,
-    parse_version,
     read_errata,
-    version_order,
     withdraw_errata,
 )
 from curation.store.store import Store
@@ -124,22 +121,6 @@ def test_added_and_dropped_cases() -> None:
     bigger = make_split("mini", small_split().cases[:5], version="1.1.0")
     assert [c.what for c in diff(MINI, bigger).changes] == ["added"] and diff(MINI, bigger).level == "minor"
     assert [c.what for c in diff(bigger, MINI).changes] == ["dropped"] and diff(bigger, MINI).level == "major"
-
-
-@pytest.mark.parametrize(
-    ("old", "level", "new"),
-    [("0.3.1", "major", "0.4.0"), ("0.3.1", "minor", "0.4.0"), ("2.3.1", "patch", "2.3.2"), ("2.3.1", "none", "2.3.1")],
-)
-def test_bumped(old: str, level: str, new: str) -> None:
-    assert next_version(old, level) == new  # type: ignore[arg-type]
-
-
-def test_versions_in_order() -> None:
-    texts = ["1.0.0-candidate", "1.0.0", "1.2.0", "1.10.0", "2.0.0"]
-    assert sorted(reversed(texts), key=version_order) == texts
-    for wrong in ("1.0", "v1.0.0", "1.0.0.0", "1.0.0-"):
-        with pytest.raises(UserError, match="is no version"):
-            parse_version(wrong)
 
 
 @pytest.mark.parametrize("version", ["1.0.0", "1.0.1", "1.9.0", "1.9.0-candidate", "2.0.0-candidate"])

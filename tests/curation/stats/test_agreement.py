@@ -85,6 +85,7 @@ def test_human_study_of_rome(shared, dimension, level, value):
         pytest.param(SMALL, (1, 2, 3), gwet, (96 - 30) / (128 - 30), id="AC1 depends on the scale"),
         # units (1,2) (3,3): agreement (3/4 + 1)/2; shares 1/4 1/4 1/2: 5/8; sum of weights 6 of 6: chance 5/8
         pytest.param([[1, 3], [2, 3]], (1, 2, 3), lambda t: gwet(t, weights="quadratic"), 2 / 3, id="AC2 quadratic"),
+        pytest.param([[7, 7], [7, 7]], range(1, 8), gwet, 1.0, id="AC1 of equal ratings on a scale"),
         # three raters 1 2 2: one of three pairs agrees; and a unit with 4 4
         pytest.param([[1, 4], [2, 4], [2, None]], None, exact_agreement, (1 / 3 + 1) / 2, id="exact"),
         pytest.param([[1, 4], [2, 4], [3, None]], None, within_one, (2 / 3 + 1) / 2, id="within one"),
@@ -150,10 +151,6 @@ def test_undefined_says_why(columns, scale, statistic, reason):
     assert coefficient.value is coefficient.low is coefficient.high is None
     assert reason in coefficient.reason
     assert coefficient.text().startswith("undefined, because ")
-
-
-def test_all_equal_on_a_scale_is_perfect_agreement_for_gwet():
-    assert gwet(table([[7, 7], [7, 7]], scale=range(1, 8))).value == 1
 
 
 def test_prevalence_sums_to_one():

@@ -14,7 +14,6 @@ from curation.stats.correlation import (
     kendall,
     mean_correlation,
     spearman,
-    spearman_brown,
     weighted_correlations,
 )
 from tests.support.stats.rating_tables import NAMES, NONE, table
@@ -38,21 +37,6 @@ def test_values_are_those_of_scipy(kind, data):
 def test_a_resample_with_a_constant_side_is_undefined(kind):
     x, y = np.array([1.0, 1.0, 2.0]), np.array([3.0, 2.0, 2.0])
     assert np.isnan(weighted_correlations(kind, x, y, np.array([[2.0, 1.0, 0.0]])))[0]
-
-
-@pytest.mark.parametrize(
-    ("x", "y", "rho", "tau"),
-    [
-        # d = 0 0 0 1 1: rho = 1 - 6·2/(5·24); one discordant of ten pairs
-        pytest.param([1, 2, 3, 4, 5], [1, 2, 3, 5, 4], 0.9, 0.8, id="one swap"),
-        pytest.param([1, 2, 3], [3, 2, 1], -1, -1, id="reversed"),
-        # ranks 1.5 1.5 3 and 1 2 3: rho = 1.5/sqrt(1.5·2); tau-b = 2/sqrt(2·3)
-        pytest.param([1, 1, 2], [1, 2, 3], 1.5 / 3**0.5, 2 / 6**0.5, id="a tie"),
-    ],
-)
-def test_by_hand(x, y, rho, tau):
-    assert spearman(x, y, resampling=UNSAMPLED).value == pytest.approx(rho)
-    assert kendall(x, y, resampling=UNSAMPLED).value == pytest.approx(tau)
 
 
 @pytest.mark.parametrize("kind", ["spearman", "kendall"])
@@ -126,17 +110,11 @@ def test_too_few_cases_off_the_commonest_value_have_no_interval(kind):
         assert (result.low, result.high) == (None, None)
         assert result.value is not None and result.p is not None
         assert result.note == f"in all but 2 cases the values of {side} are 7"
+    assert spearman(x, y, cases, resampling=Resampling(200), null="zero").p is None, "of zero, none without an interval"
     y[40] = 6.0
     result = OURS[kind](x, y, cases, resampling=Resampling(200))
     assert result.low is not None
     assert OURS[kind](x[:4], [1.0, 1.0, 1.0, 2.0], resampling=UNSAMPLED).note == "no resampling was asked for"
-
-
-def test_of_zero_there_is_no_p_without_an_interval():
-    y = [7.0] * 19 + [1.0]
-    estimate = spearman(list(range(20)), y, resampling=Resampling(200), null="zero")
-    assert estimate.p is None
-    assert estimate.note == "in all but 1 case the values of y are 7"
 
 
 GAP = math.nan
@@ -156,21 +134,11 @@ def test_pairs_that_have_a_correlation(values: list[list[float]], expected: floa
     assert mean_correlation(np.array(values, dtype=float)) == pytest.approx(expected, nan_ok=True)
 
 
-@pytest.mark.parametrize(("r", "k", "expected"), [(0.5, 1, 0.5), (0.5, 2, 2 / 3), (0.0, 9, 0.0), (1.0, 3, 1.0)])
-def test_spearman_brown(r: float, k: int, expected: float) -> None:
-    assert spearman_brown(r, k) == pytest.approx(expected)
-
-
 def test_more_people_raise_the_ceiling() -> None:
     ratings = table([[1, 2, 3, 4, 5], [1, 3, 2, 5, 4]])  # they correlate with 0.8
     values = [ceiling(ratings, k=k, resampling=NONE).value for k in (1, 2, 3)]
     assert values == pytest.approx([math.sqrt(0.8), math.sqrt(1.6 / 1.8), math.sqrt(2.4 / 2.6)])
     assert ceiling(ratings, resampling=NONE).value == pytest.approx(values[1]), "all of the table where k is left out"
-
-
-def test_people_of_one_mind_leave_nothing_open() -> None:
-    estimate = ceiling(table([[1, 2, 3, 4]] * 2), resampling=Resampling(50))
-    assert (estimate.value, estimate.n, estimate.cases) == (pytest.approx(1.0), 4, 4)
 
 
 @pytest.mark.parametrize(
@@ -186,12 +154,6 @@ def test_people_of_one_mind_leave_nothing_open() -> None:
 def test_an_undefined_ceiling_says_why(columns: list[list[object]], reason: str) -> None:
     estimate = ceiling(table(columns), resampling=NONE)
     assert estimate.value is None and reason in estimate.reason
-
-
-def test_two_people_who_say_the_opposite_have_no_ceiling_and_break_nothing() -> None:
-    assert spearman_brown(-1.0, 2) == -math.inf
-    estimate = ceiling(table([[1, 2, 3, 4, 5], [5, 4, 3, 2, 1]]), resampling=Resampling(20))
-    assert estimate.value is None and "not above 0" in estimate.reason
 
 
 def test_raters_who_agree_up_to_rounding_leave_no_interval_without_width() -> None:

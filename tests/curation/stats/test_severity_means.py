@@ -119,17 +119,6 @@ def test_severity_that_raw_means_mistake_for_a_method_is_taken_out() -> None:
     assert report.severity["p0"].value < -0.8 and report.severity["p2"].value > 0.8
 
 
-def test_where_everybody_rated_everything_the_means_are_the_raw_ones() -> None:
-    scripts = Scripts(PANEL_WORLD, np.random.default_rng(5), cases=60)
-    report = severity_report(scripts.rated([(p, i) for p in ("p0", "p1", "p2") for i, *_ in scripts.items]))
-    for key, e in report.means.items():
-        assert e.value == pytest.approx(report.raw[key])
-    (differences,) = report.differences
-    means = [e.value for e in report.means.values()]
-    assert means[0] is not None and means[1] is not None
-    assert differences.difference.value == pytest.approx(means[0] - means[1])
-
-
 def test_more_ratings_make_intervals_narrower_and_the_stop_rule_knows() -> None:
     few, many = (severity_report(unfair(np.random.default_rng(3), n)) for n in (20, 80))
     assert many.widest < few.widest * 0.75
