@@ -8,9 +8,9 @@ from dataclasses import dataclass, field, replace
 
 from curation.splits.split_file import Split
 from curation.splits.visible_texts import case_records
-from curation.stats.agreement import Agreement, Level, agreement
+from curation.stats.agreement import Agreement, agreement
 from curation.stats.intervals import binomial_interval
-from curation.stats.rating_table import Category, rating_table
+from curation.stats.rating_table import rating_table
 from curation.store.store import Store
 from schemas.cases import FACT, AnyCase, Case, EventCase
 from schemas.events.event import Event
@@ -233,15 +233,6 @@ def _item_origins(store: Store, items: dict[str, str]) -> tuple[ItemOrigin, ...]
     return tuple(ItemOrigin(*way, counts[way], *days[way]) for way in ways)
 
 
-def _agreement(
-    rows: Sequence[tuple[str, str, Category | None]],
-    cases: Mapping[str, str],
-    level: Level,
-    scale: Sequence[Category] | None = None,
-) -> Agreement:
-    return agreement(rating_table(rows, cases=cases, scale=scale), level=level)
-
-
 def _verdicts(task: str, verdicts: list[Verdict], items: dict[str, str]) -> HumanJudgements:
     """Agreement on labels (names, so nominal); a judgement of an item beside another is a unit of its own."""
     rows: list[tuple[str, str, str | None]] = [
@@ -252,7 +243,8 @@ def _verdicts(task: str, verdicts: list[Verdict], items: dict[str, str]) -> Huma
     labels = Counter(label for _, _, label in rows if label is not None)
     accepted, judged = labels["keep"], sum(labels.values())
     share = binomial_interval(accepted, judged).text() if judged else "undefined, because nothing was judged"
-    return HumanJudgements(task, _agreement(rows, cases, "nominal"), dict(sorted(labels.items())), share)
+    reliability = agreement(rating_table(rows, cases=cases), level="nominal")
+    return HumanJudgements(task, reliability, dict(sorted(labels.items())), share)
 
 
 def _ratings(task: str, ratings: list[Rating], items: dict[str, str]) -> HumanJudgements:
@@ -261,5 +253,5 @@ def _ratings(task: str, ratings: list[Rating], items: dict[str, str]) -> HumanJu
     low, high = SCALES[ratings[0].scale]
     labels = Counter(str(r.value) for r in last.values() if r.value is not None)
     cases = {r.item_id: items[r.item_id] for r in ratings}
-    reliability = _agreement(rows, cases, "ordinal", tuple(range(low, high + 1)))
+    reliability = agreement(rating_table(rows, cases=cases, scale=range(low, high + 1)), level="ordinal")
     return HumanJudgements(task, reliability, dict(sorted(labels.items())))

@@ -227,20 +227,19 @@ def open_collection(source: Path | str) -> TextCollection:
     Raises:
         UserError: nothing there, or no known kind of file.
     """
-    from curation.shipped import SPLITS, shipped_split
-    from curation.splits.split_file import load_split
+    from curation.shipped import SPLITS, named_split
 
     path, name = Path(source), Path(source).name
-    if str(source) in SPLITS:
-        return TextCollection.from_cases(str(source), shipped_split(str(source)).all_cases)
+    is_split = str(source) in SPLITS
+    if path.suffix == ".jsonl" and path.is_file():
+        with open(path, encoding="utf-8", errors="replace") as file:
+            is_split |= '"digest"' in file.readline(100_000)
+    if is_split:
+        return TextCollection.from_cases(name, named_split(str(source)).all_cases)
     if path.suffix in (".duckdb", ".db"):
         return _of_store(path)
     if path.suffix == ".txt":
         return TextCollection.from_texts(name, text_lines(path))
-    if path.suffix == ".jsonl" and path.is_file():
-        with open(path, encoding="utf-8", errors="replace") as file:
-            if '"digest"' in file.readline(100_000):
-                return TextCollection.from_cases(name, load_split(path).all_cases)
     return _of_file(source, name)
 
 

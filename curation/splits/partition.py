@@ -47,10 +47,6 @@ class Partition(NamedTuple):
     wordings: int = 0
     joined: int = 0
 
-    def keys(self, part: str) -> list[str]:
-        """The keys in one part."""
-        return [k for k, p in self.part.items() if p == part]
-
 
 def relation_groups(facts: Iterable[Fact]) -> dict[str, str]:
     """Relations that may be one, by id: wordings (``template:...``) that share a subject and old object with another.

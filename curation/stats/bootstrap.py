@@ -113,17 +113,19 @@ class Transform(NamedTuple):
     name: str
 
 
-def _fisher(values: Floats, nearest: float) -> Floats:
-    return np.asarray(np.arctanh(np.clip(values, -nearest, nearest)))
-
-
-def _log_disagreement(values: Floats, nearest: float) -> Floats:
-    return np.asarray(-np.log1p(-np.minimum(values, nearest)))
-
-
 _NEAREST = 0.999
-FISHER = Transform(_fisher, math.tanh, -1.0, "Fisher's scale")
-DISAGREEMENT = Transform(_log_disagreement, lambda y: -math.expm1(-y), -1.0, "the log of the disagreement")
+FISHER = Transform(
+    lambda values, nearest: np.asarray(np.arctanh(np.clip(values, -nearest, nearest))),
+    math.tanh,
+    -1.0,
+    "Fisher's scale",
+)
+DISAGREEMENT = Transform(
+    lambda values, nearest: np.asarray(-np.log1p(-np.minimum(values, nearest))),
+    lambda y: -math.expm1(-y),
+    -1.0,
+    "the log of the disagreement",
+)
 
 
 def student_ends_of_draws(

@@ -18,7 +18,7 @@ from curation.store.connection import Connection, open_connection, transaction
 from curation.store.import_sources import ImportSource, SourceUpdate, finish_import, known_name, make_tables
 from curation.store.origins import StaleItem, retire_remade
 from curation.store.reader import JSON_TEXTS, KINDS, StoreReader, columns_of
-from curation.store.writer import PendingRows, PutResult, chunks, insert
+from curation.store.writer import PendingRows, PutResult, chunks, insert, put_rows
 from schemas.cases import AnyCase
 from schemas.core.errors import DataError, StoreError, UserError
 from schemas.core.records import Record
@@ -86,10 +86,7 @@ class Store(StoreReader, AbstractContextManager["Store"]):
                 program made of them before are no longer current.
         """
         with self._transaction():
-            gathered = PendingRows(self._db)
-            gathered.put(records)
-            gathered.lineage(lineage)
-            done = gathered.done()
+            done = put_rows(self._db, records, lineage)
             retire_remade(self._db, remade)
             return done
 
@@ -141,9 +138,7 @@ class Store(StoreReader, AbstractContextManager["Store"]):
             )
             if split is not None:
                 self._keep_split(split)
-            others = PendingRows(self._db)
-            others.put(beside)
-            others.done()
+            put_rows(self._db, beside)
             return update
 
     def put_split(self, split: Split) -> dict[str, Any]:
@@ -232,9 +227,7 @@ class Store(StoreReader, AbstractContextManager["Store"]):
     def put_results(self, manifest: RunManifest, rows: Iterable[CaseResult]) -> None:
         """Keep a run's manifest and its results by case; running again replaces them."""
         with self._transaction():
-            gathered = PendingRows(self._db)
-            gathered.put([manifest])
-            gathered.done()
+            put_rows(self._db, [manifest])
             names = dict.fromkeys(("run", "case_key", "body"), "VARCHAR")
             for chunk in chunks(rows):
                 values = [(r.run, r.case, r.model_dump_json()) for r in chunk]
@@ -283,9 +276,7 @@ class Store(StoreReader, AbstractContextManager["Store"]):
                 self._db.execute(f"DELETE FROM {table} WHERE {column} IN (SELECT id FROM forgotten)")
             lines = [Lineage.model_validate_json(r[0]) for r in self._db.execute(f"SELECT body {asked}", [person])]
             self._db.execute(f"DELETE {asked}", [person])
-            gathered = PendingRows(self._db)
-            gathered.lineage([_without_person(line, person) for line in lines])
-            gathered.done()
+            put_rows(self._db, (), [_without_person(line, person) for line in lines])
             return self._db.count("SELECT count(*) FROM forgotten")
 
     @property

@@ -158,6 +158,14 @@ class PendingRows:
         self._db.execute("TRUNCATE line")
 
 
+def put_rows(db: Connection, records: Iterable[Record], lineage: Iterable[Lineage] = ()) -> PutResult:
+    """Put records and lineage into the store, inside a transaction."""
+    rows = PendingRows(db)
+    rows.put(records)
+    rows.lineage(lineage)
+    return rows.done()
+
+
 def _line(line: Lineage) -> tuple[Any, ...]:
     columns = ("item_id", "stage", "made_at", "model", "prompt", "request", "tokens_in", "tokens_out", "cost")
     return (*(getattr(line, name) for name in columns), stored_text(line))

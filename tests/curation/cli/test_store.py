@@ -91,13 +91,6 @@ def test_a_dump_is_made_a_store_again(path: Path, tmp_path: Path) -> None:
         run("rebuild", lines, "--store", second_path)
 
 
-@pytest.mark.parametrize("name", ["backup", "dump"])
-def test_a_store_that_is_not_there(tmp_path: Path, name: str) -> None:
-    with pytest.raises(StoreError, match="no such store"):
-        run(name, tmp_path / "x", "--store", tmp_path / "absent.duckdb")
-    assert list(tmp_path.iterdir()) == []
-
-
 @pytest.fixture
 def store(tmp_path: Path) -> Path:
     path = tmp_path / "s.duckdb"

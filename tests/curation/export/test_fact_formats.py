@@ -16,16 +16,15 @@ from curation.export.fact_formats import (
     easyedit_rows,
     fact_rows,
     t_rows,
-    write_facts,
     write_knowedit,
 )
 from curation.export.formats import chosen_exporter
 from curation.loaders import load
-from curation.splits.split_file import Extras, make_split
+from curation.splits.split_file import Extras
 from schemas.cases import Case
 from schemas.core.errors import UserError
 from schemas.extras import Extra
-from schemas.facts import Object, Relation
+from schemas.facts import Relation
 from tests.support.facts import peru_fact
 from tests.support.small import small_split
 
@@ -71,15 +70,6 @@ def test_each_fact_is_written_once_and_the_edited_ones_first() -> None:
     assert [r["key"] for r in rows[: len(keys)]] == keys
     assert len({(r["key"], json.dumps(r)) for r in rows}) == len(rows)
     assert {r["key"] for r in rows} == {*keys, *(n.fact.key for c in split.cases for n in c.neighbours)}
-
-
-def test_facts_with_odd_texts_and_extras_are_loaded_again(tmp_path: Path) -> None:
-    odd = bare("f/odd", old=Object(text="a\u2028b"), paraphrases=('"\\', "line\nend", "Zu\u0308rich \U0001f600"))
-    extra = Extra.holding("f/odd/x", {"n": [None]}, subject_key="f/odd", name="x")
-    split = make_split("odd", [odd])._replace(extras=Extras([extra]))
-    assert write_facts(split, tmp_path / "f.jsonl") == 1
-    back = load(tmp_path / "f.jsonl")
-    assert (back.facts, back.records, back.problems) == ((odd.fact,), (extra,), ())
 
 
 def test_what_stands_twice_for_easyedit_is_loaded_once(tmp_path: Path) -> None:

@@ -15,7 +15,6 @@ from schemas.core.errors import DataError, UserError
 from schemas.extras import Extra
 from schemas.facts import Entity, Fact, Neighbour, Object, Relation, Source
 from schemas.scripts import Script, ScriptPrompt, ScriptQuestion
-from tests.support.hostile_text import NAMES, hostile_fact
 
 TEXTS = st.text(st.characters(exclude_categories=["Cs"]), min_size=1, max_size=20).map(str.strip).filter(bool)
 
@@ -212,12 +211,3 @@ def test_odd_sheets_are_told_in_one_sentence(tmp_path: Path, name: str, text: st
     with pytest.raises(DataError, match=words) as error:
         load(path, mapping=read_mapping(None, COLUMNS_OF_IT)).require()
     assert "\n" not in str(error.value)
-
-
-@pytest.mark.parametrize("text", list(NAMES.values()), ids=list(NAMES))
-def test_a_record_is_one_line_whatever_it_holds(text: str, tmp_path: Path) -> None:
-    fact = hostile_fact(text.strip())
-    write_records([fact], tmp_path / "f.jsonl")
-    assert (tmp_path / "f.jsonl").read_bytes().count(b"\n") == 1
-    data = json.loads((tmp_path / "f.jsonl").read_text())
-    assert data.pop("kind") == "fact" and Fact.model_validate(data) == fact

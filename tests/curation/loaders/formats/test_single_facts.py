@@ -13,7 +13,7 @@ from curation.loaders.formats.scedit import split_prompt
 from schemas.extras import Extra
 from schemas.facts import Fact, Neighbour
 from schemas.scripts import ScriptPrompt, ScriptQuestion
-from tests.support.curation.importable_files import SHORT, write
+from tests.support.curation.importable_files import write
 from tests.support.curation.published_records import CF, kinds, new_of, of, one
 
 COUNTERFACT = {
@@ -37,12 +37,6 @@ COUNTERFACT_FLAT = {
     "subject": "Danielle Darrieux", "ground_truth": "French", "rephrase_prompt": "x y", "locality_prompt": "z",
     "locality_ground_truth": "French",
 }  # fmt: skip
-
-
-def test_a_whole_record_comes_back_as_it_was(tmp_path: Path) -> None:
-    first = load(write(tmp_path / "a.jsonl", SHORT)).facts[0]
-    reloaded = load(write(tmp_path / "b.jsonl", first.model_dump_json())).facts[0]
-    assert reloaded.id == first.id
 
 
 def test_counterfact_shapes_agree(tmp_path: Path) -> None:
