@@ -131,20 +131,17 @@ class TrainingData(NamedTuple):
         if case.key in self.keys:
             return f"the case '{case.key}'"
         if isinstance(case, Case):
-            return next((text for fact in _facts(case) if (text := self._fact(fact))), None)
+            return next((text for fact in _facts(case) if (text := self.shares_fact(fact))), None)
         if case.request.key in self.keys or text_digest(case.request.text) in self.texts:
             return f"the {case.request.kind} '{case.request.key}'"
         subjects = [entity for _, entities in _subjects(case) for entity in entities]
         return next((f"the subject '{e.text}'" for e in subjects if e.compared_names & self.subjects), None)
 
-    def _fact(self, fact: Fact) -> str | None:
+    def shares_fact(self, fact: Fact) -> str | None:
+        """The same of a fact: its key, or a name of its subject."""
         if fact.key in self.keys:
             return f"the fact '{fact.key}'"
         return f"the subject '{fact.subject.text}'" if fact.subject.compared_names & self.subjects else None
-
-    def contains(self, fact: Fact) -> bool:
-        """Whether a fact, by key or subject, is among it."""
-        return self._fact(fact) is not None
 
 
 def text_digest(text: str) -> str:
@@ -279,10 +276,10 @@ def _drop_overlap(
             left += bool(shared)
             separate_cases += [] if shared else [case]
             continue
-        if case.key in evaluated.keys or evaluated.contains(case.fact):
+        if case.key in evaluated.keys or evaluated.shares_fact(case.fact):
             left += 1
             continue
-        beside = tuple(n for n in case.neighbours if not evaluated.contains(n.fact))
+        beside = tuple(n for n in case.neighbours if not evaluated.shares_fact(n.fact))
         separate_cases.append(
             case if len(beside) == len(case.neighbours) else case.model_copy(update={"neighbours": beside})
         )
@@ -296,9 +293,9 @@ def _free_facts(facts: Iterable[Fact], choice: SupportChoice, evaluated: Trainin
         UserError: a fact overlaps and is not to be left out.
     """
     facts = list(facts)
-    free = [f for f in facts if evaluated is None or not evaluated.contains(f)]
+    free = [f for f in facts if evaluated is None or not evaluated.shares_fact(f)]
     if evaluated is not None and len(free) < len(facts) and not choice.leaves_out:
-        first = next(f for f in facts if evaluated.contains(f))
+        first = next(f for f in facts if evaluated.shares_fact(f))
         raise UserError(
             f"the support's fact '{first.key}' is about '{first.subject.text}', as the evaluated split "
             f"'{evaluated.name}' is ({len(facts) - len(free)} of {len(facts)} facts overlap)",

@@ -8,7 +8,7 @@ any threshold not below the one used here, and nothing has to be measured again.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING, Literal, NamedTuple
 
 import numpy as np
@@ -23,7 +23,7 @@ from curation.similarity.pairs import (
     encode,
     similar_pairs,
 )
-from curation.similarity.texts import TEXT_KINDS, TextItem, case_records, group_of, record_text, text_items
+from curation.similarity.texts import TEXT_KINDS, TextItem, case_records, group_of, record_text, words
 from curation.stats.estimates import components
 from schemas.core.errors import UserError
 from schemas.core.plain_text import plain_text
@@ -171,7 +171,14 @@ def near_duplicates(
     check_choice(within, ("all", "fact", "relation"), "scope")
     threshold = THRESHOLDS[method] if threshold is None else threshold
     check_threshold(threshold)
-    ordered = text_items(items, prefer=prefer, keeps=keeps)
+    first: dict[str, Callable[[TextItem], int]] = {
+        "key": lambda item: 0,
+        "longest": lambda item: -len(words(item.text)),
+        "shortest": lambda item: len(words(item.text)),
+        "judged": lambda item: -(keeps or {}).get(item.id, 0),
+    }
+    check_choice(prefer, first, "preference")
+    ordered = tuple(sorted(items, key=lambda item: (first[prefer](item), item.key, item.id)))
     scope, _, unit = METHODS[method].partition(" ")
     scope += "" if within == "all" else f"_in_{within}"
     pairs = _pairs(ordered, method=method, threshold=threshold, embedder=embedder, grouped=within != "all")

@@ -1,17 +1,16 @@
-"""Texts to compare, in order of preference, and the texts that records carry."""
+"""Texts to compare: those that records carry, and their words."""
 
 from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from typing import NamedTuple
 
 from schemas.cases import Case
 from schemas.core.errors import UserError
 from schemas.core.plain_text import fold
 from schemas.core.records import Record
-from schemas.core.registry import check_choice
 from schemas.facts import Fact
 from schemas.scripts import Script, ScriptPrompt, ScriptQuestion
 
@@ -23,30 +22,6 @@ class TextItem(NamedTuple):
     key: str
     text: str
     group: str = ""
-
-
-def text_items(
-    items: Iterable[TextItem], *, prefer: str = "key", keeps: Mapping[str, int] | None = None
-) -> tuple[TextItem, ...]:
-    """Items in order of preference.
-
-    Args:
-        items: Each id once.
-        prefer: Who comes first: by ``key``, the ``longest`` or ``shortest`` in words (then key), or the one with the
-            most ``keeps`` (then key).
-        keeps: Keep verdicts less drop verdicts, by item id.
-
-    Raises:
-        UserError: no such preference.
-    """
-    first: dict[str, Callable[[TextItem], int]] = {
-        "key": lambda item: 0,
-        "longest": lambda item: -len(words(item.text)),
-        "shortest": lambda item: len(words(item.text)),
-        "judged": lambda item: -(keeps or {}).get(item.id, 0),
-    }
-    check_choice(prefer, first, "preference")
-    return tuple(sorted(items, key=lambda item: (first[prefer](item), item.key, item.id)))
 
 
 TEXT_KINDS: dict[str, type[Record]] = {c.kind: c for c in (ScriptQuestion, Fact, ScriptPrompt, Script)}

@@ -13,7 +13,7 @@ from curation.files.model_packages import minilm_folder
 from curation.overlap.near_duplicates import near_duplicates
 from curation.similarity.embeddings import Embedder
 from curation.similarity.pairs import cosine_pairs, encode, similar_pairs
-from curation.similarity.texts import TextItem, case_records, group_of, record_text, rouge1_f, text_items
+from curation.similarity.texts import TextItem, case_records, group_of, record_text, rouge1_f
 from schemas.cases import Case
 from schemas.core.errors import ModelError, UserError
 from tests.support.arithmetic import make_case
@@ -77,8 +77,8 @@ ITEMS = [TextItem("i3", "c", "one two"), TextItem("i1", "a", "one two three"), T
     ("prefer", "keys"), [("key", "abc"), ("longest", "acb"), ("shortest", "bca"), ("judged", "cab")]
 )
 def test_who_comes_first(prefer: str, keys: str) -> None:
-    items = text_items(ITEMS, prefer=prefer, keeps={"i3": 1, "i2": -1})
-    assert "".join(i.key for i in items) == keys
+    found = near_duplicates(ITEMS, prefer=prefer, keeps={"i3": 1, "i2": -1})  # type: ignore[arg-type]
+    assert "".join(i.key for i in found.items) == keys
 
 
 @pytest.mark.parametrize(
