@@ -112,7 +112,7 @@ def construct(
         fix = "name another store: construct(..., store='other.duckdb'); or give the changed facts keys of their own"
         raise UserError(error.what, where=error.where, fix=fix) from None
     live: Any = ConstructionBar(len(prepared.work.edits) + len(prepared.work.others), shown=progress)
-    done = prepared.run(origin=prepared.job.facts, live=live)
+    done = prepared.run(live=live)
     if done.unfinished:
         raise UserError(f"{done.unfinished} facts are unfinished: calls went unanswered", fix="call construct again")
     return Build(prepared.job.store)

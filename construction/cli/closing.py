@@ -14,7 +14,7 @@ import click
 from construction.llm.cli_options import calls_in_words, refuse_unanswered
 
 if TYPE_CHECKING:
-    from construction.pipeline.runner import PreparedWork
+    from construction.pipeline.runner import CountedWork
     from construction.report.records import StoreYield
 
 
@@ -31,7 +31,7 @@ def resumable() -> Iterator[None]:
 
 
 def construct_or_estimate(
-    prepared: PreparedWork,
+    prepared: CountedWork,
     sources: dict[str, int],
     in_words: str,
     *,

@@ -156,7 +156,7 @@ def construct(*, dry_run: bool, as_json: bool, **options: Any) -> None:
         click.echo(f"Warning: {alone}", err=True)
     live = ProgressDisplay(prepared.estimate().answers)
     with resumable():
-        result = prepared.run(origin=job.facts, live=live)
+        result = prepared.run(live=live)
     funnel = store_yield(job.store)
     if as_json:
         click.echo(json.dumps(result._asdict() | funnel.model_dump(mode="json")))

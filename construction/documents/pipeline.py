@@ -17,7 +17,7 @@ from construction.llm.dry_run import NoStore
 from construction.llm.endpoint import Access
 from construction.llm.replies import Reply
 from construction.pipeline.author_models import profile_of, verifier
-from construction.pipeline.runner import Outcome, PreparedWork, WritingJob, run_in_batches, store_outcomes
+from construction.pipeline.runner import CountedWork, Outcome, WritingJob, run_in_batches, store_outcomes
 from construction.report.funnel import Funnel
 from curation.store.store import Store
 from schemas.core.clock import now
@@ -49,7 +49,7 @@ class ProbeJob(WritingJob):
     samples: int = 1
 
 
-class ProbeConstruction(PreparedWork):
+class ProbeConstruction(CountedWork):
     """A construction whose documents are read.
 
     Args:

@@ -19,7 +19,7 @@ from construction.events.templates import FactTable, read_templates
 from construction.llm.client import Client, gather_all, lineage_of_call
 from construction.llm.dry_run import NoStore
 from construction.pipeline.author_models import profile_of
-from construction.pipeline.runner import Outcome, PreparedWork, WritingJob, run_in_batches, store_outcomes
+from construction.pipeline.runner import CountedWork, Outcome, WritingJob, run_in_batches, store_outcomes
 from construction.report.funnel import Funnel
 from curation.loaders import load
 from curation.similarity.pairs import EPSILON, encode, similar_pairs
@@ -85,7 +85,7 @@ class DrawnEvent(NamedTuple):
     asked: AskedFacts
 
 
-class EventConstruction(PreparedWork):
+class EventConstruction(CountedWork):
     """A construction whose events are drawn.
 
     Args:

@@ -3,13 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from typing import NamedTuple
 
 from pydantic import NonNegativeInt, PositiveInt
 
 from construction.authoring.author import Author
 from construction.llm.client import Client
-from construction.llm.connection import ModelSession
 from construction.llm.dry_run import DryRunClient, NoStore, dry_run, recorded_replies
 from construction.llm.endpoint import Access
 from construction.llm.reply_cache import ReplyCache
@@ -30,7 +28,7 @@ from construction.pipeline.pipeline import (
     author_of,
     plan_work,
 )
-from construction.pipeline.runner import ConstructionProgress, ProgressDisplay, WritingJob, run_job
+from construction.pipeline.runner import ConstructionProgress, PreparedWork, ProgressDisplay, WritingJob
 from construction.prompts.prompt_file import FILES
 from curation.files.local_models import LOCAL, names_a_file
 from curation.files.model_packages import EMBEDDED
@@ -128,10 +126,10 @@ class ConstructionJob(WritingJob):
         return alone and self.access.on_this_machine and (self.access.concurrency or 1) == 1
 
 
-class PreparedJob(NamedTuple):
-    """A job whose facts are read and whose neighbours are drawn; nothing is asked or written yet.
+class PreparedJob(PreparedWork[ConstructionProgress]):
+    """A construction whose facts are read and whose neighbours are drawn.
 
-    Attributes:
+    Args:
         plan: What to construct.
         work: The facts to work on.
         job: What was asked for, with the model as it is asked.
@@ -141,18 +139,21 @@ class PreparedJob(NamedTuple):
         tables: What each file of further neighbours holds, by its path.
     """
 
-    plan: ConstructionPlan
-    work: ConstructionWork
     job: ConstructionJob
-    authors: tuple[ScriptAuthor, ...]
-    reader: ScriptAuthor | None
-    loaded: LoadResult
-    tables: Mapping[str, LoadResult] = {}
 
-    @property
-    def others(self) -> list[ScriptAuthor]:
-        """Further models that are asked: who writes the scripts, and who reads them."""
-        return [*self.authors, *([self.reader] if self.reader else [])]
+    def __init__(
+        self,
+        plan: ConstructionPlan,
+        work: ConstructionWork,
+        job: ConstructionJob,
+        authors: Sequence[ScriptAuthor],
+        reader: ScriptAuthor | None,
+        loaded: LoadResult,
+        tables: Mapping[str, LoadResult] | None = None,
+    ) -> None:
+        super().__init__(job, [who.access for who in (*authors, *([reader] if reader else []))])
+        self.plan, self.work, self.authors, self.reader = plan, work, authors, reader
+        self.loaded, self.tables = loaded, tables or {}
 
     def author(self, clients: Sequence[Client], dropped: Mapping[str, Verdict]) -> Author:
         """Who writes, with a client for the job's model and for each further one.
@@ -194,14 +195,13 @@ class PreparedJob(NamedTuple):
 
     def estimate(self) -> ConstructionEstimate:
         """What it will ask and what that costs; cached replies are not counted."""
-        access = self.job.access
+        accesses = (self.job.access, *self.others)
         with recorded_replies(self.job.journal, self.job.access) as cache:
             earlier, dropped = self._stored(cache)
 
             async def work(clients: list[DryRunClient]) -> None:
                 await Construction(NoStore(), self.author(clients, dropped), self.plan, origin="")(self.work)
 
-            accesses = [access, *(who.access for who in self.others)]
             clients = dry_run(accesses, work, cache, attempts=self.job.attempts)
         names = ["questions", *(f"scripts, {a.access.label}" if self.job.named else "scripts" for a in self.authors)]
         names += [f"verify, {self.reader.access.label}"] if self.reader else []
@@ -223,15 +223,26 @@ class PreparedJob(NamedTuple):
         choice = {"add": " beside it (--add)", "replace": " in its place (--replace)", None: ": --add or --replace"}
         return f"{sentence(earlier)}{choice[self.plan.generation]}." if earlier else "", dropped
 
-    def run(self, *, origin: str, live: ProgressDisplay) -> ConstructionProgress:
-        """Construct; on any error what is finished stays in journal and store, and the embedded model is stopped.
+    async def construct(self, store: Store, clients: Sequence[Client], live: ProgressDisplay) -> ConstructionProgress:
+        """Do all of it."""
+        author = self.author(clients, dropped_in(store))
+        done = await Construction(store, author, self.plan, origin=self.job.facts, progress=live.facts)(self.work)
+        return done._replace(calls=sum(client.calls for client in set(clients)))
+
+    def check(self, store: Store, cache: ReplyCache) -> None:
+        """Refuse a second generation about which nobody said what becomes of the first.
 
         Raises:
-            UserError: store or journal in use, no key, endpoint away, embedded model not installed, a replay of a
-                journal that lacks replies, or questions or scripts of another model, prompt or number stand in the
-                store and nobody said what becomes of them.
-            BudgetReached: the next call does not fit the budget.
-            StoppedEarly: Ctrl-C or SIGTERM.
+            UserError: questions or scripts of another model, prompt or number stand in the store.
+        """
+        if self.plan.generation is None:
+            refuse_second_generation(self.earlier(store, cache), where=str(self.job.store))
+
+    def run(self, *, live: ProgressDisplay) -> ConstructionProgress:
+        """Construct, as all work runs; a replay first looks whether the journal holds every reply.
+
+        Raises:
+            UserError: the journal of a replay lacks replies.
         """
         if self.job.access.replay and (lacking := [stage for stage in self.estimate().stages if stage.calls]):
             raise UserError(
@@ -240,18 +251,7 @@ class PreparedJob(NamedTuple):
                 fix="give facts, models, options and prompts of the run that wrote it (--no-verify where no model read "
                 "the prompts), or leave --replay out",
             )
-
-        async def work(session: ModelSession, store: Store, clients: list[Client]) -> ConstructionProgress:
-            author = self.author(clients, dropped_in(store))
-            done = await Construction(store, author, self.plan, origin=origin, progress=live.facts)(self.work)
-            return done._replace(calls=sum(client.calls for client in set(clients)))
-
-        def first(session: ModelSession, store: Store) -> None:
-            if self.plan.generation is None:
-                earlier = self.earlier(store, ReplyCache(session.journal))
-                refuse_second_generation(earlier, where=str(self.job.store))
-
-        return run_job(self.job, work, live=live, others=[who.access for who in self.others], first=first)
+        return super().run(live=live)
 
 
 def prepare(job: ConstructionJob, *, on_progress: Callable[[str], object]) -> PreparedJob | None:

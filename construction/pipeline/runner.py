@@ -12,12 +12,12 @@ from collections.abc import Callable, Coroutine, Iterable, Iterator, Sequence
 from contextlib import AsyncExitStack, aclosing
 from functools import partial
 from pathlib import Path
-from typing import Any, NamedTuple, TypeVar
+from typing import Any, Generic, NamedTuple, TypeVar
 
 from construction.llm import connection
 from construction.llm.cli_options import journal_of
 from construction.llm.client import Client, gather_all, ordered_map
-from construction.llm.connection import ModelSession, model_session
+from construction.llm.connection import model_session
 from construction.llm.cost.budget import Budget
 from construction.llm.cost.estimates import CallEstimate
 from construction.llm.dry_run import DryRunClient, NoStore, missing_calls
@@ -219,57 +219,85 @@ class WritingJob(Options):
         return 1_000_000 if self.access.batch else 2 if self.access.on_this_machine else 20
 
 
-def run_job(
-    job: WritingJob,
-    work: Callable[[ModelSession, Store, list[Client]], Coroutine[Any, Any, R]],
-    *,
-    live: ProgressDisplay,
-    others: Sequence[Access] = (),
-    first: Callable[[ModelSession, Store], None] = lambda *_: None,
-) -> R:
-    """Run a job's work with its models, journal and store; on any error what is finished stays in both.
+class PreparedWork(Generic[R]):
+    """A construction whose sources are read; nothing is asked or written yet.
 
     Args:
         job: What is to be written, and where.
-        work: The work, of an open session and store, and of a client for the job's model and for each other one.
-        live: Shows the progress; it ends with the work.
-        others: Further models that are asked; one that is asked as the job's model shares its client.
-        first: What is looked at before any model is.
+        others: Further models that are asked.
 
-    Raises:
-        UserError: store or journal in use, no key, endpoint away, embedded model not installed.
-        BudgetReached: the next call does not fit the budget.
-        StoppedEarly: Ctrl-C or SIGTERM.
+    Attributes:
+        asks: Whether a model is asked at all.
     """
-    with (
-        model_session(job.journal, job.access, fsync=job.fsync) as session,
-        Store.open(job.store, create=True) as store,
-    ):
-        first(session, store)
-        attempts = {"attempts": job.attempts}
 
-        async def watched() -> R:
-            known: list[tuple[Access, Client]] = []
-            clients = []
-            async with AsyncExitStack() as stack:
-                for access in (job.access, *others):
-                    client = next((c for a, c in known if a == access), None)
-                    if client is None:
-                        opening = session.client(access.model_copy(update=attempts))
-                        client = await stack.enter_async_context(opening)
-                        known.append((access, client))
-                    clients.append(client)
-                live.watch(lambda: filter(None, [client.held_up for _, client in known]))
-                ticking = asyncio.create_task(_tick(live, session.budget))
-                try:
-                    return await work(session, store, clients)
-                finally:
-                    ticking.cancel()
+    asks = True
 
-        try:
-            return session.run(watched())
-        finally:
-            live.end(session.budget)
+    def __init__(self, job: WritingJob, others: Sequence[Access] = ()) -> None:
+        self.job, self.others = job, tuple(others)
+
+    async def construct(self, store: Store, clients: Sequence[Client], live: ProgressDisplay) -> R:
+        """Do all of it.
+
+        Args:
+            store: Open for writing.
+            clients: One for the job's model, and one for each further one.
+            live: Shows the progress.
+
+        Raises:
+            ModelError: the endpoint does not work; what is finished is kept.
+        """
+        raise NotImplementedError
+
+    def check(self, store: Store, cache: ReplyCache) -> None:
+        """Look at store and journal before any model is asked."""
+
+    def run(self, *, live: ProgressDisplay) -> R:
+        """Construct; on any error what is finished stays in journal and store, and the embedded model is stopped.
+
+        A further model that is asked as the job's model shares its client.
+
+        Args:
+            live: Shows the progress; it ends with the work.
+
+        Raises:
+            UserError: store or journal in use, no key, endpoint away, embedded model not installed.
+            BudgetReached: the next call does not fit the budget.
+            StoppedEarly: Ctrl-C or SIGTERM.
+        """
+        job = self.job
+        if not self.asks:
+            nobody = DryRunClient("", ReplyCache(None), attempts=1)
+            with Store.open(job.store, create=True) as store:
+                return connection.run(self.construct(store, [nobody], live))
+        with (
+            model_session(job.journal, job.access, fsync=job.fsync) as session,
+            Store.open(job.store, create=True) as store,
+        ):
+            self.check(store, ReplyCache(session.journal))
+            attempts = {"attempts": job.attempts}
+
+            async def watched() -> R:
+                known: list[tuple[Access, Client]] = []
+                clients = []
+                async with AsyncExitStack() as stack:
+                    for access in (job.access, *self.others):
+                        client = next((c for a, c in known if a == access), None)
+                        if client is None:
+                            opening = session.client(access.model_copy(update=attempts))
+                            client = await stack.enter_async_context(opening)
+                            known.append((access, client))
+                        clients.append(client)
+                    live.watch(lambda: filter(None, [client.held_up for _, client in known]))
+                    ticking = asyncio.create_task(_tick(live, session.budget))
+                    try:
+                        return await self.construct(store, clients, live)
+                    finally:
+                        ticking.cancel()
+
+            try:
+                return session.run(watched())
+            finally:
+                live.end(session.budget)
 
 
 async def _tick(live: ProgressDisplay, budget: Budget) -> None:
@@ -279,29 +307,21 @@ async def _tick(live: ProgressDisplay, budget: Budget) -> None:
         live.tick(budget)
 
 
-class PreparedWork:
-    """A construction of events or of probes whose sources are read; nothing is asked or written yet.
+class CountedWork(PreparedWork[Funnel]):
+    """A construction of events or of probes, whose funnel is counted.
 
     Args:
         job: What is to be written, and where.
         funnel: Counts what was lost so far and leaves no record.
         others: Further models that are asked.
-
-    Attributes:
-        asks: Whether a model is asked at all.
     """
 
-    asks = True
-
     def __init__(self, job: WritingJob, funnel: Funnel, others: Sequence[Access] = ()) -> None:
-        self.job, self.funnel, self.others = job, funnel, tuple(others)
+        super().__init__(job, others)
+        self.funnel = funnel
 
     async def write(self, store: Store | NoStore, clients: Sequence[Client], funnel: Funnel) -> None:
-        """Do all of it, with a client for the job's model and for each other one.
-
-        Raises:
-            ModelError: the endpoint does not work; what is finished is kept.
-        """
+        """Write all of it, and count what is lost and leaves no record."""
         raise NotImplementedError
 
     def estimate(self) -> CallEstimate:
@@ -312,22 +332,8 @@ class PreparedWork:
         accesses = (self.job.access, *self.others)
         return missing_calls(self.job.journal, accesses, work, attempts=self.job.attempts)
 
-    def run(self, *, live: ProgressDisplay) -> Funnel:
-        """Construct; on any error what is finished stays in journal and store.
-
-        Raises:
-            UserError: store or journal in use, no key, endpoint away, embedded model not installed.
-            BudgetReached: the next call does not fit the budget.
-            StoppedEarly: Ctrl-C or SIGTERM.
-        """
-
-        async def work(_: ModelSession | None, store: Store, clients: list[Client]) -> None:
-            await self.write(store, clients, self.funnel)
-            self.funnel.count(store, calls=sum(client.calls for client in set(clients)))
-
-        if self.asks:
-            run_job(self.job, work, live=live, others=self.others)
-        else:
-            with Store.open(self.job.store, create=True) as store:
-                connection.run(work(None, store, [DryRunClient("", ReplyCache(None), attempts=1)]))
+    async def construct(self, store: Store, clients: Sequence[Client], live: ProgressDisplay) -> Funnel:
+        """Do all of it; the funnel of the store, all runs together."""
+        await self.write(store, clients, self.funnel)
+        self.funnel.count(store, calls=sum(client.calls for client in set(clients)))
         return self.funnel

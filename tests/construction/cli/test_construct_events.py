@@ -10,7 +10,7 @@ import pytest
 from construction.cli.closing import construct_or_estimate
 from construction.events.funnel import EventFunnel
 from construction.llm.endpoint import Access
-from construction.pipeline.runner import PreparedWork, WritingJob
+from construction.pipeline.runner import CountedWork, WritingJob
 from construction.report.funnel import Funnel
 from schemas.core.errors import UserError
 from tests.support import forked_programs as programs
@@ -62,7 +62,7 @@ def test_killed_three_times_it_ends_with_the_same_store(words: list[str], tmp_pa
     assert run.parts.pop("calls") < run.whole.pop("calls") and run.parts == run.whole
 
 
-class OpenCalls(PreparedWork):
+class OpenCalls(CountedWork):
     """A construction two of whose calls got no answer."""
 
     def run(self, **_: Any) -> Funnel:

@@ -38,7 +38,7 @@ def construct(tmp_path):
         work = plan_work(edits, edits, plan)
         authors = authors or (ScriptAuthor(job.access, plan.profile),)
         prepared = PreparedJob(plan, work, job, authors, reader, LoadResult(tuple(edits), (), "given"))
-        return prepared.run(origin="here", live=live), "".join(shown)
+        return prepared.run(live=live), "".join(shown)
 
     go.folder = tmp_path
     return go
