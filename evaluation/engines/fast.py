@@ -88,7 +88,7 @@ class FastEngine(Engine):
 
     def _run_together(self, editor: Editor, jobs: list[Job]) -> list[JobResult]:
         peak, start = PeakMemory(*map(str, self.lm.devices)), time.perf_counter()
-        self.on_stage(f"editing {counted(len(jobs), 'case')}", 0.0)
+        self.on_stage(f"editing, then scoring {counted(len(jobs), 'case')}", 0.0)  # one line: a log shows few
         edits = _edits(editor, jobs)
         edited = (time.perf_counter() - start) / len(jobs)
         start, applying = time.perf_counter(), dict[str, float]()
@@ -121,7 +121,6 @@ class FastEngine(Engine):
         for job, edit in edits:
             prompts = [probe.prompt for probe in job.probes]
             _value_or_error(partial(edit.expect, prompts))  # a fault shows again when the prompt is asked
-        self.on_stage(f"scoring {counted(len(edits), 'case')}", 0.0)
         sharing = [(job, edit) for job, edit in edits if _shares(edit)]
         edited = [EditedProbes(edit.deltas, edit.rewrite, job.probes) for job, edit in sharing]
         together: Sequence[list[Answer]] | None = None

@@ -54,7 +54,7 @@ class BatchRegime(Regime):
             if not todo:
                 continue
             jobs = [Job(u.key, u.case, missing(u)) for u in todo]
-            context.engine.on_stage(f"editing {counted(len(batch), 'case')} at once", 0.0)
+            context.engine.on_stage(f"editing {counted(len(batch), 'case')} at once, then scoring them", 0.0)
             begun = time.perf_counter()
             try:
                 edit = context.editor.edit([case.request for case in batch])

@@ -182,7 +182,9 @@ def test_progress_says_how_many_edits_a_batch_makes(tmp_path: Path) -> None:
     lm, events = make("llama"), list[EditorProgress]()
     wanted = config(tmp_path, {"name": "batch", "size": 3}, "ft")
     go_on(lm, wanted, on_event=events.append)
-    assert [e.note for e in events if "at once" in e.note] == ["editing 3 cases at once", "editing 2 cases at once"]
+    assert [e.note for e in events if "at once" in e.note] == [
+        f"editing {n} cases at once, then scoring them" for n in (3, 2)
+    ]
 
 
 def test_the_forgetting_shows_and_the_newest_prompt_stands_in_front(tmp_path: Path) -> None:
