@@ -12,9 +12,7 @@ from construction.authoring.outcome import (
     ScriptOutcome,
     Slot,
     asked_as_edit,
-    better,
     overall_label,
-    worse,
 )
 from construction.scripts.truncation import cut_script
 from schemas.scripts import Script, ScriptQuestion
@@ -81,12 +79,6 @@ def test_records_hold_rejected_attempts_and_prompts_only_what_may_stay():
     kinds = [record.kind for record in fact_outcome.records()]
     assert kinds.count("question") == 3 and kinds.count("script") == 2 and kinds.count("prompt") == 2
     assert [p.text.split("\n")[0] for p in fact_outcome.prompts()] == ["How to see Peru 1?"]
-
-
-def test_the_best_of_none_is_nothing():
-    assert better() == "drop" and better("unsure", "keep", "drop") == "keep" and worse("unsure", "keep") == "unsure"
-    with pytest.raises(ValueError, match="empty"):
-        worse()
 
 
 def said_standing(*labels):

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from construction.llm import prompt_file
-from construction.llm.prompt_file import SAMPLES, SMALL_PROFILES, PromptFile, PromptFolder, read_prompt
+from construction.llm.prompt_file import SAMPLES, SMALL_PROFILES, PromptFile, PromptFolder
 from construction.llm.reply_cache import request_key
 from construction.prompts.prompt_file import FILES
 from construction.scripts.script_step import ScriptAsk, ScriptStep
@@ -39,13 +39,6 @@ def test_a_profile_has_a_file_for_every_task(folder):
     assert folder.profiles() == ["paper"]
     with pytest.raises(UserError, match="the greeter has no profile 'papr'; allowed: paper; did you mean 'paper'"):
         folder.load("greet", "papr")
-
-
-def test_a_broken_file_is_named(folder):
-    path = folder.path() / "greet.half.toml"
-    path.write_text(TEXT.replace("seeded", "seded"))
-    with pytest.raises(UserError, match=r"greet\.half\.toml.*did you mean 'seeded'"):
-        read_prompt(PromptFile, path)
 
 
 def test_placeholders_are_filled_once_and_examples_stay_as_they_are(folder):

@@ -139,15 +139,6 @@ def test_threads_and_context_hold_for_an_author_on_this_machine_beside_another_m
         prepare(job(PERU, access=access, named=("ann", "embedded@http://127.0.0.1:1/v1")), on_progress=print)
 
 
-def test_a_broken_prompt_is_told_before_anything_is_done(job, tmp_path):
-    folder = tmp_path / "mine"
-    folder.mkdir()
-    (folder / "scripts.toml").write_text("nonsense = ")
-    with pytest.raises(UserError):
-        prepare(job(PERU, prompts_path=folder), on_progress=print)
-    assert not (tmp_path / "s.duckdb").exists()
-
-
 @pytest.mark.parametrize(
     ("access", "options", "unread"),
     [

@@ -27,7 +27,6 @@ from construction.verifier.steps import (
     verify,
 )
 from curation.files.journal import Journal
-from schemas.core.errors import DataError, UserError
 from schemas.scripts import ScriptPrompt, ScriptQuestion
 from tests.support.construction.verified import FACT, PROMPT, TEXT
 from tests.support.scripted_server import Raw, ScriptedServer
@@ -159,14 +158,6 @@ def test_prompts_of_ones_own_replace_the_verifiers(tmp_path):
     earlier = STEPS["next"].load(model="m", folder=tmp_path)
     assert earlier.by == "verify_next@2" and "two words" in earlier.wording.system, "an earlier version of ours is ours"
     assert STEPS["prompt"].load(model="m", folder=tmp_path).wording == step().wording
-    path.write_text(text.replace("six", "two"), encoding="utf-8")
-    with pytest.raises(UserError, match="that of our own prompt"):
-        STEPS["next"].load(model="m", folder=tmp_path)
-    path.write_text(
-        text.replace('name = "verify_next"', 'name = "mine"').replace("{texts}", "{text}"), encoding="utf-8"
-    )
-    with pytest.raises(DataError, match="unknown placeholder {text}"):
-        STEPS["next"].load(model="m", folder=tmp_path)
 
 
 def test_after_a_change_in_time_a_reader_may_know_the_new_object():
