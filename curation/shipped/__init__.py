@@ -117,18 +117,12 @@ def demonstrations_split() -> Split:
     return _whole_split("demonstrations")
 
 
-@lru_cache(maxsize=len(PARTS))
-def _open_part(name: str) -> Split:
-    """``dev`` (for tuning) or ``test`` (for reporting) of the split ``open``; they share no relation and no subject."""
-    return part_of_split(_whole_split("open"), name)
-
-
 @lru_cache(maxsize=1)
 def mini_split() -> Split:
     """The first cases of each relation of ``open:dev``: 20 counterfactual and 24 temporal ones."""
     relations: Counter[str] = Counter()
     keys = set()
-    for case in _open_part("dev").cases:
+    for case in shipped_split("open:dev").cases:
         relations[case.fact.relation.id] += 1
         if relations[case.fact.relation.id] <= MINI_CASES:
             keys.add(case.key)
@@ -164,8 +158,11 @@ def how_to_repeat(split: Split) -> str:
     return _REPEAT if ours and split.digest == shipped_split(name).digest else ""
 
 
+@lru_cache(maxsize=len(SPLITS))
 def shipped_split(name: str) -> Split:
     """The split that comes with the program under a name of ``SPLITS``.
+
+    ``open:dev`` (for tuning) and ``open:test`` (for reporting) share no relation and no subject.
 
     Raises:
         UserError: there is none of that name.
@@ -180,7 +177,7 @@ def shipped_split(name: str) -> Split:
     if name == "mini":
         return mini_split()
     whole, _, part = name.partition(":")
-    return _open_part(part) if part else _whole_split(whole)
+    return part_of_split(_whole_split(whole), part) if part else _whole_split(whole)
 
 
 def named_split(name: str, *, allowed: str = f"a file, or {SHIPPED_NAMES}") -> Split:

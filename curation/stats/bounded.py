@@ -202,17 +202,16 @@ def student_ends(spread: Spread, tail: float = _TAIL) -> Scale | None:
     return spread.mean - t * error + min(shift, 0.0), spread.mean + t * error + max(shift, 0.0)
 
 
-def bounded_interval(values: Sequence[float], scale: Scale | None = SHARE, *, tail: float = _TAIL) -> Interval:
+def bounded_interval(values: Sequence[float], scale: Scale | None = SHARE) -> Interval:
     """Mean of independent values (one a case) with the default 95 % interval; ``half`` stays the published one.
 
-    Where there is no scale it is Student's t, else ``tail`` is the chance left out at each end: 0.025 for 95 %. Fewer
-    than five values have no interval.
+    Where there is no scale it is Student's t. Fewer than five values have no interval.
 
     Example:
         >>> [round(end, 3) for end in bounded_interval([1.0, 0.0, 1.0, 1.0, 1.0, 1.0]).ends]
         [0.359, 0.996]
     """
-    return clustered_interval(values, [str(n) for n in range(len(values))], scale=scale, tail=tail)
+    return clustered_interval(values, [str(n) for n in range(len(values))], scale=scale)
 
 
 def clustered_interval(

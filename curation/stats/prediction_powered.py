@@ -27,6 +27,7 @@ from schemas.core.ids import seed
 from schemas.text.counting import counted
 
 FOLDS = 5
+_QUANTILE = 0.975  # of Student's t, for a 95 % interval
 
 
 class Unit(NamedTuple):
@@ -94,14 +95,13 @@ class CalibratedEstimates(NamedTuple):
     saved: float | None
 
 
-def calibrate(units: Sequence[Unit], *, confidence: float = 0.95, scale: Scale | None = None) -> CalibratedEstimates:
+def calibrate(units: Sequence[Unit], *, scale: Scale | None = None) -> CalibratedEstimates:
     """Estimate the panel's mean of one method on one aspect.
 
     Args:
         units: All scripts with a judge's score, those that people rated with the people's mean and its probability.
-        confidence: Of all intervals.
-        scale: Lowest and highest possible rating; no interval leaves it, and at 95 % that of the judge alone is the
-            default one of a mean on a scale (``clustered_interval``). None where there is none.
+        scale: Lowest and highest possible rating; no interval leaves it, and that of the judge alone is the default one
+            of a mean on a scale (``clustered_interval``). None where there is none.
 
     Raises:
         ValueError: a probability outside 0 to 1, or a value that is not finite.
@@ -114,7 +114,7 @@ def calibrate(units: Sequence[Unit], *, confidence: float = 0.95, scale: Scale |
     """
     check(units)
     cases = len({u.case for u in units})
-    alone = _judge_alone(units, confidence, scale)
+    alone = _judge_alone(units, scale)
     labelled = len({u.case for u in units if u.human is not None})
     if labelled < LEAST_CASES:
         why = f"people rated {counted(labelled, 'case')}, fewer than {LEAST_CASES}"
@@ -124,10 +124,10 @@ def calibrate(units: Sequence[Unit], *, confidence: float = 0.95, scale: Scale |
     bias = contributions([u._replace(human=None if u.human is None else u.judge - u.human) for u in units], fixed=0.0)
     one, two = variance(powered), variance(people)
     return CalibratedEstimates(
-        powered=_within(_estimate("prediction-powered", powered, confidence), scale),
-        human=_within(_estimate("people alone", people, confidence), scale),
+        powered=_within(_estimate("prediction-powered", powered), scale),
+        human=_within(_estimate("people alone", people), scale),
         judge=alone,
-        bias=_within(_estimate("judge less people", bias, confidence), _gap_scale(scale)),
+        bias=_within(_estimate("judge less people", bias), _gap_scale(scale)),
         weight=powered.weight,
         labelled=labelled,
         cases=cases,
@@ -135,15 +135,12 @@ def calibrate(units: Sequence[Unit], *, confidence: float = 0.95, scale: Scale |
     )
 
 
-def difference(
-    first: Sequence[Unit], second: Sequence[Unit], *, confidence: float = 0.95, scale: Scale | None = None
-) -> Estimate:
+def difference(first: Sequence[Unit], second: Sequence[Unit], *, scale: Scale | None = None) -> Estimate:
     """The panel's mean of one method less that of another, over the cases that both have; paired by case.
 
     Args:
         first: Units of the one.
         second: Units of the other; each may have a sample of its own.
-        confidence: Of the interval.
         scale: Lowest and highest possible rating.
     """
     name = "prediction-powered difference"
@@ -164,7 +161,7 @@ def difference(
         labelled=min(a.labelled, b.labelled),
         refused=a.refused or b.refused,
     )
-    estimate = _estimate(name, merged._replace(units=a.units + b.units), confidence)
+    estimate = _estimate(name, merged._replace(units=a.units + b.units))
     return _within(estimate._replace(p=_p_value(merged)), _gap_scale(scale))
 
 
@@ -260,26 +257,26 @@ def _weigh_sample(units: Sequence[Unit], of: Ints, n: int, center: float) -> tup
     return mass, human, judged
 
 
-def _estimate(name: str, contributions: Contributions, confidence: float) -> Estimate:
+def _estimate(name: str, contributions: Contributions) -> Estimate:
     value, units, cases = contributions.value, contributions.units, len(contributions.cases)
     if note := f"n = {cases}: too few" if cases < LEAST_CASES else why_no_interval(contributions):
         return Estimate(name, value, None, None, units, cases, note=note)
     from scipy import stats  # type: ignore[import-untyped]
 
     freedom, error = contributions.labelled - 1, math.sqrt(variance(contributions))
-    t, third = float(stats.t.ppf((1 + confidence) / 2, max(freedom, 1))), (contributions.influence**3).sum() / cases**3
+    t, third = float(stats.t.ppf(_QUANTILE, max(freedom, 1))), (contributions.influence**3).sum() / cases**3
     shift = skew_shift(float(third), error, t)
-    method = f"clustered by case, t with {freedom} degrees of freedom, {100 * confidence:g} %"
+    method = f"clustered by case, t with {freedom} degrees of freedom, 95 %"
     low, high = min(value - t * error, value - t * error + shift), max(value + t * error, value + t * error + shift)
     return Estimate(name, value, low, high, units, cases, method)
 
 
-def _judge_alone(units: Sequence[Unit], confidence: float, scale: Scale | None) -> Estimate:
+def _judge_alone(units: Sequence[Unit], scale: Scale | None) -> Estimate:
     """The mean of the judge's case means, with the interval that tables of ratings print for it."""
     everything = [Unit(u.case, u.judge, u.judge, 1.0) for u in units]  # the judge in the place of people
     plain = contributions(everything, fixed=0.0)
-    estimate = _estimate("judge alone", plain, confidence)
-    if scale is None or confidence != 0.95 or agree(plain):
+    estimate = _estimate("judge alone", plain)
+    if scale is None or agree(plain):
         return _within(estimate, scale)
     on_scale = clustered_interval([u.judge for u in units], [u.case for u in units], scale=scale)
     if on_scale.ends is None:
@@ -354,7 +351,7 @@ class LabelBudget(NamedTuple):
     reason: str = ""
 
 
-def scripts_needed(units: Sequence[Unit], half_width: float, *, confidence: float = 0.95) -> LabelBudget:
+def scripts_needed(units: Sequence[Unit], half_width: float) -> LabelBudget:
     """How many scripts people have to rate until the interval is twice ``half_width`` wide, the judge being as now.
 
     With n rated scripts the variance is a part that stays plus a part that falls as 1/n; both are read off the present
@@ -363,7 +360,6 @@ def scripts_needed(units: Sequence[Unit], half_width: float, *, confidence: floa
     Args:
         units: As ``calibrate`` takes them.
         half_width: Wanted, in points of the scale.
-        confidence: Of the interval.
     """
     if half_width <= 0:
         raise ValueError("a half width is above 0")
@@ -376,21 +372,21 @@ def scripts_needed(units: Sequence[Unit], half_width: float, *, confidence: floa
     parts, people = contributions(units), contributions(units, fixed=0.0)
     if why := why_no_interval(parts):
         return LabelBudget(None, None, None, f"{why}: how many ratings are enough is not known")
-    scripts = _smallest_number(half_width, parts, len(units), confidence)
-    alone = _smallest_number(half_width, people, len(units), confidence)
+    scripts = _smallest_number(half_width, parts, len(units))
+    alone = _smallest_number(half_width, people, len(units))
     if scripts is None:
         return LabelBudget(None, None, alone, f"not even with all {len(units)} scripts rated: more cases are needed")
     return LabelBudget(scripts, max(0, scripts - parts.units), alone)
 
 
-def _smallest_number(half: float, contributions: Contributions, scripts: int, confidence: float) -> int | None:
+def _smallest_number(half: float, contributions: Contributions, scripts: int) -> int | None:
     """The smallest number of rated scripts that is enough, or None."""
     from scipy import stats  # type: ignore[import-untyped]
 
     third = float((contributions.influence**3).sum()) / len(contributions.cases) ** 3
     for n in range(LEAST_CASES, scripts + 1):
         cases = min(len(contributions.cases), max(2, round(n * contributions.labelled / contributions.units)))
-        quantile = float(stats.t.ppf((1 + confidence) / 2, cases - 1))
+        quantile = float(stats.t.ppf(_QUANTILE, cases - 1))
         spread = (contributions.steady + contributions.sampling * contributions.units / n) * cases / (cases - 1)
         shift = skew_shift(third * (contributions.units / n) ** 2, math.sqrt(spread), quantile) if spread > 0 else 0.0
         if quantile * math.sqrt(spread) + abs(shift) / 2 <= half:

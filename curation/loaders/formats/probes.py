@@ -60,6 +60,8 @@ def query_of(prompt: str, *, question: bool = False) -> str:
     Example:
         >>> query_of("The capital of Chad is"), query_of("Who wrote Emma?"), query_of("who wrote emma", question=True)
         ('The capital of Chad is ___', 'Who wrote Emma?', 'who wrote emma')
+        >>> query_of("The ___ is blue")
+        'The ___ is blue'
     """
     return prompt if question or BLANK in prompt or prompt.endswith((".", "?", "!")) else f"{prompt} {BLANK}"
 

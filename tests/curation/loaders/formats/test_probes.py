@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from curation.loaders import LOADERS, detect, load
-from curation.loaders.formats.probes import GivenEdit, query_of
+from curation.loaders.formats.probes import GivenEdit
 from schemas.documents.document import DocumentProbe
 from schemas.extras import Extra
 from tests.support.curation.published_records import kinds, of, one
@@ -42,11 +42,6 @@ def test_the_first_mention_of_the_subject_is_the_gap(subject: str, prompt: str, 
 )
 def test_no_statement_where_methods_for_facts_could_not_edit_it(subject: str, prompt: str) -> None:
     assert GivenEdit(subject, prompt, "x").statement is None
-
-
-def test_a_query_is_a_question_or_a_cloze() -> None:
-    assert query_of("Who?") == "Who?" and query_of("name 5 aircraft", question=True) == "name 5 aircraft"
-    assert query_of("The sky is") == "The sky is ___" and query_of("The ___ is blue") == "The ___ is blue"
 
 
 MQUAKE_EDIT: dict[str, Any] = {
