@@ -98,10 +98,10 @@ class StaleError(StoreError):
         )
 
 
-def list_stale(items: Sequence[StaleItem], *, most: int = 10) -> list[str]:
-    """The first lines of the list, and how many more there are."""
-    more = [f"stale: ... and {len(items) - most:,} more"] if len(items) > most else []
-    return [item.text for item in items[:most]] + more
+def list_stale(items: Sequence[StaleItem]) -> list[str]:
+    """The first ten lines of the list, and how many more there are."""
+    more = [f"stale: ... and {len(items) - 10:,} more"] if len(items) > 10 else []
+    return [item.text for item in items[:10]] + more
 
 
 def origin_rows(records: Iterable[Record]) -> Iterator[tuple[str, str, str, str]]:

@@ -73,12 +73,6 @@ def test_stopped_in_the_middle_it_goes_on(store: Store) -> None:
     assert outcome.due == 3 and len(list(store.verdicts())) == 5
 
 
-def test_an_item_without_a_verdict_stays_due(store: Store) -> None:
-    outcome = run_check(store, Length(Length.Params(silent_on="f/1")))
-    assert (outcome.left, outcome.labels) == (1, {"measured": 4})
-    assert [r.key for r in due_items(store, Length())] == ["f/1"]
-
-
 def test_limit(store: Store) -> None:
     assert run_check(store, Length(), limit=3).due == 3 and len(due(store, Length())) == 2
 

@@ -54,8 +54,6 @@ class Capitals(FormatReader):
             raise {"type": TypeError, "value": ValueError, "invalid": InvalidRecord, "index": IndexError}[
                 data["fault"]
             ]("so")
-        if "told" in data:
-            yield row.problem("suspect", data["told"])
         change, new = data.get("change", "counterfactual"), data.get("new", "Oslo")
         yield (fact := make_fact(data["subject"], data["old"], new, key=data.get("key"), change=change))
         if "near" in data:
@@ -134,11 +132,6 @@ def test_a_neighbour_that_is_described_twice_keeps_the_first_description(tmp_pat
     assert {r.fact for r in import_result.records if isinstance(r, Neighbour)} == {"n/Bolivia"}
     text = "'n/Bolivia' was described otherwise before; the first description stays"
     assert problems(import_result) == [("3", "contradictory", text)]
-
-
-def test_what_a_reader_says_beside_a_record_loses_nothing(tmp_path: Path) -> None:
-    import_result = CAPITALS(write(tmp_path / "f.jsonl", {**PERU, "told": "odd"}))
-    assert problems(import_result) == [("1", "suspect", "odd")] and len(import_result.require()) == 1
 
 
 def test_a_file_without_a_usable_fact(tmp_path: Path) -> None:

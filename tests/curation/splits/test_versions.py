@@ -117,12 +117,6 @@ def test_equal_details_and_reasons_are_said_once() -> None:
     assert change.text.startswith("2 x script prompt dropped") and change.text.endswith(f"{keys}: dropped by a check")
 
 
-def test_added_and_dropped_cases() -> None:
-    bigger = make_split("mini", small_split().cases[:5], version="1.1.0")
-    assert [c.what for c in diff(MINI, bigger).changes] == ["added"] and diff(MINI, bigger).level == "minor"
-    assert [c.what for c in diff(bigger, MINI).changes] == ["dropped"] and diff(bigger, MINI).level == "major"
-
-
 @pytest.mark.parametrize("version", ["1.0.0", "1.0.1", "1.9.0", "1.9.0-candidate", "2.0.0-candidate"])
 def test_a_version_that_hides_a_change(version: str) -> None:
     comparison = diff(MINI, with_first(other_prompt))
