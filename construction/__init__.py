@@ -5,7 +5,7 @@ from schemas.core.lazy import lazy_names
 _PUBLIC = {
     "Access": "construction.llm.endpoint:Access",
     "CheckInputs": "construction.checks.base:CheckInputs",
-    "ConstructionPlan": "construction.pipeline.pipeline:ConstructionPlan",
+    "ConstructionPlan": "construction.pipeline.plan:ConstructionPlan",
     "PromptStep": "construction.llm.prompt_file:PromptStep",
     "RuleCheck": "construction.checks.base:RuleCheck",
     "cut_script": "construction.scripts.truncation:cut_script",

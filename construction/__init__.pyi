@@ -4,7 +4,7 @@ from construction.checks.base import CheckInputs as CheckInputs
 from construction.checks.base import RuleCheck as RuleCheck
 from construction.llm.endpoint import Access as Access
 from construction.llm.prompt_file import PromptStep as PromptStep
-from construction.pipeline.pipeline import ConstructionPlan as ConstructionPlan
+from construction.pipeline.plan import ConstructionPlan as ConstructionPlan
 from construction.scripts.truncation import cut_script as cut_script
 
 __all__ = [

@@ -10,7 +10,7 @@ from pydantic import Field
 from construction.llm.cost.prices import Price, how_to_add
 from construction.llm.dry_run import DryRunClient
 from construction.llm.endpoint import Access
-from construction.pipeline.pipeline import ConstructionPlan, ConstructionWork
+from construction.pipeline.plan import ConstructionPlan, ConstructionWork
 from schemas.core.records import Frozen
 from schemas.text.counting import counted
 

@@ -9,13 +9,14 @@ from __future__ import annotations
 
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Sequence
-from typing import TYPE_CHECKING, Literal
+from typing import Literal
 
 from construction.authoring.diversity import CHECK as CHOSEN
 from construction.authoring.outcome import MARK, FactOutcome
 from construction.checks import CHECKS
 from construction.llm.reply_cache import ReplyCache, request_key
 from construction.pipeline.author_models import ScriptAuthor
+from construction.pipeline.plan import Choice, ConstructionPlan, ConstructionWork
 from construction.prompts.prompt_file import FILES
 from construction.scripts.question_step import QuestionStep
 from construction.verifier.steps import READ, STEPS
@@ -28,10 +29,6 @@ from schemas.lineage import Lineage
 from schemas.scripts import Script, ScriptQuestion
 from schemas.verdicts import Verdict, verdict_key, verdicts_of_people
 
-if TYPE_CHECKING:
-    from construction.pipeline.pipeline import ConstructionPlan, ConstructionWork
-
-Choice = Literal["add", "replace"]
 REPLACED = "replaced"
 BY = f"{REPLACED}@1"
 SCREEN = "screen_question"

@@ -14,20 +14,13 @@ from construction.llm.reply_cache import ReplyCache
 from construction.pipeline.author_models import ScriptAuthor, profile_of, script_authors, verifier
 from construction.pipeline.cost_estimate import ConstructionEstimate, estimate
 from construction.pipeline.earlier_runs import (
-    Choice,
     dropped_in,
     earlier_generations,
     refuse_second_generation,
     sentence,
 )
-from construction.pipeline.pipeline import (
-    AHEAD,
-    Construction,
-    ConstructionPlan,
-    ConstructionWork,
-    author_of,
-    plan_work,
-)
+from construction.pipeline.pipeline import Construction, author_of
+from construction.pipeline.plan import AHEAD, Choice, ConstructionPlan, ConstructionWork, plan_work
 from construction.pipeline.runner import ConstructionProgress, PreparedWork, ProgressDisplay, WritingJob
 from construction.prompts.prompt_file import FILES
 from curation.files.local_models import LOCAL, names_a_file

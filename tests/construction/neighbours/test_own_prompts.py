@@ -7,7 +7,7 @@ import time
 import pytest
 
 from construction.neighbours.own_prompts import PromptTemplates, own_neighbours
-from construction.pipeline.pipeline import ConstructionPlan, plan_work
+from construction.pipeline.plan import ConstructionPlan, plan_work
 from curation.loaders import load
 from tests.support.facts import make_fact
 

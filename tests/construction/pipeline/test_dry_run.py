@@ -12,7 +12,7 @@ from construction.llm.endpoint import Access
 from construction.pipeline.author_models import ScriptAuthor
 from construction.pipeline.cost_estimate import ConstructionEstimate
 from construction.pipeline.job import ConstructionJob, PreparedJob
-from construction.pipeline.pipeline import ConstructionPlan, plan_work
+from construction.pipeline.plan import ConstructionPlan, plan_work
 from construction.prompts.prompt_file import FILES
 from construction.scripts.question_step import QuestionStep
 from construction.scripts.script_step import ScriptAsk, ScriptStep

@@ -6,7 +6,7 @@ import pytest
 
 from construction.llm.endpoint import Access
 from construction.pipeline.job import ConstructionJob, prepare
-from construction.pipeline.pipeline import AHEAD
+from construction.pipeline.plan import AHEAD
 from schemas.core.errors import DataError, UserError
 from schemas.facts import Entity, Relation
 from tests.support.facts import make_fact

@@ -7,7 +7,8 @@ import asyncio
 import pytest
 
 from construction.authoring.outcome import MARK
-from construction.pipeline.pipeline import Construction, ConstructionPlan, author_of, plan_work
+from construction.pipeline.pipeline import Construction, author_of
+from construction.pipeline.plan import ConstructionPlan, plan_work
 from construction.report.store_funnel import store_yield
 from curation.store.store import Store
 from schemas.facts import Fact, Neighbour

@@ -11,7 +11,7 @@ from construction.llm.endpoint import Access
 from construction.llm.reply_cache import ReplyCache
 from construction.pipeline.author_models import ScriptAuthor
 from construction.pipeline.job import ConstructionJob, PreparedJob
-from construction.pipeline.pipeline import ConstructionPlan, plan_work
+from construction.pipeline.plan import ConstructionPlan, plan_work
 from construction.pipeline.runner import ConstructionProgress, ProgressDisplay, WritingJob
 from curation.files.journal import Journal
 from curation.loaders.base import LoadResult

@@ -9,7 +9,8 @@ from typing import Any
 import pytest
 
 from construction.pipeline.earlier_runs import dropped_by_people, dropped_in, dropped_later
-from construction.pipeline.pipeline import Construction, ConstructionPlan, author_of, plan_work
+from construction.pipeline.pipeline import Construction, author_of
+from construction.pipeline.plan import ConstructionPlan, plan_work
 from construction.report.store_funnel import store_yield
 from curation.rules.release import freeze
 from curation.rules.rule import SplitRule

@@ -13,7 +13,8 @@ import pytest
 
 from construction.llm.endpoint import Access
 from construction.pipeline.job import ConstructionJob
-from construction.pipeline.pipeline import Construction, author_of, plan_work
+from construction.pipeline.pipeline import Construction, author_of
+from construction.pipeline.plan import plan_work
 from curation.rules.release import freeze
 from curation.rules.rule import SplitRule
 from curation.store.store import Store
