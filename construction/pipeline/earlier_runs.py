@@ -22,7 +22,6 @@ from construction.scripts.question_step import QuestionStep
 from construction.verifier.steps import READ, STEPS
 from curation.rules.rule import SplitRule, Verdicts
 from curation.store.store import Store
-from schemas.core.errors import UserError
 from schemas.core.records import Record
 from schemas.facts import Fact
 from schemas.lineage import Lineage
@@ -82,21 +81,6 @@ def earlier_generations(
 
 def _author(line: Lineage) -> tuple[str, str]:
     return line.model or "", line.prompt or ""
-
-
-def refuse_second_generation(earlier: Sequence[str], *, where: str) -> None:
-    """Say what stands there, before anything is asked.
-
-    Raises:
-        UserError: there is an earlier generation.
-    """
-    if earlier:
-        raise UserError(
-            sentence(earlier),
-            where=where,
-            fix="--add keeps both, --replace puts the new one in the place of the earlier; the model, prompts, numbers "
-            "and journal of before go on with what is there",
-        )
 
 
 def sentence(earlier: Sequence[str]) -> str:

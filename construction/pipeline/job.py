@@ -16,7 +16,6 @@ from construction.pipeline.cost_estimate import ConstructionEstimate, estimate
 from construction.pipeline.earlier_runs import (
     dropped_in,
     earlier_generations,
-    refuse_second_generation,
     sentence,
 )
 from construction.pipeline.pipeline import Construction, author_of
@@ -228,8 +227,13 @@ class PreparedJob(PreparedWork[ConstructionProgress]):
         Raises:
             UserError: questions or scripts of another model, prompt or number stand in the store.
         """
-        if self.plan.generation is None:
-            refuse_second_generation(self.earlier(store, cache), where=str(self.job.store))
+        if self.plan.generation is None and (earlier := self.earlier(store, cache)):
+            raise UserError(
+                sentence(earlier),
+                where=str(self.job.store),
+                fix="--add keeps both, --replace puts the new one in the place of the earlier; the model, prompts, "
+                "numbers and journal of before go on with what is there",
+            )
 
     def run(self, *, live: ProgressDisplay) -> ConstructionProgress:
         """Construct, as all work runs; a replay first looks whether the journal holds every reply.
