@@ -14,16 +14,15 @@ from curation.shipped import demonstrations_split, shipped_split
 from curation.shipped.from_facts import documents_from_facts
 from curation.splits.split_file import make_split, write_split
 from evaluation.runs.dry_run import size
-from evaluation.runs.plan import make_manifest
 from evaluation.runs.runner import execute
 from schemas.cases import Case, DocumentCase, EventCase
 from schemas.core.errors import UserError
 from schemas.facts import Entity, Object
-from tests.support.arithmetic import ArithmeticEditor, ArithmeticLM, make_case, make_config
+from tests.support.arithmetic import make_case, make_config
 from tests.support.documents.records import document_case, make_document, make_probe
 from tests.support.events import event_case, make_event, make_fact_question
 from tests.support.facts import peru_fact
-from tests.support.small import SMALL, small_split
+from tests.support.small import small_split
 
 
 def test_cases_are_made_of_facts() -> None:
@@ -156,22 +155,6 @@ def test_learning_methods_are_refused_without_support(tmp_path: Path) -> None:
     assert summary.support.startswith("shipped ") and summary.support_cases > 500
 
 
-def test_support_is_in_the_identity_of_methods_that_use_it() -> None:
-    class Learner(ArithmeticEditor):
-        @classmethod
-        def wants_support(cls, options: dict) -> bool:
-            return options["strength"] > 1
-
-    split = make_split("e", [make_case("Land01")])
-
-    def key(editor: object, support: str) -> str:
-        return make_manifest(editor, scorer=ArithmeticLM(), dtype="float32", split=split, support=support).key  # type: ignore[arg-type]
-
-    assert key(Learner("push", {}), "a") != key(Learner("push", {}), "b")
-    assert key(Learner("push", {"strength": 0.5}), "a") == key(Learner("push", {"strength": 0.5}), "b")
-    assert key(ArithmeticEditor("push", {}), "a") == key(ArithmeticEditor("push", {}), "")
-
-
 # --- the open split ---------------------------------------------------------------------------------------------------
 
 
@@ -195,11 +178,6 @@ def test_open_dev_is_for_learning_beside_test_only() -> None:
     for split in (dev, shipped_split("open")):
         with pytest.raises(UserError, match=f"shares the case 'case/open/.*evaluated split '{split.name}'"):
             open_support(SupportChoice(name="open:dev"), split)
-
-
-def test_the_shipped_network_is_refused_on_what_it_learnt_from(tmp_path: Path) -> None:
-    with pytest.raises(UserError, match="editors.mend: it learnt from .*, which shares the subject '.*' with"):
-        size(make_config(tmp_path / "run", split=str(SMALL), model="embedded", editors=["none", "mend"]))
 
 
 def test_documents_are_made_of_facts_that_share_nothing_with_the_evaluated_ones() -> None:
