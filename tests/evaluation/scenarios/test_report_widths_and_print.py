@@ -3,10 +3,8 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
 from itertools import pairwise
 from pathlib import Path
-from typing import Any
 
 import pytest
 
@@ -51,31 +49,20 @@ def test_headings_are_in_order(pages: list[Path]) -> None:
         assert not re.search(r"<h[1-6][^>]*>\s*</h", text), "no empty heading"
 
 
-@pytest.fixture(scope="module")
-def browser() -> Iterator[Any]:
+@pytest.mark.slow
+def test_nothing_scrolls_sideways_closed_or_open_and_six_cases_print_on_fewer_than_twelve_pages(
+    pages: list[Path],
+) -> None:
     pytest.importorskip("playwright", reason="playwright is not installed")
     if served.CHROMIUM is None:
         pytest.skip("no Chromium")
-    with served.browser() as page:
-        yield page
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("width", WIDTHS)
-def test_nothing_scrolls_sideways_closed_or_open(browser: Any, pages: list[Path], width: int) -> None:
-    page = browser.new_page(viewport={"width": width, "height": 900})
-    for path in pages:
-        page.goto(path.resolve().as_uri(), timeout=served.PATIENCE * 1000)
-        assert page.evaluate(_TOO_WIDE) <= 0, f"{path} at {width}"
-        page.evaluate(_OPEN_ALL)
-        assert page.evaluate(_TOO_WIDE) <= 0, f"{path} at {width}, all open"
-    page.close()
-
-
-@pytest.mark.slow
-def test_six_cases_print_on_fewer_than_twelve_pages(browser: Any, pages: list[Path]) -> None:
-    page = browser.new_page()
-    for path in pages:
-        page.goto(path.resolve().as_uri(), timeout=served.PATIENCE * 1000)
-        assert 0 < len(re.findall(rb"/Type\s*/Page\b(?!s)", page.pdf(format="A4"))) < PAGES, path
-    page.close()
+    with served.browser() as browser:
+        page = browser.new_page()
+        for path in pages:
+            page.goto(path.resolve().as_uri(), timeout=served.PATIENCE * 1000)
+            assert 0 < len(re.findall(rb"/Type\s*/Page\b(?!s)", page.pdf(format="A4"))) < PAGES, path
+            for state in ("undefined", _OPEN_ALL):
+                page.evaluate(state)
+                for width in WIDTHS:
+                    page.set_viewport_size({"width": width, "height": 900})
+                    assert page.evaluate(_TOO_WIDE) <= 0, f"{path} at {width}, {state}"
