@@ -259,7 +259,7 @@ def sharing_table(split: Split) -> str:
     }
     rows = []
     for name, side in sides.items():
-        edited = sum(side.contains(case.fact) for case in split.cases)
+        edited = sum(side.shares_fact(case.fact) is not None for case in split.cases)
         any_ = sum(side.shares(case) is not None for case in split.cases)
         rows.append([name, str(edited), str(any_)])
     text = (SHIPPED / "corpus.txt").read_text(encoding="utf-8")
