@@ -91,7 +91,7 @@ def methods_table(section: ReportSection) -> str:
 
 def tests_table(section: ReportSection, metric: str) -> str:
     """Methods in pairs on one metric, corrected by Holm's procedure."""
-    rows = [_cells(test) for f in section.contests if f.kind == "among" and f.metric == metric for test in f.contests]
+    rows = [_cells(test) for f in section.families if f.kind == "among" and f.metric == metric for test in f.pairs]
     return table(["pair", f"difference in {metric}", "p, corrected", "better"], rows)
 
 
@@ -118,7 +118,7 @@ def _parts(run: Run) -> Iterator[str]:
     for role in ANALYSED:
         metric = metric_of(section.metrics, role)
         assert metric is not None
-        if any(f.kind == "among" and f.metric == metric.title for f in section.contests):
+        if any(f.kind == "among" and f.metric == metric.title for f in section.families):
             yield tests_table(section, metric.title)
         try:
             figures = analyse(run, section.scores, metric, draws=DRAWS)

@@ -113,7 +113,7 @@ def _pooled_test(draw: Draw) -> Callable[[Rng, int], Outcome]:
     def once(rng: Rng, n: int) -> Outcome:
         values = contributions(dict(zip("ab", draw(rng, n), strict=True)))
         (family,) = comparison_families("m", values, baseline=None)
-        return family.contests[0].verdict in ("first", "second")
+        return family.pairs[0].verdict in ("first", "second")
 
     return once
 
@@ -132,7 +132,7 @@ def _divergence_gap(rng: Rng, n: int) -> Outcome:
 
 def _divergence_test(rng: Rng, n: int) -> Outcome:
     (family,) = comparison_families("m", dict(zip("ab", divergences(rng, n), strict=True)), baseline=None)
-    return family.contests[0].verdict in ("first", "second")
+    return family.pairs[0].verdict in ("first", "second")
 
 
 def two_metrics(

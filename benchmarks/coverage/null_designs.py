@@ -33,7 +33,7 @@ def _decided(draw: Callable[[Rng, int], Sides], scale: Scale | None) -> Callable
     def once(rng: Rng, n: int) -> Outcome:
         first, second = draw(rng, n)
         (family,) = comparison_families("m", {"a": first, "b": second}, baseline=None, scale=scale)
-        return family.contests[0].verdict in ("first", "second")
+        return family.pairs[0].verdict in ("first", "second")
 
     return once
 
@@ -54,7 +54,7 @@ def _crossed(rng: Rng, n: int) -> Outcome:
     first, second = by_case(items)
     values = {"a": first, "b": second}
     (family,) = comparison_families("m", values, baseline=None, scale=SHARE, items=lambda *_: items)
-    return family.contests[0].verdict in ("first", "second")
+    return family.pairs[0].verdict in ("first", "second")
 
 
 def _uncorrelated(rng: Rng, n: int) -> Outcome:

@@ -79,7 +79,7 @@ class Ranking(NamedTuple):
 class Comparison(NamedTuple):
     """All rows over one group of cases: ``all``, or one group; ``kind`` is what its cases edit.
 
-    ``contests`` are the paired comparisons of its methods, and ``leads`` the best two by metric, where asked for.
+    ``families`` are the paired comparisons of its methods, and ``leads`` the best two by metric, where asked for.
     """
 
     group: str
@@ -87,7 +87,7 @@ class Comparison(NamedTuple):
     rows: tuple[MethodRow, ...]
     leads: Mapping[str, Ranking] = MappingProxyType({})
     kind: str = "fact"
-    contests: tuple[ComparisonFamily, ...] = ()
+    families: tuple[ComparisonFamily, ...] = ()
 
 
 def compare(
@@ -115,7 +115,7 @@ def compare(
         if tests:
             families = {m.name: _families(m, rows, keys, scores, against) for m in metrics}
             leads = {m.name: lead for m in metrics if (lead := _lead(m, rows, keys, scores, families[m.name]))}
-            table = table._replace(leads=leads, contests=tuple(f for some in families.values() for f in some))
+            table = table._replace(leads=leads, families=tuple(f for some in families.values() for f in some))
         out.append(table)
     return out
 

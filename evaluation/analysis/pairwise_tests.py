@@ -88,12 +88,12 @@ class PairwiseTest(NamedTuple):
 class ComparisonFamily(NamedTuple):
     """Comparisons that are corrected together, one question about one metric.
 
-    ``kind``: ``among`` the methods, each method ``against`` no edit, or each ``null`` method against no edit.
+    ``kind``: ``among`` the methods, each method ``against`` no edit, or each ``control`` method against no edit.
     """
 
     metric: str
     kind: FamilyKind
-    contests: tuple[PairwiseTest, ...]
+    pairs: tuple[PairwiseTest, ...]
     draws: int
 
     @property
@@ -105,8 +105,8 @@ class ComparisonFamily(NamedTuple):
             >>> comparison_families("ES", values, baseline=None)[0].best
             'a'
         """
-        wins = Counter(c.winner for c in self.contests)
-        others = len({label for c in self.contests for label in (c.first, c.second)}) - 1
+        wins = Counter(c.winner for c in self.pairs)
+        others = len({label for c in self.pairs for label in (c.first, c.second)}) - 1
         return next((label for label, n in wins.items() if label is not None and n == others), None)
 
 
@@ -159,7 +159,7 @@ def comparison_families(
 
     Example:
         >>> scores = {"none": {"a": 0.0, "b": 0.0}, "ft": {"a": 1.0, "b": 1.0}, "rome": {"a": 1.0, "b": 0.0}}
-        >>> [(f.kind, len(f.contests)) for f in comparison_families("ES", scores, baseline="none")]
+        >>> [(f.kind, len(f.pairs)) for f in comparison_families("ES", scores, baseline="none")]
         [('among', 1), ('against', 2)]
     """
     out = []
@@ -171,8 +171,8 @@ def comparison_families(
                 pair: _differences(values, pair, scale, items, interval_of, p)
                 for pair, p in zip(wanted, signs, strict=True)
             }
-            contests = _family(metric, differences, unit, higher=higher, scale=scale)
-            out.append(ComparisonFamily(metric, kind, contests, resampling.resamples))
+            pairs = _family(metric, differences, unit, higher=higher, scale=scale)
+            out.append(ComparisonFamily(metric, kind, pairs, resampling.resamples))
     return tuple(out)
 
 

@@ -67,16 +67,16 @@ def ratings_csv(parts: Sequence[ReportSection], others: Sequence[TextSection]) -
 
 def comparisons_csv(parts: Sequence[ReportSection], others: Sequence[TextSection]) -> str:
     """Every paired comparison; differences of metrics are fractions, of ratings points."""
-    numbered = [(n, f) for n, p in enumerate(parts, 1) for f in (*p.contests, *(p.text.contests if p.text else ()))]
-    numbered += [(0, f) for t in others for f in t.contests]
+    numbered = [(n, f) for n, p in enumerate(parts, 1) for f in (*p.families, *(p.text.families if p.text else ()))]
+    numbered += [(0, f) for t in others for f in t.families]
     rows = [
         (
             *(n or "", f.metric, f.kind, c.first, c.second, c.gap.mean, c.gap.low, c.gap.high, c.p, c.p_holm),
-            *(c.wins, c.ties, c.losses, c.gap.n, c.only_one, c.detectable, c.verdict, len(f.contests), f.draws),
+            *(c.wins, c.ties, c.losses, c.gap.n, c.only_one, c.detectable, c.verdict, len(f.pairs), f.draws),
             *(c.gap.kind, c.test, "no" if c.never else "yes"),
         )
         for n, f in numbered
-        for c in f.contests
+        for c in f.pairs
     ]
     return _write(_COMPARED, rows)
 

@@ -42,7 +42,7 @@ def comparison_section(families: Sequence[ComparisonFamily], against: str | None
     decided = decided_table(families)
     tables = [decided] if decided.rows else []
     if families:
-        lines = tuple(_comparison_row(family, test) for family in families for test in family.contests)
+        lines = tuple(_comparison_row(family, test) for family in families for test in family.pairs)
         about = "" if against is None else f" of {against}"
         seen = "Detectable: the smallest true difference that is found with 80 % power."
         tables.append(FigureTable(f"All comparisons{about}", _COMPARED, lines, seen, folded=True))
@@ -54,9 +54,9 @@ def comparison_section(families: Sequence[ComparisonFamily], against: str | None
 
 def decided_table(families: Sequence[ComparisonFamily]) -> FigureTable:
     """The comparisons that the paired tests decide, the better method first; no rows where there is none."""
-    decided = [(f, _better_first(c)) for f in families if f.kind != "control" for c in f.contests if c.winner]
+    decided = [(f, _better_first(c)) for f in families if f.kind != "control" for c in f.pairs if c.winner]
     rows = tuple((f.metric, c.first, c.second, c.gap, c.p_holm, c.gap.n) for f, c in decided)
-    count = sum(len(f.contests) for f in families if f.kind != "control")
+    count = sum(len(f.pairs) for f in families if f.kind != "control")
     unscaled = dict.fromkeys(f.metric for f, c in decided if not c.on_scale)
     caption = NO_SCALE.format(", ".join(unscaled)) if unscaled else ""
     return FigureTable(f"Decided: {len(rows)} of {count}", _DECIDED, rows, caption, folded=len(rows) > _OPEN)

@@ -93,7 +93,7 @@ def page(
         question=_QUESTIONS[kind],
         list_answers=list_answers,
         published=published,
-        others=[(text, (*text.sections, comparison_section(text.contests, against))) for text in others],
+        others=[(text, (*text.sections, comparison_section(text.families, against))) for text in others],
         calibrated=calibrated if calibrated is not None and calibrated.parts else None,
         apart=why_not_comparable(parts),
         built=built,
@@ -186,8 +186,8 @@ def _template_values(part: ReportSection, against: str | None) -> dict[str, Any]
     facts = run.split.type == FACT
     ordered = sorted(part.metrics, key=lambda m: m.role in ("other", "text"))
     plots = [plot for m in ordered if (plot := metric_plot(table, m)) is not None]
-    contests = (*part.contests, *(part.text.contests if part.text is not None else ()))
-    compared = comparison_section(contests, against)
+    families = (*part.families, *(part.text.families if part.text is not None else ()))
+    compared = comparison_section(families, against)
     chat = chat_table(table, part.metrics, part.scores, part.run)
     in_chat = [Section("chat", chat.title, (chat._replace(title="", caption=""),), chat.caption)] if chat.rows else []
     sections = [*in_chat, compared, *part.sections]
@@ -232,8 +232,8 @@ def _cell(value: Cell, head: str) -> dict[str, str]:
 
 def _test_against_no_edit(table: Comparison, metric: Metric, label: str) -> PairwiseTest | None:
     """The paired comparison of a method with no edit; None where there is none."""
-    families = [f for f in table.contests if f.metric == metric.title and f.kind != "among"]
-    return next((c for f in families for c in f.contests if c.first == label), None)
+    families = [f for f in table.families if f.metric == metric.title and f.kind != "among"]
+    return next((c for f in families for c in f.pairs if c.first == label), None)
 
 
 def _with_values(metrics: Sequence[Metric], table: Comparison) -> list[Metric]:

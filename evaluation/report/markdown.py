@@ -50,19 +50,19 @@ def results_markdown(parts: Sequence[ReportSection], others: Sequence[TextSectio
             out += _titled(results_table(table, part.metrics), gains_table(table, part.metrics))
             out += _titled(chat_table(table, part.metrics, part.scores, part.run))
         texts = [] if part.text is None else [part.text]
-        out += _further((*part.contests, *(f for t in texts for f in t.contests)), texts)
+        out += _further((*part.families, *(f for t in texts for f in t.families)), texts)
         out += _titled(*map(correlation_table, part.correlations))
     for text in others:
-        out += _further(text.contests, [text])
+        out += _further(text.families, [text])
     return "\n\n".join(out) + "\n"
 
 
-def _further(contests: Sequence[ComparisonFamily], texts: Sequence[TextSection]) -> list[str]:
-    compared = comparison_section(contests, None)
-    caption = [f"## {compared.title}", compared.caption] if contests else []
+def _further(families: Sequence[ComparisonFamily], texts: Sequence[TextSection]) -> list[str]:
+    compared = comparison_section(families, None)
+    caption = [f"## {compared.title}", compared.caption] if families else []
     rated = [(text.model, table) for text in texts for source in text.sources for table in rating_tables(source)]
     tables = [t._replace(title=f"{model}: {t.title}") for model, t in rated]
-    return [*caption, *_titled(decided_table(contests), *tables)]
+    return [*caption, *_titled(decided_table(families), *tables)]
 
 
 def _titled(*tables: FigureTable) -> list[str]:

@@ -61,13 +61,13 @@ class TextSection(NamedTuple):
     sources: tuple[RatingSource, ...]
     beside: tuple[dict[str, Any], ...]
     judging: RatingAgreement | None
-    contests: tuple[ComparisonFamily, ...]
+    families: tuple[ComparisonFamily, ...]
     sections: tuple[Section, ...]
     unranked: tuple[str, ...] = ()
 
     def best(self, source: RatingSource) -> dict[str, str]:
         """The best method by aspect, as one source rated them, where the paired tests decide."""
-        best = {f.metric: f.best for f in self.contests if f.kind == "among"}
+        best = {f.metric: f.best for f in self.families if f.kind == "among"}
         return {a: label for a in ASPECTS if (label := best.get(rated_metric(a, source))) is not None}
 
 
@@ -84,7 +84,7 @@ class ReportSection(NamedTuple):
     normalisation: Normalisation
     tables: list[Comparison]
     scores: Scores
-    contests: tuple[ComparisonFamily, ...]
+    families: tuple[ComparisonFamily, ...]
     text: TextSection | None
     correlations: tuple[Correlations, ...]
     sections: tuple[Section, ...]
@@ -175,7 +175,7 @@ def make_section(
         averaging,
         tables,
         scores,
-        tables[0].contests,
+        tables[0].families,
         text,
         tuple(correlate(related, view, resampling=_CORRELATING) for view in VIEWS) if len(related) > 1 else (),
         tuple(section for section in sections if section.parts),
@@ -262,7 +262,7 @@ def text_section(
     sources = tuple(rating_sources(texts))
     plain = {s.editor for s in texts.scripts if not s.edited}
     base = next((label for label in texts.editors if label in plain), None)
-    contests = [
+    families = [
         family
         for source in sources
         for aspect in ASPECTS
@@ -290,7 +290,7 @@ def text_section(
         sources,
         tuple(side_by_side(texts, cases)),
         judging,
-        tuple(contests),
+        tuple(families),
         tuple(section for section in sections if section.parts),
         tuple(label for label in texts.editors if label in plain or label in control_names),
     )

@@ -72,7 +72,7 @@ def test_a_difference_of_pooled_questions_has_one_interval(name: str) -> None:
 
     scores = Scores({label: {name: {key: drawn(key) for key in keys}} for label in "ab"})
     rows = [_method_row(label, scores, metric) for label in "ab"]
-    ((test,),) = (family.contests for family in _families(metric, rows, keys, scores, None))
+    ((test,),) = (family.pairs for family in _families(metric, rows, keys, scores, None))
     gap = scores.difference("a", "b", metric, keys)
     assert (test.gap.mean, test.gap.low, test.gap.high) == pytest.approx((gap.mean, gap.low, gap.high))
     assert test.on_scale == (name == "em")

@@ -258,7 +258,7 @@ def test_rows_are_tested_against_those_in_the_same_form(tmp_path: Path) -> None:
 
     def pairs(against: str | None = None) -> set[tuple[str, str]]:
         (table,) = compare(results, scores, metrics, tests=True, against=against)
-        return {(test.first, test.second) for family in table.contests for test in family.contests}
+        return {(test.first, test.second) for family in table.families for test in family.pairs}
 
     raw = {("push", "weak"), ("push", "none"), ("weak", "none")}
     assert pairs() == raw | {(f"{first} [chat]", f"{second} [chat]") for first, second in raw}
