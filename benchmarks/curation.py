@@ -103,7 +103,8 @@ def peak_mib() -> float:
 
 def measure(n: int, *, method: str, threshold: float, pairs: int, limit: int) -> dict[str, Any]:
     """One size: find, then compare with the truth of a sample: so many true pairs, in at most so many items."""
-    from curation.overlap.near_duplicates import TextItem, near_duplicates
+    from curation.overlap.near_duplicates import near_duplicates
+    from curation.similarity.texts import TextItem
 
     start, worked = time.perf_counter(), time.process_time()
     for _ in questions(n):
@@ -132,7 +133,7 @@ def against_truth(result: Any, *, pairs: int, limit: int) -> dict[str, Any]:
 
     rows = encode(i.text for i in result.items)
     postings, n = rows.matrix.tocsc(), len(result.items)
-    chosen, best, true_pairs, first = [], {}, 0, list[tuple[int, int]]()
+    chosen, best, true_pairs, first = list[int](), dict[int, float](), 0, list[tuple[int, int]]()
     for j in random.Random(1).sample(range(n), min(limit, n)):
         if true_pairs >= pairs and len(chosen) >= LEAST:
             break

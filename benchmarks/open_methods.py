@@ -21,14 +21,14 @@ from benchmarks.support.tables import table, write_csv
 from evaluation.analysis.method_order import analyse
 from evaluation.analysis.pairwise_tests import PairwiseTest
 from evaluation.cli.results import analysis_text
-from evaluation.metrics.base import metric_of
+from evaluation.metrics.base import Role, metric_of
 from evaluation.report.formatting import ARROWS, mean_with_interval, p_value, percent
 from evaluation.report.sections import ReportSection, make_section
 from evaluation.runs.results import EditorFolder, Run, load_run, with_digest
 from schemas.core.errors import UserError
 
 MARKS = ("<!-- methods -->", "<!-- end of the methods -->")
-ANALYSED = ("script_efficacy", "script_locality")
+ANALYSED: tuple[Role, ...] = ("script_efficacy", "script_locality")
 DRAWS = 2_000
 CONFIG = "config.json"
 

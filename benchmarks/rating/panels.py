@@ -6,7 +6,7 @@ from collections.abc import Collection
 from typing import NamedTuple
 
 import numpy as np
-from scipy.special import expit
+from scipy.special import expit  # type: ignore[import-untyped]
 
 from curation.stats.estimates import Floats
 from curation.stats.severity_means import ScaleRating

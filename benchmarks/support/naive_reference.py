@@ -175,7 +175,8 @@ def memit(
     last = lm.block(layers[-1])
     searches = [value(lm, layers[-1], fact, templates, settings, module=last) for fact in facts]
     deltas: list[Delta] = []
-    copies = {n: lm.projection(n).weight.detach().clone() for n in layers}
+    weights: dict[int, Any] = {n: lm.projection(n).weight for n in layers}
+    copies = {n: weight.detach().clone() for n, weight in weights.items()}
     try:
         for i, layer in enumerate(layers):
             reads = [representations(lm, lm.projection(layer), fact, templates)[0] for fact in facts]
@@ -185,12 +186,12 @@ def memit(
             solved = torch.linalg.solve(lam * seconds[layer].to(keys) + keys @ keys.T, keys)
             change = (missing.double() / (len(layers) - i) @ solved.T).float()
             with torch.no_grad():
-                lm.projection(layer).weight.add_(turned(lm.projection(layer), change))
+                weights[layer].add_(turned(lm.projection(layer), change))
             deltas.append(DenseDelta(lm.layout.weight(layer), change))
     finally:
         with torch.no_grad():
             for n, copy in copies.items():
-                lm.projection(n).weight.copy_(copy)
+                weights[n].copy_(copy)
     return deltas, sum(search.steps for search in searches)
 
 
@@ -199,7 +200,7 @@ def ft(lm: LM, layer: int, fact: Fact, *, steps: int, lr: float, stop_below: flo
     text = with_target(lm, fact.fact_prompt, fact.new_object.text)
     ids = torch.tensor([text.ids[: text.at]], device=lm.device)
     goals = torch.tensor(text.ids[text.at :], device=lm.device)
-    weight = lm.projection(layer).weight
+    weight: Any = lm.projection(layer).weight
     before = weight.detach().clone()
     weight.requires_grad_(True)
     optimiser = torch.optim.Adam([weight], lr=lr)
@@ -251,6 +252,7 @@ def with_deltas(lm: LM, deltas: Sequence[Delta]) -> Iterator[None]:
         with torch.no_grad():
             for module, delta in zip(modules, deltas, strict=True):
                 weight: Any = module.weight
+                assert isinstance(delta, LowRankDelta | DenseDelta), "of the methods here none routes"
                 change = delta.left @ delta.right.T if isinstance(delta, LowRankDelta) else delta.value
                 copies.append(weight.detach().clone())
                 weight.add_(turned(module, change).to(weight))
