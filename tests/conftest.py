@@ -52,18 +52,17 @@ _ROOT = Path(__file__).resolve().parent.parent
 os.environ.setdefault("RAY_worker_niceness", "0")
 
 LONGEST = (
-    "evaluation/scenarios/test_memit_parity.py",
-    "evaluation/cli/test_demo.py",
-    "contracts/fake_device/test_editors_suite.py",
+    "docs/test_tutorial.py",
+    "annotation_ui/label_studio/test_server.py",
     "annotation_ui/app/test_main.py",
-    "contracts/fake_device/test_evaluation_suite.py",
-    "evaluation/scenarios/test_parity.py",
+    "annotation_ui/app/rating/test_form.py",
+    "evaluation/cli/test_demo.py",
+    "annotation_ui/app/rating/test_item_view.py",
     "evaluation/runs/distributed/test_ray_engine.py",
     "construction/scenarios/test_killed.py",
-    "evaluation/scenarios/test_killed.py",
-    "annotation_ui/app/rating/test_form.py",
     "docs/test_rating_page.py",
-    "annotation_ui/label_studio/test_server.py",
+    "annotation_ui/app/test_draft_keeper.py",
+    "evaluation/scenarios/test_parity.py",
 )
 """Files that take minutes, the longest first."""
 
