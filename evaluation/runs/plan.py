@@ -163,9 +163,10 @@ def methods_of(plan: Plan, *, has_chat: bool) -> dict[str, EditorChoice]:
         has_chat: Whether its model has a chat template.
     """
     labels = {BASELINE: EditorChoice(name=BASELINE)} | dict(plan.config.editors)
-    if has_chat and any(asked_in_two_forms(metric, plan.cases) for metric in plan.metrics):
-        return labels
-    return {label: choice for label, choice in labels.items() if choice.variant != CHAT}
+    plain = {label: choice for label, choice in labels.items() if choice.variant != CHAT}
+    if len(plain) == len(labels) or not has_chat:
+        return plain
+    return labels if any(asked_in_two_forms(metric, plan.cases) for metric in plan.metrics) else plain
 
 
 def check_model(plan: Plan, *, name: str, revision: str) -> None:

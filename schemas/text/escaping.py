@@ -46,24 +46,24 @@ def escape_line(text: str, *, longest: int = 400) -> str:
     return " ".join(escape(text.replace("\r", " ")).split())
 
 
-def markdown_cell(text: str, *, longest: int = 400) -> str:
+def markdown_cell(text: str) -> str:
     r"""A text in a Markdown line or a cell of a table: no tag, no link, no end of the cell.
 
     Example:
         >>> markdown_cell("<b>[x](javascript:y)|")
         '&lt;b>[x]\\(javascript:y)\\|'
     """
-    return escape_line(text, longest=longest).replace("<", "&lt;").replace("](", "]\\(").replace("|", "\\|")
+    return escape_line(text).replace("<", "&lt;").replace("](", "]\\(").replace("|", "\\|")
 
 
-def markdown_code(text: str, *, longest: int = 2000) -> str:
+def markdown_code(text: str) -> str:
     r"""A text as code in a cell: one line, no bar, and a fence longer than any backticks in it.
 
     Example:
         >>> markdown_code("a|b"), markdown_code("a `b`"), markdown_code("")
         ('`a\\|b`', '`` a `b` ``', '–')
     """
-    line = escape_line(text, longest=longest).replace("|", "\\|")
+    line = escape_line(text, longest=2000).replace("|", "\\|")
     fence = "`"
     while fence in line:
         fence += "`"
