@@ -439,18 +439,23 @@ class BackwardShape(Shape):
     target: Text
 
 
-class UniEditEdit(BackwardShape):
-    """The edit of a record."""
+class ForwardShape(BackwardShape):
+    """A triple of Wikidata as it is asked."""
 
-    subject: Text
     head_entity: Annotated[LabelShape, OrEmpty] = LabelShape()
     relation: Annotated[LabelShape, OrEmpty] = Field(default=LabelShape(), alias="property")
 
 
-class StepShape(UniEditEdit):
+class UniEditEdit(ForwardShape):
+    """The edit of a record."""
+
+    subject: Text
+
+
+class StepShape(ForwardShape):
     """A step of a chain."""
 
-    subject: str | None = None  # type: ignore[assignment]
+    subject: str | None = None
     path: list[str] | None = None
     tail_entity: Annotated[TailShape, OrEmpty] = TailShape()
     reverse_in_multi_hop: bool | None = None
