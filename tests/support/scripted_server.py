@@ -44,7 +44,7 @@ def field(text: str, name: str) -> str:
 
 def asked(payload: dict[str, Any]) -> str:
     """The turn that says what is asked; a reason why a script cannot be used may follow it."""
-    turns = [m["content"] for m in payload["messages"] if m["role"] == "user"]
+    turns: list[str] = [m["content"] for m in payload["messages"] if m["role"] == "user"]
     return next(t for t in reversed(turns) if field(t, "Question") or field(t, "Question 1") or field(t, "Subject"))
 
 
