@@ -1,106 +1,30 @@
+"""Ratings, their rubrics, and who rated."""
+
 from __future__ import annotations
 
 import pytest
-from pydantic import ValidationError
 
 from schemas.core.config import validate
 from schemas.core.errors import UserError
 from schemas.core.records import stored_text
+from schemas.raters import Rater, rater_of_rating, rater_of_verdict
 from schemas.ratings import CONSISTENCY, RUBRICS, TENDENCY, Rating, rubric_of
-
-
-@pytest.mark.parametrize(("value", "ok"), [(1, True), (7, True), (0, False), (8, False)])
-def test_ratings_stay_on_their_scale(value: int, ok: bool) -> None:
-    fields = {"key": "r", "item_id": "x", "aspect": "coherence", "rater": "person:a", "form": "rate_script@1"}
-    if ok:
-        assert Rating.model_validate({**fields, "value": value}).value == value
-    else:
-        with pytest.raises(ValidationError, match="outside 1 to 7"):
-            Rating.model_validate({**fields, "value": value})
-
-
-def test_unscored_ratings_say_why() -> None:
-    with pytest.raises(ValidationError, match="says why"):
-        Rating(key="r", item_id="x", aspect="coherence", rater="judge:m", form="f@1", value=None)
-
-
-FIELDS = {"key": "r", "item_id": "x", "aspect": "coherence", "rater": "person:a", "form": "rate_script@1", "value": 4}
-
-
-@pytest.mark.parametrize(
-    ("change", "message"),
-    [
-        ({"scale": "likert9"}, "unknown scale 'likert9'; allowed: likert7, likert5"),
-        ({"scale": "likert5"}, "the scale of the rubric 'script' is likert7, not likert5"),
-        ({"value": True}, "true is no rating: a whole number is"),
-        ({"value": "4/7"}, "integer"),
-        ({"aspect": "accuracy"}, "the rubric 'script' has no aspect 'accuracy': executability, coherence"),
-        ({"rubric": "beauty"}, "unknown rubric 'beauty'; allowed: script, tendency, consistency"),
-        ({"before_id": "y"}, "under the rubric 'script' names one text"),
-        ({"aspect": "beauty"}, "executability"),
-        ({"rater": "somebody"}, "pattern"),
-        ({"rater": "person:"}, "pattern"),
-        ({"form": "rate_script"}, "pattern"),
-        ({"value": 3.5}, "integer"),
-        ({"value": None, "reason": " "}, "says why"),
-    ],
-)
-def test_ratings_that_are_refused(change: dict[str, object], message: str) -> None:
-    with pytest.raises(ValidationError, match=message):
-        Rating.model_validate({**FIELDS, **change})
-
-
-def test_an_unscored_rating_with_its_reason_is_kept() -> None:
-    assert Rating.model_validate({**FIELDS, "value": None, "reason": "cannot be read"}).value is None
-
-
-def test_ratings_of_scripts_stay_as_they_were_byte_for_byte() -> None:
-    """Ids and texts as version 0.1.0 had them: rubric and pair are in none of them."""
-    key, name = "rating/rate_script@3/person:ann/coherence/i1", "person:ann"
-    fields = {"key": key, "item_id": "i1", "aspect": "coherence", "value": 4, "rater": name, "form": "rate_script@3"}
-    rating = Rating.model_validate({**fields, "reason": "fine"})
-    text = (
-        '{"key":"rating/rate_script@3/person:ann/coherence/i1","item_id":"i1","aspect":"coherence","scale":"likert7",'
-        '"value":4,"rater":"person:ann","form":"rate_script@3","reason":"fine"}'
-    )
-    assert rating.id == "5aea261a9dbd3ed84de0" and rating.model_dump_json() == text
-    assert stored_text(rating) == text and Rating.model_validate_json(text) == rating
-    record = {"item_id": "i1", "aspect": "consistency", "value": None, "rater": "judge:m"}
-    fields = {**record, "key": "k", "form": "judge_consistency_paper@2", "reason": "no usable reply: refused: no"}
-    assert (
-        Rating.model_validate(fields).id == "a7c110170638fdd6e09b" and Rating.model_validate(fields).rubric == "script"
-    )
-
-
-EVENT = {"key": "r", "item_id": "x", "rater": "judge:m", "form": "judge_tendency_paper@1", "rubric": "tendency"}
-PAIR = {**EVENT, "aspect": "consistency", "rubric": "consistency", "before_id": "y", "value": 5}
+from schemas.verdicts import Verdict
+from tests.schemas.made_records import EVENT_RATING
 
 
 @pytest.mark.parametrize("aspect", TENDENCY.aspects)
 def test_ratings_of_open_answers_run_from_1_to_5(aspect: str) -> None:
-    rating = Rating.model_validate({**EVENT, "aspect": aspect, "value": 5})
-    assert rating.scale == "likert5"
-    assert Rating.model_validate_json(stored_text(rating)) == rating and "before_id" not in stored_text(rating)
-    assert rating.id != Rating.model_validate({**EVENT, "aspect": aspect, "value": 4}).id
-    for value in (0, 6):
-        with pytest.raises(ValidationError, match="is outside 1 to 5, the scale of the rubric 'tendency'"):
-            Rating.model_validate({**EVENT, "aspect": aspect, "value": value})
-
-
-@pytest.mark.parametrize("value", [0, 6, True, "4/5", 4.5])
-def test_a_rating_off_its_scale_is_refused_in_one_sentence(value: object) -> None:
-    with pytest.raises(UserError) as error:
-        validate(Rating, {**EVENT, "aspect": "overall", "value": value}, where="ratings.jsonl, line 3")
-    text = str(error.value)
-    assert "ratings.jsonl, line 3" in text and "\n" not in text and len(text) < 200, text
-
-
-def test_a_rating_of_a_pair_names_both_texts() -> None:
-    rating = Rating.model_validate(PAIR)
-    assert Rating.model_validate_json(rating.model_dump_json()) == rating and rating.before_id == "y"
-    assert rating.id != Rating.model_validate({**PAIR, "before_id": "z"}).id
-    with pytest.raises(ValidationError, match="under the rubric 'consistency' names both texts"):
-        Rating.model_validate({**PAIR, "before_id": None})
+    rating = Rating.model_validate({**EVENT_RATING, "aspect": aspect, "value": 5})
+    assert rating.scale == "likert5" and "before_id" not in stored_text(rating)
+    assert Rating.model_validate_json(stored_text(rating)) == rating
+    for value in (0, 6, True, "4/5", 4.5):
+        with pytest.raises(UserError) as error:
+            validate(Rating, {**EVENT_RATING, "aspect": aspect, "value": value}, where="ratings.jsonl, line 3")
+        text = str(error.value)
+        assert "ratings.jsonl, line 3" in text and "\n" not in text and len(text) < 200, text
+        if value in (0, 6):
+            assert "is outside 1 to 5, the scale of the rubric 'tendency'" in text
 
 
 @pytest.mark.parametrize(("accuracy", "overall", "faulty"), [(3, 4, True), (1, 5, True), (3, 3, False), (4, 1, False)])
@@ -118,3 +42,52 @@ def test_every_rubric_has_its_scale_and_its_aspects() -> None:
     assert RUBRICS["script"].categories == (1, 2, 3, 4, 5, 6, 7) and CONSISTENCY.ends == (1.0, 5.0)
     assert rubric_of({"beauty"}) is None and rubric_of(set()) is None
     assert all(rubric_of(set(r.aspects)) is r for r in RUBRICS.values())
+
+
+@pytest.mark.parametrize(
+    ("text", "form", "expected", "label", "program"),
+    [
+        ("person:ann", "rate_script@1", Rater("person", "ann"), "ann", False),
+        ("person:synthetic-bob", "rate_script@1", Rater("program", "synthetic-bob"), "synthetic-bob", True),
+        ("person:synthetica", "rate_script@1", Rater("person", "synthetica"), "synthetica", False),
+        ("person:synthetic", "rate_script@1", Rater("person", "synthetic"), "synthetic", False),
+        ("person:judge:x", "rate_script@1", Rater("person", "judge:x"), "judge:x", False),
+        ("person:a/b", "rate_script@1", Rater("person", "a/b"), "a/b", False),
+        ("person:ann", "rate_script_adjudicated@1", Rater("adjudicated", "ann"), "ann", False),
+        ("person:synthetic-bob", "rate_script_adjudicated@1", Rater("adjudicated", "synthetic-bob"),
+         "synthetic-bob", True),
+        ("judge:gpt-x+evidence", "judge_coherence_evidence@1", Rater("judge", "gpt-x+evidence"),
+         "judge:gpt-x+evidence", False),
+        ("judge:synthetic-x", "judge_coherence_paper@1", Rater("judge", "synthetic-x"), "judge:synthetic-x", False),
+        ("judge:person:x", "judge_coherence_paper@1", Rater("judge", "person:x"), "judge:person:x", False),
+    ],
+)  # fmt: skip
+def test_who_made_a_rating(text: str, form: str, expected: Rater, label: str, program: bool) -> None:
+    rating = Rating(key="r", item_id="x", aspect="coherence", rater=text, form=form, value=4)
+    assert rating.rated_by == rater_of_rating(text, form) == expected
+    assert (expected.stored, expected.label, expected.is_program) == (text, label, program)
+    assert "rated_by" not in rating.model_dump()
+
+
+@pytest.mark.parametrize(
+    ("by", "expected"),
+    [
+        ("leak_in_prompt@1", None),
+        ("person:ann/filter_question@2", Rater("person", "ann")),
+        ("person:a/b/filter_question@2", Rater("person", "a/b")),
+        ("person:synthetic-ann/filter_question@2", Rater("program", "synthetic-ann")),
+        ("person:adjudicated/filter_question@2", Rater("person", "adjudicated")),
+        ("person:ann/filter_question_adjudicated@2", Rater("adjudicated", "ann")),
+    ],
+)
+def test_who_made_a_verdict(by: str, expected: Rater | None) -> None:
+    verdict = Verdict(key="v", item_id="x", by=by, label="keep")
+    assert verdict.judged_by == rater_of_verdict(by) == expected
+    if expected is not None:
+        assert expected.by(by.rpartition("/")[2]) == by
+
+
+@pytest.mark.parametrize("text", ["ann", "", "people:ann", "gpt-x"])
+def test_what_is_no_rater_is_refused(text: str) -> None:
+    with pytest.raises(ValueError, match="person:NAME or judge:MODEL"):
+        rater_of_rating(text)

@@ -21,32 +21,6 @@ class Params(Options):
     flag: Literal[True] | int = 3
 
 
-def test_unknown_option_names_the_near_one() -> None:
-    with pytest.raises(DataError, match="run.toml: laier: unknown field, did you mean 'layer'"):
-        validate(Params, {"laier": 3}, where="run.toml")
-
-
-@pytest.mark.parametrize(
-    ("setting", "value"),
-    [("a.b=3", 3), ("a.b=true", True), ("a.b=rome", "rome"), ('a.b=["x"]', ["x"]), ("a.b=1e-3", 1e-3)],
-)
-def test_override(setting: str, value: object) -> None:
-    data = {"a": {"c": 1}}
-    assert override(data, [setting]) == {"a": {"c": 1, "b": value}}
-    assert data == {"a": {"c": 1}}
-
-
-@pytest.mark.parametrize("setting", ["novalue", "=3"])
-def test_bad_override(setting: str) -> None:
-    with pytest.raises(UserError, match="name=value"):
-        override({}, [setting])
-
-
-def test_override_through_a_value() -> None:
-    with pytest.raises(UserError, match="is a value"):
-        override({"a": 1}, ["a.b=2"])
-
-
 @pytest.mark.parametrize(
     ("content", "message"),
     [(b"a = ", "not readable as TOML"), (b"\xff\xfe", "not UTF-8 text but UTF-16"), (None, "no such")],
@@ -63,6 +37,7 @@ def test_bad_toml(tmp_path: Path, content: bytes | None, message: str) -> None:
     ("data", "sentence"),
     [
         ({"layer": "x"}, "run.toml: layer: Input should be a number, not a text"),
+        ({"laier": 3}, "run.toml: laier: unknown field, did you mean 'layer'"),
         ({"zzz": 1}, "run.toml: zzz: unknown field"),
         ({"zzz": 1, "layer": "x"}, "(and 1 more)"),
         (3, "run.toml: Input should be a table"),
@@ -89,25 +64,37 @@ def test_a_truth_value_stands_where_the_option_takes_one(data: dict[str, Any]) -
     assert validate(Params, data, where="run.toml").model_dump() == Params().model_dump() | data
 
 
-def test_options_do_not_change() -> None:
-    with pytest.raises(ValidationError):
-        Params().layer = 6  # type: ignore[misc]
+@pytest.mark.parametrize(
+    ("settings", "result"),
+    [
+        (["a.b=3"], {"a": {"c": 1, "b": 3}}),
+        (["a.b=true"], {"a": {"c": 1, "b": True}}),
+        (["a.b=rome"], {"a": {"c": 1, "b": "rome"}}),
+        (['a.b=["x"]'], {"a": {"c": 1, "b": ["x"]}}),
+        (["a.b=1e-3"], {"a": {"c": 1, "b": 1e-3}}),
+        (["a.b=1", "a.b=2", "a.d=3"], {"a": {"c": 1, "b": 2, "d": 3}}),
+        (['a={ name = "batch", size = 10 }'], {"a": {"name": "batch", "size": 10}}),
+        (["a={ broken"], {"a": "{ broken"}),
+        (["a="], {"a": ""}),
+        (["a=x=y"], {"a": "x=y"}),
+        (["a=null"], {"a": None}),
+        (["a=[1, 2]"], {"a": [1, 2]}),
+    ],
+)
+def test_settings_change_a_copy(settings: list[str], result: object) -> None:
+    data = {"a": {"c": 1}}
+    assert override(data, settings) == result
+    assert data == {"a": {"c": 1}}
 
 
 @pytest.mark.parametrize(
-    ("setting", "value"),
-    [
-        ('a={ name = "batch", size = 10 }', {"name": "batch", "size": 10}),
-        ("a={ broken", "{ broken"),
-        ("a=", ""),
-        ("a=x=y", "x=y"),
-        ("a=null", None),
-        ("a=[1, 2]", [1, 2]),
-    ],
+    ("setting", "message"), [("novalue", "name=value"), ("=3", "name=value"), ("a.b=2", "is a value")]
 )
-def test_values_of_settings(setting: str, value: object) -> None:
-    assert override({}, [setting]) == {"a": value}
+def test_settings_that_are_refused(setting: str, message: str) -> None:
+    with pytest.raises(UserError, match=message):
+        override({"a": 1}, [setting])
 
 
-def test_the_last_setting_of_a_name_holds() -> None:
-    assert override({}, ["a.b=1", "a.b=2", "a.c=3"]) == {"a": {"b": 2, "c": 3}}
+def test_options_do_not_change() -> None:
+    with pytest.raises(ValidationError):
+        Params().layer = 6  # type: ignore[misc]

@@ -18,16 +18,7 @@ PACKAGES = ("schemas", "curation", "construction", "evaluation", "annotation_ui"
 
 
 @pytest.mark.parametrize("package", PACKAGES)
-def test_every_public_name_is_there_and_listed(package: str) -> None:
-    module = importlib.import_module(package)
-    assert len(module.__all__) >= 5
-    for name in module.__all__:
-        assert getattr(module, name) is not None
-    assert set(module.__all__) <= set(dir(module))
-
-
-@pytest.mark.parametrize("package", PACKAGES)
-def test_the_page_lists_exactly_the_public_names(package: str) -> None:
+def test_every_public_name_is_there_and_on_the_page_and_hides_no_submodule(package: str) -> None:
     table = (ROOT / "docs" / "api.md").read_text(encoding="utf-8").partition("## All public names")[2]
     listing: dict[str, set[str]] = {}
     current = ""
@@ -36,14 +27,11 @@ def test_the_page_lists_exactly_the_public_names(package: str) -> None:
         if len(cells) == 3 and "`" in cells[2]:
             current = cells[0].strip("`") or current
             listing.setdefault(current, set()).update(re.findall(r"`(\w+)`", cells[2]))
-    assert listing[package] == set(importlib.import_module(package).__all__)
-
-
-@pytest.mark.parametrize("package", PACKAGES)
-def test_no_public_name_hides_a_submodule(package: str) -> None:
-    names = set(importlib.import_module(package).__all__)
-    below = {path.stem if path.suffix == ".py" else path.name for path in (ROOT / package).iterdir()}
-    assert not names & below
+    module = importlib.import_module(package)
+    names = set(module.__all__)
+    assert names == listing[package] <= set(dir(module))
+    assert all(getattr(module, name) is not None for name in names)
+    assert not names & {path.stem if path.suffix == ".py" else path.name for path in (ROOT / package).iterdir()}
 
 
 @pytest.mark.parametrize("package", PACKAGES)
@@ -84,9 +72,6 @@ def test_an_unknown_name_is_refused_with_the_nearest_one() -> None:
     with pytest.raises(AttributeError, match="no attribute 'make_editr'; did you mean 'make_editor'"):
         _ = evaluation.make_editr
     assert not hasattr(evaluation, "__path_of_nothing__")
-
-
-def test_a_missing_attribute_of_the_module_is_not_hidden() -> None:
     get, _ = lazy_names("schemas", {"Gone": "schemas.facts:Gone"})
     with pytest.raises(AttributeError, match="Gone"):
         get("Gone")
