@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping
 from pathlib import Path
 
 NEEDED = (
@@ -14,24 +13,17 @@ NEEDED = (
 _SECRET = ("KEY", "TOKEN", "SECRET", "PASSWORD", "CREDENTIAL")
 
 
-def child_environment(*prefixes: str, variables: Mapping[str, str] | None = None) -> dict[str, str]:
+def child_environment(*prefixes: str) -> dict[str, str]:
     """The variables that a child gets; our packages come before what is on its path.
 
     Args:
         prefixes: Beginnings of names that are passed on too, such as ``STREAMLIT_``; never one that names a secret.
-        variables: Instead of this process's own environment.
-
-    Example:
-        >>> variables = {"PATH": "/bin", "OPENAI_API_KEY": "x", "APP_A": "1", "APP_TOKEN": "x"}
-        >>> sorted(child_environment("APP_", variables=variables))
-        ['APP_A', 'PATH', 'PYTHONPATH']
     """
-    given = os.environ if variables is None else variables
-    packages = [str(Path(__file__).resolve().parents[1]), given.get("PYTHONPATH", "")]
+    packages = [str(Path(__file__).resolve().parents[1]), os.environ.get("PYTHONPATH", "")]
 
     def passes(name: str) -> bool:
         harmless = name.startswith(("LC_", *prefixes)) and not any(word in name.upper() for word in _SECRET)
         return harmless or name in NEEDED
 
-    passed = {k: v for k, v in given.items() if passes(k)}
+    passed = {k: v for k, v in os.environ.items() if passes(k)}
     return passed | {"PYTHONPATH": os.pathsep.join(filter(None, packages))}

@@ -5,23 +5,20 @@ from __future__ import annotations
 import math
 from collections import defaultdict
 from collections.abc import Collection, Mapping, Sequence
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
 from annotation_ui.agreement.report import Judgement, live_judgements
-from annotation_ui.campaigns.assignment import pairs_in_words
-from annotation_ui.campaigns.campaign import assign_items, campaign_task
+from annotation_ui.campaigns.assignment import keep_assignments, pairs_in_words
+from annotation_ui.campaigns.campaign import assign_items, campaign_task, started_pairs
 from annotation_ui.ratings.database import Assignment, RatingsDB
-from annotation_ui.ratings.open_items import skips_of_campaign
 from annotation_ui.ratings.raters import list_raters
 from annotation_ui.tasks.base import RatingTask
 from annotation_ui.tasks.generated_scripts import OUTCOMES, ComparisonTask, method_of
 from curation.stats.bradley_terry import PairedComparison, Strengths, bradley_terry
 from curation.stats.severity_means import ScaleRating, SeverityReport, severity_report
+from curation.store.store import Store
 from schemas.core.errors import UserError
 from schemas.generated_scripts import GeneratedScript
-
-if TYPE_CHECKING:
-    from curation.store.store import Store
 
 
 class MethodMeans(NamedTuple):
@@ -216,11 +213,6 @@ def _pairs_lines(db: RatingsDB, name: str) -> list[str]:
 
 def _open_assignments(db: RatingsDB, name: str) -> list[Assignment]:
     """Assignments of real items that nobody has begun, in batches that have not begun either."""
-    started = {(r.person, r.item) for r in db.history(name)} | set(skips_of_campaign(db, name))
-    every, items = db.assignments(name), db.items(name)
-    begun = {(a.person, a.batch) for a in every if (a.person, a.item) in started}
-    return [
-        a
-        for a in every
-        if (a.person, a.item) not in started and (a.person, a.batch) not in begun and items[a.item].purpose == "real"
-    ]
+    every, real = db.assignments(name), methods_of(db, name)
+    firm = keep_assignments(every, started_pairs(db, name), {a.person for a in every})
+    return [a for a in every if a not in firm and a.item in real]

@@ -31,6 +31,7 @@ from annotation_ui.ratings.database import RatingsDB
 from curation.stats.bootstrap import DEFAULT, Resampling
 from curation.stats.estimates import Estimate
 from curation.stats.paired import holm
+from curation.store.store import Store
 from schemas.core.errors import UserError
 from schemas.core.records import Frozen
 
@@ -94,8 +95,6 @@ def campaign_overview(
     judgements = live_judgements(db, name)
     people = list(judgements)
     if store is not None:
-        from curation.store.store import Store
-
         try:
             with Store.open(store) as opened:
                 judgements += judgements_by_judges(opened, task, people)

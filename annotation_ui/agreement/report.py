@@ -6,7 +6,7 @@ from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from itertools import combinations
 from statistics import median
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -29,11 +29,10 @@ from curation.stats.correlation import ceiling, kendall, spearman
 from curation.stats.correlation import severity as difference
 from curation.stats.estimates import Estimate, Floats, undefined
 from curation.stats.rating_table import Category, RatingTable, rating_table
+from curation.store.store import Store
 from schemas.raters import Rater
+from schemas.ratings import Rating, rubric_of
 from schemas.text.counting import counted
-
-if TYPE_CHECKING:
-    from curation.store.store import Store
 
 
 class Judgement(NamedTuple):
@@ -97,8 +96,6 @@ def unreadable_answers(db: RatingsDB, name: str) -> int:
 
 def judgements_by_judges(store: Store, task: RatingTask, people: Sequence[Judgement]) -> list[Judgement]:
     """What judges said, by the store, of the items that people answered; with the people's case."""
-    from schemas.ratings import Rating, rubric_of
-
     cases = {m.item: m.case for m in people}
     aspects = {f.name for f in task.form.asked_fields()}
     rubric = rubric_of(aspects) if task.level == "ordinal" else None
@@ -225,7 +222,8 @@ def agreement_report(
         for f in task.form.asked_fields()
         if any(m.aspect == f.name for m in human_judgements)
     )
-    by_part = {part: [m._replace(part="") for m in judgements if m.part == part] for part in _parts(judgements)}
+    parts = sorted({m.part for m in judgements if m.part})
+    by_part = {part: [m._replace(part="") for m in judgements if m.part == part] for part in parts}
     return TaskReport(
         task=task.form.label,
         people=names,
@@ -238,10 +236,6 @@ def agreement_report(
         parts={part: agreement_report(some, task, resampling=resampling) for part, some in by_part.items()},
         sets={name: jaccard([m for m in human_judgements if m.aspect == name]) for name in task.sets},
     )
-
-
-def _parts(judgements: Sequence[Judgement]) -> list[str]:
-    return sorted({m.part for m in judgements if m.part})
 
 
 def _level(task: RatingTask, aspect: str) -> Level:

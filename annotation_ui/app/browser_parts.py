@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 import json
+import time
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 import streamlit as st
 
-from annotation_ui.app.page_context import PageContext
-from annotation_ui.interface.texts import ENGLISH, interface_text
+from annotation_ui.app.widgets import PageContext
+from annotation_ui.interface.texts import read_texts
 from annotation_ui.tasks.forms import COMMENT, Field, Form, markable, text_digest
 
 
@@ -41,7 +42,6 @@ def keyboard_shortcuts(
         auto_save: Save once the last question is answered by a key, unless a no asks for more.
         faults: A message says what is wrong with the answers: it is scrolled to.
     """
-    st.session_state["runs"] = st.session_state.get("runs", 0) + 1  # so that every run of the page is noticed
     data = {
         "fields": [
             {
@@ -55,10 +55,9 @@ def keyboard_shortcuts(
         "auto": auto_save,
         "faults": faults,
         "explains": bool(form.reasons or form.comment_on_no),
-        "run": st.session_state["runs"],
+        "run": time.time(),  # so that every run of the page is noticed
     }
-    script = Path(__file__).with_name("assets").joinpath("keyboard.js").read_text(encoding="utf-8")
-    st.components.v2.component("scedit_keys", js=script)(data=json.dumps(data), key="keys")
+    _run_script("keys", data)
 
 
 def can_save_at_once(form: Form) -> bool:
@@ -89,33 +88,31 @@ def places_to_explain(form: Form, field: Field) -> list[int]:
     return [n for n, c in enumerate(field.choices) if field.kind == "one" and c.value in form.reasons_on]
 
 
-class DraftPlace(NamedTuple):
-    """Whose draft of what: campaign, item (content id), person (pseudonym), and how often it was saved before."""
-
-    campaign: str
-    item: str
-    person: str
-    saves: int = 0
+def _run_script(name: str, data: Mapping[str, Any], *, css: str | None = None) -> None:
+    """Run a script of the folder ``assets`` in the browser; the data go as text."""
+    script = Path(__file__).with_name("assets").joinpath(f"{name}.js").read_text(encoding="utf-8")
+    st.components.v2.component(f"scedit_{name}", js=script, css=css)(data=json.dumps(data), key=name)
 
 
-def keep_drafts(form: Form, keys: dict[str, str], place: DraftPlace, *, language: str = ENGLISH) -> None:
+def keep_drafts(context: PageContext, campaign: str, item: str, form: Form, saves: int) -> None:
     """Send what is typed into a form to the server as it is typed (see ``annotation_ui.app.server``).
 
     The browser's tab keeps a copy until the server has it, and brings it back with the item's form.
 
     Args:
+        context: Of the page.
+        campaign: Where the item belongs.
+        item: Content id.
         form: The form that is shown.
-        keys: Keys of its widgets by field.
-        place: Where the draft belongs.
-        language: Of what is said about the draft.
+        saves: How often the person has saved an answer to the item.
     """
+    keys = field_keys(campaign, item, form)
     fields = [
         {"name": f.name, "kind": f.kind, "place": class_of(keys[f.name]), "values": _values(f)} for f in form.fields
     ]
-    words = {k: interface_text(language, f"draft_{k}") for k in ("kept", "lost", "unreachable", "ended")}
-    data = {"fields": fields, "words": words, **place._asdict()}
-    script = Path(__file__).with_name("assets").joinpath("draft.js").read_text(encoding="utf-8")
-    st.components.v2.component("scedit_draft", js=script)(data=json.dumps(data), key="draft")
+    words = {k: context.say(f"draft_{k}") for k in ("kept", "lost", "unreachable", "ended")}
+    place = {"campaign": campaign, "item": item, "person": context.person.name, "saves": saves}
+    _run_script("draft", {"fields": fields, "words": words, **place})
 
 
 def _values(field: Field) -> dict[str, Any]:
@@ -149,7 +146,6 @@ def show_marking(context: PageContext, campaign: str, item: str, form: Form, tex
     field = next((f for f in form.fields if f.kind == "spans"), None)
     if field is None:
         return
-    st.session_state["marking-runs"] = st.session_state.get("marking-runs", 0) + 1  # every run draws the marks again
     data = {
         "place": class_of(field_keys(campaign, item, form)[field.name]),
         "texts": [
@@ -158,9 +154,10 @@ def show_marking(context: PageContext, campaign: str, item: str, form: Form, tex
             if texts.get(s.name)
         ],
         "labels": [{"value": o.value, "text": o.text} for o in field.choices],
-        "words": {key: context.say_raw(f"spans_{key}") for key in ("help", "touch", "changed", "mark", "remove")},
+        "words": {
+            key: read_texts(context.language)[f"spans_{key}"] for key in ("help", "touch", "changed", "mark", "remove")
+        },
         "meanings": field.hint,
-        "run": st.session_state["marking-runs"],
+        "run": time.time(),  # every run draws the marks again
     }
-    script = Path(__file__).with_name("assets").joinpath("marking.js").read_text(encoding="utf-8")
-    st.components.v2.component("scedit_marks", js=script, css=_MARKS_STYLE)(data=json.dumps(data), key="marks")
+    _run_script("marks", data, css=_MARKS_STYLE)

@@ -7,26 +7,20 @@ who somebody is stands in a session there. Every view asks on the server who loo
 from __future__ import annotations
 
 import sys
+import time
 from pathlib import Path
 from typing import Any
 
 import streamlit as st
 
-from annotation_ui.app import login, widgets
-from annotation_ui.app.page_context import PageContext, cookie_name
-from annotation_ui.app.rating import form
-from annotation_ui.app.rating.saving import readable_error
-from annotation_ui.interface.texts import ENGLISH, best_language
+from annotation_ui.app import form, lead, rate, widgets
+from annotation_ui.app.form import readable_error
+from annotation_ui.app.widgets import PageContext, cookie_name
+from annotation_ui.interface.texts import ENGLISH, best_language, interface_text
 from annotation_ui.ratings import raters
 from annotation_ui.ratings.database import RatingsDB
-from annotation_ui.ratings.raters import read_preferences
+from annotation_ui.ratings.raters import INVITATION, log_in_by_link, read_preferences
 from schemas.core.errors import StoreError, UserError
-
-
-def arguments(argv: list[str]) -> tuple[Path, Path | None]:
-    """The ratings file and, for the lead, a snapshot of the store, as ``serve`` hands them over."""
-    ratings, *store = map(Path, argv)
-    return ratings, store[0] if store else None
 
 
 def token(ratings: Path) -> str | None:
@@ -37,22 +31,22 @@ def token(ratings: Path) -> str | None:
 def main() -> None:
     """One run of the script, which Streamlit makes at every click."""
     st.set_page_config(page_title="Rating", layout="wide", initial_sidebar_state="auto")
-    ratings, store = arguments(sys.argv[1:])
+    ratings, *snapshots = map(Path, sys.argv[1:])  # as ``serve`` hands them over
+    spoken = best_language(str(st.context.locale or ""))
     widgets.apply_style()
     try:
         with RatingsDB(ratings) as db:
-            if login.enter_by_link(db, best_language(_browser_language())):
+            if enter_by_link(db, spoken):
                 return
             person = raters.authenticate(db, token(ratings))
             if person is None:
                 form.forget_held_item()
-                ended = token(ratings) is not None
-                login.show_login(db, best_language(_browser_language()), ended=ended)
+                show_login(db, spoken, ended=token(ratings) is not None)
                 return
             preferences = _preferences(db, person.name)
-            language = best_language(preferences.get("language"), _browser_language())
+            language = best_language(preferences.get("language"), spoken)
             language = ENGLISH if person.role == "lead" else language  # the lead's pages have no other
-            context = PageContext(db, person, token(ratings) or "", store, language)
+            context = PageContext(db, person, token(ratings) or "", snapshots[0] if snapshots else None, language)
             if "token" not in st.session_state:
                 st.session_state["token"] = context.token
             if st.session_state.pop("remember", False):
@@ -60,13 +54,9 @@ def main() -> None:
             _navigate(context)
     except StoreError as error:
         if not form.show_held_item(error):
-            st.error(readable_error(error, best_language(_browser_language())))
+            st.error(readable_error(error, spoken))
     except UserError as error:
         st.error(widgets.escape_markdown(str(error)))
-
-
-def _browser_language() -> str | None:
-    return str(st.context.locale or "") or None
 
 
 def _preferences(db: RatingsDB, person: str) -> dict[str, str]:
@@ -83,10 +73,6 @@ def _preferences(db: RatingsDB, person: str) -> dict[str, str]:
 
 
 def _navigate(context: PageContext) -> None:
-    from annotation_ui.app import browse, guidelines, rate
-    from annotation_ui.app.lead import adjudicate, progress
-    from annotation_ui.app.rating import own_answers
-
     def page(show: object, title: str, path: str, *, first: bool = False) -> Any:
         def run() -> None:
             show(context)  # type: ignore[operator]
@@ -95,17 +81,17 @@ def _navigate(context: PageContext) -> None:
 
     if context.person.role == "lead":
         pages = [
-            page(progress.show, "Progress", "progress", first=True),
-            page(progress.show_agreement, "Agreement", "agreement"),
-            page(adjudicate.show, "Adjudicate", "adjudicate"),
-            page(browse.show, "Items", "items"),
-            page(guidelines.show, "Guidelines", "guidelines"),
+            page(lead.show_progress, "Progress", "progress", first=True),
+            page(lead.show_agreement, "Agreement", "agreement"),
+            page(lead.show_adjudication, "Adjudicate", "adjudicate"),
+            page(lead.show_items, "Items", "items"),
+            page(rate.show_guidelines, "Guidelines", "guidelines"),
         ]
     else:
         pages = [
-            page(rate.show, context.say("page_rate"), "rate", first=True),
-            page(own_answers.show, context.say("page_answers"), "answers"),
-            page(guidelines.show, context.say("page_guidelines"), "guidelines"),
+            page(rate.show_rating, context.say("page_rate"), "rate", first=True),
+            page(rate.show_own_answers, context.say("page_answers"), "answers"),
+            page(rate.show_guidelines, context.say("page_guidelines"), "guidelines"),
         ]
         st.session_state["rate_page"] = pages[0]
     first, opening = pages[0], "progress" if context.person.role == "lead" else "rate"
@@ -117,6 +103,51 @@ def _navigate(context: PageContext) -> None:
     if chosen is not st.session_state.get("rate_page"):
         form.forget_held_item()
     chosen.run()
+
+
+_DELAY = 0.5  # seconds after a wrong secret, so that guessing is slow
+
+
+def enter_by_link(db: RatingsDB, language: str = ENGLISH) -> bool:
+    """Log in whoever opens a personal link; whether the page is to stop here, with a sentence that says why."""
+    if INVITATION not in st.query_params:
+        return False
+    login = log_in_by_link(db, st.query_params.to_dict())
+    if login.refused:
+        time.sleep(_DELAY)
+        st.title(interface_text(language, "title"))
+        st.error(interface_text(language, login.refused))
+        return True
+    st.query_params.clear()  # the secret does not stay in the address
+    st.session_state.clear()
+    st.session_state["token"] = login.token
+    st.session_state["remember"] = True
+    st.rerun()
+
+
+def show_login(db: RatingsDB, language: str = ENGLISH, *, ended: bool = False) -> None:
+    """Ask for the secret; ``ended``: somebody was logged in, and their session has run out."""
+    left = st.session_state.get("logged-out", False)
+    if left:
+        widgets.set_session_cookie("")
+    st.title(interface_text(language, "title"))
+    if ended and not left:
+        st.warning(interface_text(language, "session_ended"))
+    st.write(interface_text(language, "secret_asked"))
+    with st.form("log-in", border=False, width=480):
+        secret = st.text_input(interface_text(language, "secret"), type="password", autocomplete="current-password")
+        sent = st.form_submit_button(interface_text(language, "log_in"), type="primary")
+    if not sent:
+        return
+    token = raters.log_in(db, secret) if secret else None
+    if token is None:
+        time.sleep(_DELAY)
+        st.error(interface_text(language, "secret_refused"))
+        return
+    st.session_state.pop("logged-out", None)
+    st.session_state["token"] = token
+    st.session_state["remember"] = True
+    st.rerun()
 
 
 if __name__ == "__main__":

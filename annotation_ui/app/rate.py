@@ -1,7 +1,8 @@
-"""The rater's page: one item after another, saved before the next is shown."""
+"""The rater's pages: one item after another, saved before the next is shown; own answers; guidelines."""
 
 from __future__ import annotations
 
+import html
 from collections.abc import Mapping
 from contextlib import suppress
 from statistics import median
@@ -12,9 +13,8 @@ import streamlit as st
 
 from annotation_ui.app import widgets
 from annotation_ui.app.browser_parts import can_save_at_once
-from annotation_ui.app.page_context import PageContext
-from annotation_ui.app.rating.form import ItemView, show_item, show_skip
-from annotation_ui.app.rating.saving import handle_pending
+from annotation_ui.app.form import ItemView, handle_pending, show_item, show_skip
+from annotation_ui.app.widgets import PageContext
 from annotation_ui.campaigns.campaign import campaign_task, closed_items, task_of, waiting_for
 from annotation_ui.ratings import raters
 from annotation_ui.ratings.database import Assignment, Campaign, RatingsDB
@@ -27,7 +27,7 @@ from schemas.core.ids import digest
 _TIMED = 5  # answers before the time that is left is estimated
 
 
-def show(context: PageContext) -> None:
+def show_rating(context: PageContext) -> None:
     """The first campaign with something left, or the one that is chosen."""
     campaigns = [c for c in context.db.campaigns() if context.db.assignments(c.name, context.person.name)]
     if not campaigns:
@@ -233,3 +233,77 @@ def _go_back(context: PageContext, passed: list[Assignment], at: Assignment | No
         )  # fmt: skip
     if st.session_state.get("back"):
         st.button(context.say("forward"), key="forward", on_click=go, args=(None,))
+
+
+PAGE = 10  # answers on a page
+
+
+def show_own_answers(context: PageContext) -> None:
+    """Every answer of the open campaign with a way to change it, and what was skipped."""
+    st.title(context.say("page_answers"))
+    mine = [c for c in context.db.campaigns() if context.db.assignments(c.name, context.person.name)]
+    if not mine:
+        st.info(context.say("nothing_assigned"))
+        return
+    for campaign in mine:
+        _campaign(context, campaign, heading=len(mine) > 1)
+
+
+def _campaign(context: PageContext, campaign: Campaign, *, heading: bool) -> None:
+    db, me = context.db, context.person.name
+    form = task_of(db, campaign.name).form
+    current = db.current_answers(campaign.name, person=me)
+    answers = {r.item: widgets.answers_in_words(form, r.answers or {}) for r in current}
+    skipped = skipped_items(db, campaign.name, me)
+    lines = list(answers.items())[::-1] + [(i, _reason(context, r)) for i, r in list(skipped.items())[::-1]]
+    if heading:
+        st.subheader(widgets.escape_markdown(campaign.name), anchor=False)
+    if not lines:
+        st.info(context.say("no_answers"))
+        return
+    closed = closed_items(db, campaign, me)
+    pages = -(-len(lines) // PAGE)
+    at = 0
+    if pages > 1:
+        at = int(st.number_input(context.say("page_of", pages=pages), 1, pages, key=f"page-{campaign.name}")) - 1
+    for item, line in lines[at * PAGE : (at + 1) * PAGE]:
+        texts = db.item(campaign.name, item).item.shown
+        names = {s.name for s in form.shows if texts.get(s.name)}
+        name = next((n for n in ("question", "script", "cut", "example", "event") if n in names), "")
+        text, button = st.columns([5, 1], vertical_alignment="center")
+        first = " ".join(texts.get(name, "").split())[:140]
+        text.html(
+            f'<div class="se-text" dir="auto">{html.escape(first)}</div><div class="se-ends">{html.escape(line)}</div>'
+        )
+        if item in closed:
+            button.caption(context.say("closed_answer"))
+        else:
+            label = context.say("change")
+            if button.button(
+                label, key=f"change-{campaign.name}-{item}", on_click=_correct, args=(campaign.name, item)
+            ):
+                st.switch_page(st.session_state["rate_page"])
+
+
+def _reason(context: PageContext, reason: str) -> str:
+    kind, _, words = reason.partition(":")
+    return context.say("cannot_judge") + ": " + context.say(f"skip_{kind}") + (f" ({words.strip()})" if words else "")
+
+
+def _correct(campaign: str, item: str) -> None:
+    st.session_state["campaign"], st.session_state["back"] = campaign, item
+
+
+def show_guidelines(context: PageContext) -> None:
+    """The guideline of every campaign that concerns the person."""
+    st.title(context.say("page_guidelines"))
+    lead = context.person.role == "lead"
+    seen = [c for c in context.db.campaigns() if lead or context.db.assignments(c.name, context.person.name)]
+    if not seen:
+        st.info("There is no campaign yet." if lead else context.say("nothing_assigned"))
+        return
+    for form in {c.task: task_of(context.db, c.name).form for c in seen}.values():
+        st.subheader(f"{form.title} ({form.label})")
+        st.write(widgets.escape_markdown(form.intro))
+        widgets.show_guideline(form)
+    st.write(context.say("no_discussion"))

@@ -19,7 +19,7 @@ from starlette.requests import Request
 from starlette.responses import PlainTextResponse, Response
 from starlette.routing import Route
 
-from annotation_ui.app.page_context import cookie_name
+from annotation_ui.app.widgets import cookie_name
 from annotation_ui.campaigns.campaign import task_of
 from annotation_ui.ratings import raters
 from annotation_ui.ratings.database import RatingsDB
@@ -132,10 +132,8 @@ def main() -> None:
     """Serve until stopped."""
     from streamlit.starlette import App
 
-    from annotation_ui.app.main import arguments
-
     options = json.loads(sys.argv.pop(1))
-    ratings, _ = arguments(sys.argv[1:])
+    ratings = Path(sys.argv[1])
     page = Path(__file__).with_name("main.py")
     App(page, routes=routes(ratings), middleware=[FRAME_REFUSAL]).run(config=options)
 

@@ -1,28 +1,119 @@
-"""Pieces that several pages share: the opening, text shown as text, fields, the session's cookie."""
+"""Pieces that several pages share: the page's context, text shown as text, an item, fields, the session's cookie."""
 
 from __future__ import annotations
 
+import hashlib
 import html
 import json
 import re
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import streamlit as st
 from streamlit.delta_generator import DeltaGenerator
 
-from annotation_ui.app.item import item_html
-from annotation_ui.app.page_context import PageContext
 from annotation_ui.campaigns.campaign import task_of
 from annotation_ui.interface.texts import ENGLISH, interface_text, languages
 from annotation_ui.ratings import raters
 from annotation_ui.ratings.database import RatingsDB
-from annotation_ui.ratings.raters import keep_preference
+from annotation_ui.ratings.raters import RaterAccount, keep_preference
 from annotation_ui.tasks.base import RatingTask
 from annotation_ui.tasks.forms import COMMENT, Field, Form, read_spans
 from schemas.core.errors import StoreError
+from schemas.facts import Object
+from schemas.text.mentions import find
+
+
+def cookie_name(ratings: Path) -> str:
+    """The name of the session's cookie: one a ratings file, since cookies know a machine and not its ports."""
+    return f"scedit_{hashlib.sha256(str(ratings.absolute()).encode()).hexdigest()[:12]}"
+
+
+class PageContext(NamedTuple):
+    """One person's context.
+
+    Attributes:
+        db: The ratings file.
+        person: Who looks, as the server found out.
+        token: Their session.
+        store: A snapshot of the store, never the store itself, which one process may hold; None where none is given.
+        language: Of the words around the forms.
+    """
+
+    db: RatingsDB
+    person: RaterAccount
+    token: str
+    store: Path | None
+    language: str = ENGLISH
+
+    def say(self, key: str, **values: object) -> str:
+        """A text of the interface in the person's language."""
+        return interface_text(self.language, key, **values)
+
+
+_ARROW = " → "
+_SHORT = 24  # characters of a text that shares its line with others
+
+
+def edited_objects(shown: Mapping[str, str]) -> dict[str, str]:
+    """The objects that an item's texts name: fields of their own, or the end of its edit (``... is: Lima → Oslo``).
+
+    Example:
+        >>> edited_objects({"edit": "The capital of Peru is: Lima → Oslo"})
+        {'old': 'Lima', 'new': 'Oslo'}
+        >>> edited_objects({"script": "Step 1: Go"})
+        {}
+    """
+    if shown.get("old") or shown.get("new"):
+        return {kind: shown.get(kind, "") for kind in ("old", "new")}
+    left, arrow, new = shown.get("edit", "").rpartition(_ARROW)
+    return {"old": left.rpartition(": ")[2], "new": new} if arrow else {}
+
+
+def marked_html(body: str, objects: Mapping[str, str]) -> str:
+    """A text with its mentions of both objects marked, everything else escaped.
+
+    Example:
+        >>> marked_html("Fly <to> Lima", {"old": "Lima", "new": "Oslo"})
+        'Fly &lt;to&gt; <mark class="se-old">Lima</mark>'
+    """
+    entities = {kind: Object(text=name) for kind, name in objects.items() if name.strip()}
+    places = sorted(
+        (m.start, -m.end, kind) for kind, e in entities.items() for m in find(body, e, beside=entities.values())
+    )
+    out, at = [], 0
+    for start, minus_end, kind in places:
+        if start < at:
+            continue  # one name within the other
+        word = html.escape(body[start:-minus_end])
+        out += [html.escape(body[at:start]), f'<mark class="se-{kind}">{word}</mark>']
+        at = -minus_end
+    return "".join([*out, html.escape(body[at:])])
+
+
+def item_html(form: Form, texts: Mapping[str, str], *, highlight: bool) -> str:
+    """All texts of an item: rows of one line first, then scripts and other long texts; each in the form's order."""
+    objects = edited_objects(texts)
+    rows: list[str] = []
+    blocks: list[str] = []
+    for shown in form.shows:
+        body = texts.get(shown.name)
+        if not body:
+            continue
+        plain = not highlight or shown.name == "edit"
+        text = html.escape(body) if plain else marked_html(body, objects)
+        block = shown.style == "script" or "\n" in body
+        kind = "se-block" if block else "se-row se-short" if len(body) <= _SHORT else "se-row"
+        (blocks if block else rows).append(
+            f'<div class="{kind}"><span class="se-title">{html.escape(shown.title)}</span> '
+            f'<span class="se-text" dir="auto" data-text="{shown.name}">{text}</span></div>'
+        )
+    pair = {"first", "second"} <= {s.name for s in form.shows}  # two scripts to compare stand side by side
+    body = f'<div class="se-pair">{"".join(blocks)}</div>' if pair else "".join(blocks)
+    return f'<div class="se-item" tabindex="0">{"".join(rows)}{body}</div>'
+
 
 _SET_COOKIE = """
 export default function (component) {
@@ -58,9 +149,9 @@ _MARKS = re.compile(
 _LINE_MARKS = re.compile(r"^([ \t]*\d*)([#>+=.)-])", re.MULTILINE)  # headings, quotes, lists
 
 
-def apply_style(name: str = "style") -> None:
-    """The few rules that all pages share (``style``), or those of the lead's pages; colours come from the theme."""
-    st.html(f"<style>{(Path(__file__).parent / 'assets' / f'{name}.css').read_text(encoding='utf-8')}</style>")
+def apply_style() -> None:
+    """The rules of all pages; colours come from the theme."""
+    st.html(f"<style>{Path(__file__).with_name('assets').joinpath('style.css').read_text(encoding='utf-8')}</style>")
 
 
 def set_session_cookie(token: str) -> None:

@@ -6,24 +6,22 @@ import json
 from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal, NamedTuple
+from typing import Any, NamedTuple
 
-from annotation_ui.campaigns.campaign import campaign_task, form_task, task_of
+from annotation_ui.campaigns.campaign import campaign_task, task_of
 from annotation_ui.ratings.database import Adjudication, Assignment, CampaignItem, RatingsDB, Revision
 from annotation_ui.ratings.open_items import skips_of_campaign
 from annotation_ui.tasks.base import RatingTask, TaskItem
 from annotation_ui.tasks.forms import Answers
 from curation.files.atomic import atomic_file
 from curation.quality.sample import keep_people
+from curation.store.store import Store
 from schemas.core.errors import DataError
 from schemas.core.records import Record
 from schemas.lineage import Lineage
 from schemas.raters import ADJUDICATED, Rater
 from schemas.ratings import Rating
 from schemas.verdicts import Verdict
-
-if TYPE_CHECKING:
-    from curation.store.store import Store
 
 
 class SettledItem(NamedTuple):
@@ -152,7 +150,7 @@ def import_campaign(db: RatingsDB, store: Store, name: str) -> ImportResult:
     Training and attention items stay out: they are no items of the store.
     """
     campaign, items = db.campaign(name), db.items(name)
-    task = form_task(campaign)
+    task = task_of(db, name)
     if campaign.form == task.form.label:
         campaign_task(db, name)  # changed under its version: nobody can say what was asked
     current, decisions = db.current_answers(name), db.adjudications(name)
@@ -306,42 +304,28 @@ def _line(g: RaterAnswer, record: Record, task: RatingTask) -> Lineage:
     return Lineage(item_id=record.id, stage=STAGE, made_at=g.saved_at, parents=parents, detail=detail, request=request)
 
 
-class GoldItem(NamedTuple):
-    """A settled item: the answers that count, and how they were settled."""
+def write_gold_set(db: RatingsDB, name: str, path: Path) -> int:
+    """Write the gold set as a file that ``scedit annotate new --control-items`` takes; returns the number of items.
 
-    item: str
-    shown: dict[str, str]
-    answers: dict[str, Any]
-    settled: Literal["adjudicated", "unanimous"]
-
-
-def gold_items(db: RatingsDB, name: str) -> list[GoldItem]:
-    """Items that a lead decided, and items on which two or more people gave the very same judgements."""
+    It holds the items that a lead decided, and those on which two or more people gave the very same judgements.
+    """
     task, items, decided = task_of(db, name), db.items(name), db.adjudications(name)
     field_names = [f.name for f in task.form.asked_fields()]
     answers_by_item: dict[str, list[dict[str, Any]]] = defaultdict(list)
     for r in db.current_answers(name):
         if r.item in items and items[r.item].purpose == "real" and r.answers and not task.form.faults(r.answers):
             answers_by_item[r.item].append({a: r.answers.get(a) for a in field_names})
-    out = []
+    rows = []
     for item, placed in items.items():
+        answers = answers_by_item[item]
         if item in decided and not task.form.faults(decided[item].answers):
-            answers = {a: decided[item].answers[a] for a in field_names}
-            out.append(GoldItem(item, dict(placed.item.shown), answers, "adjudicated"))
-        elif len(answers_by_item[item]) > 1 and all(s == answers_by_item[item][0] for s in answers_by_item[item]):
-            out.append(GoldItem(item, dict(placed.item.shown), answers_by_item[item][0], "unanimous"))
-    return out
-
-
-_BECAUSE = {"adjudicated": "The lead decided so.", "unanimous": "Everybody who rated this item said so."}
-"""What a trainee reads beside the right answer."""
-
-
-def write_gold_set(db: RatingsDB, name: str, path: Path) -> int:
-    """Write the gold set as a file that ``scedit annotate new --control-items`` takes; returns the number of items."""
-    gold = gold_items(db, name)
+            expected, because = {a: decided[item].answers[a] for a in field_names}, "The lead decided so."
+        elif len(answers) > 1 and all(one == answers[0] for one in answers):
+            expected, because = answers[0], "Everybody who rated this item said so."
+        else:
+            continue
+        row = {"purpose": "training", "id": f"gold-{item}", "shown": dict(placed.item.shown), "expected": expected}
+        rows.append({**row, "because": because})
     with atomic_file(path) as file:
-        for g in gold:
-            row = {"purpose": "training", "id": f"gold-{g.item}", "shown": g.shown, "expected": g.answers}
-            file.write(json.dumps({**row, "because": _BECAUSE[g.settled]}, ensure_ascii=False) + "\n")
-    return len(gold)
+        file.writelines(json.dumps(row, ensure_ascii=False) + "\n" for row in rows)
+    return len(rows)

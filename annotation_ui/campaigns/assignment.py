@@ -6,7 +6,6 @@ import random
 from collections import Counter, defaultdict
 from collections.abc import Collection, Mapping, Sequence
 from itertools import combinations
-from typing import NamedTuple
 
 from annotation_ui.ratings.database import Assignment, CampaignItem
 from annotation_ui.tasks.base import TaskItem
@@ -19,25 +18,13 @@ _TRIES, _MOST_TRIES = 60, 100_000
 """Exchanges that are tried: for each assignment, and in all."""
 
 
-class AssignmentSettings(NamedTuple):
-    """How work is assigned.
-
-    Attributes:
-        overlap: Raters per item.
-        batch: Items a batch; training items are batch 0.
-        name: Seeds all draws: the campaign's name.
-    """
-
-    overlap: int
-    batch: int
-    name: str
-
-
 def assign(
     items: Sequence[CampaignItem],
     people: Sequence[str],
-    settings: AssignmentSettings,
     *,
+    overlap: int,
+    batch: int,
+    name: str,
     existing: Sequence[Assignment] = (),
     started: Collection[tuple[str, str]] = (),
 ) -> tuple[list[Assignment], list[Assignment]]:
@@ -51,31 +38,33 @@ def assign(
     Args:
         items: All items of the campaign.
         people: All raters, the new ones too.
-        settings: How.
+        overlap: Raters per item.
+        batch: Items a batch; training items are batch 0.
+        name: Seeds all draws: the campaign's name.
         existing: Assignments so far.
         started: (person, item) with an answer.
 
     Raises:
         UserError: fewer people than the overlap asks for.
     """
-    if len(set(people)) < settings.overlap:
+    if len(set(people)) < overlap:
         raise UserError(
-            f"an overlap of {settings.overlap} needs as many people, there are {len(set(people))}",
+            f"an overlap of {overlap} needs as many people, there are {len(set(people))}",
             fix="invite more, or ask for less overlap",
         )
     real = {p.item.id: p.item for p in items if p.purpose == "real"}
-    firm = _keep_assignments(existing, started, people)
+    firm = keep_assignments(existing, started, people)
     open_ = [a for a in existing if a not in firm and a.item in real]
     shares = _Shares([*firm, *(a for a in open_ if a.person in people)], people, real)
-    added = _fill(shares, people, settings, started)
+    added = _fill(shares, people, overlap, name, started)
     taken = [a for a in open_ if a.person not in people]
     loads = [shares.load[person] for person in people]
     if max(loads) - min(loads) > 1:
-        added, taken = _fill(_Shares([*firm], people, real), people, settings, started), open_
+        added, taken = _fill(_Shares([*firm], people, real), people, overlap, name, started), open_
     as_before = {(a.person, a.item) for a in taken} & set(added)
     new = [pair for pair in added if pair not in as_before]
     extra = [p.item.id for p in items if p.purpose != "real"]
-    placed = _place_items(items, new, existing, extra, people, settings)
+    placed = _place_items(items, new, existing, extra, people, batch, name)
     return placed, [a for a in taken if (a.person, a.item) not in as_before]
 
 
@@ -123,17 +112,17 @@ class _Shares:
 
 
 def _fill(
-    shares: _Shares, people: Sequence[str], settings: AssignmentSettings, started: Collection[tuple[str, str]]
+    shares: _Shares, people: Sequence[str], overlap: int, name: str, started: Collection[tuple[str, str]]
 ) -> list[tuple[str, str]]:
     """Give every item that lacks people to those who have least to do, where it costs least; then exchange items."""
     added: list[tuple[str, str]] = []
-    for item in _order(shares.real, settings.name):
-        while sum(p in people or (p, item) in started for p in shares.held[item]) < settings.overlap:
+    for item in _order(shares.real, name):
+        while sum(p in people or (p, item) in started for p in shares.held[item]) < overlap:
             free = [p for p in people if p not in shares.held[item]]
-            chosen = min(free, key=lambda p: (shares.load[p], shares.cost(p, item), seed(settings.name, item, p)))
+            chosen = min(free, key=lambda p: (shares.load[p], shares.cost(p, item), seed(name, item, p)))
             shares.give(chosen, item)
             added.append((chosen, item))
-    _even_out(shares, added, people, random.Random(seed(settings.name, "exchange")))
+    _even_out(shares, added, people, random.Random(seed(name, "exchange")))
     return added
 
 
@@ -160,8 +149,8 @@ def _even_out(shares: _Shares, added: list[tuple[str, str]], people: Sequence[st
         shares.give(*added[n])
 
 
-def _keep_assignments(
-    existing: Sequence[Assignment], started: Collection[tuple[str, str]], people: Sequence[str]
+def keep_assignments(
+    existing: Sequence[Assignment], started: Collection[tuple[str, str]], people: Collection[str]
 ) -> set[Assignment]:
     """Assignments that stay: those answered, and all of a batch that has begun; of people who left, the answered."""
     begun = {(a.person, a.batch) for a in existing if (a.person, a.item) in started}
@@ -232,14 +221,15 @@ def _place_items(
     existing: Sequence[Assignment],
     extra: Sequence[str],
     people: Sequence[str],
-    settings: AssignmentSettings,
+    batch: int,
+    name: str,
 ) -> list[Assignment]:
     """Positions and batches: training first, real items shuffled for each person, attention items among them."""
     purpose = {p.item.id: p.purpose for p in items}
     have = {(a.person, a.item) for a in existing}
     out = []
     for person in people:
-        rng = random.Random(seed(settings.name, person, "order", str(sum(a.person == person for a in existing))))
+        rng = random.Random(seed(name, person, "order", str(sum(a.person == person for a in existing))))
         before = [a for a in existing if a.person == person]
         position = max((a.position for a in before), default=-1) + 1
         first = max((a.batch for a in before), default=0) + 1
@@ -251,5 +241,5 @@ def _place_items(
             mine.insert(rng.randrange(len(mine) + 1), item)
         out += [Assignment(person, item, 0, position + n) for n, item in enumerate(training)]
         position += len(training)
-        out += [Assignment(person, item, first + n // settings.batch, position + n) for n, item in enumerate(mine)]
+        out += [Assignment(person, item, first + n // batch, position + n) for n, item in enumerate(mine)]
     return out

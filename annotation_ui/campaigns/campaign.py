@@ -6,11 +6,12 @@ import random
 import re
 from collections import Counter, defaultdict
 from collections.abc import Collection, Mapping, Sequence
-from typing import TYPE_CHECKING, Any, Literal, NamedTuple
+from statistics import median
+from typing import Any, Literal, NamedTuple
 
-from pydantic import Field, field_validator
+from pydantic import Field, model_validator
 
-from annotation_ui.campaigns.assignment import AssignmentSettings, assign
+from annotation_ui.campaigns.assignment import assign
 from annotation_ui.campaigns.control_items import (
     RaterControlItem,
     is_control,
@@ -25,13 +26,11 @@ from annotation_ui.tasks import TASKS
 from annotation_ui.tasks.base import RatingTask, TaskItem
 from annotation_ui.tasks.forms import Form
 from curation.quality.sample import allocate
+from curation.store.store import Store
 from schemas.core.clock import now
 from schemas.core.config import Options, validate
 from schemas.core.errors import UserError
 from schemas.core.ids import content_id, seed
-
-if TYPE_CHECKING:
-    from curation.store.store import Store
 
 LONGEST_CONSENT = 100_000  # characters
 
@@ -67,30 +66,20 @@ class CampaignOptions(Options):
     completion_code: str = ""
     completion_url: str = ""
 
-    @field_validator("completion_code")
-    @classmethod
-    def _check_code(cls, code: str) -> str:
+    @model_validator(mode="after")
+    def _check_texts(self) -> CampaignOptions:
+        code, url, text = self.completion_code, self.completion_url, self.consent
         if code and not re.fullmatch(r"[A-Za-z0-9_-]{1,64}", code):
             raise ValueError("a completion code is 1 to 64 letters, digits, - or _")
-        return code
-
-    @field_validator("completion_url")
-    @classmethod
-    def _check_url(cls, url: str) -> str:
         if url and web_address(url, "https") is None:
             raise ValueError("a completion address begins with https:// and names a host")
-        return url
-
-    @field_validator("consent")
-    @classmethod
-    def _check_consent(cls, text: str) -> str:
         if text and not text.strip():
             raise ValueError("the consent text is empty; write what raters agree to, or leave it out")
         if any(c in text for c in "\x00\ufffd") or any("\ud800" <= c <= "\udfff" for c in text):
             raise ValueError("the consent text is no plain text; save it as UTF-8")
         if len(text) > LONGEST_CONSENT:
             raise ValueError(f"the consent text has {len(text)} characters; allowed: at most {LONGEST_CONSENT}")
-        return text
+        return self
 
 
 def campaign_options(db: RatingsDB, name: str, options: Mapping[str, Any]) -> CampaignOptions:
@@ -185,14 +174,10 @@ def make_task(name: str, *, spans: bool = False) -> RatingTask:
     return task.with_spans() if spans else task
 
 
-def form_task(campaign: Campaign) -> RatingTask:
-    """The task of a campaign as it was made."""
-    return make_task(campaign.task, spans=bool(campaign.settings.get("spans")))
-
-
 def task_of(db: RatingsDB, name: str) -> RatingTask:
-    """The same by the campaign's name."""
-    return form_task(db.campaign(name))
+    """The task of a campaign, with marked words where it was made so."""
+    campaign = db.campaign(name)
+    return make_task(campaign.task, spans=bool(campaign.settings.get("spans")))
 
 
 def create_campaign(
@@ -221,9 +206,14 @@ def create_campaign(
     before = {c.name: c for c in db.campaigns()}.get(name)
     if before is not None and before.task == task.form.name:
         task = campaign_task(db, name)
-    items = _choose_items(store, task, sharing.only)
+    items = list(task.items(store))
+    if sharing.only == "unsure":
+        open_ = {v.item_id for v in store.verdicts(stale=False) if v.label == "unsure"}
+        items = [i for i in items if i.id in open_]
     if not items:
-        raise UserError(f"the store has nothing for '{task.form.name}'", where=str(store.path), fix=_what_next(task))
+        scripts = task.level == "ordinal" and task.source_hint == RatingTask.source_hint
+        fix = "generate scripts first, or add them with: scedit annotate add-scripts" if scripts else task.source_hint
+        raise UserError(f"the store has nothing for '{task.form.name}'", where=str(store.path), fix=fix)
     if before is not None and before.task == task.form.name:
         sharing = as_begun(sharing, before)
     elif sharing.spans:
@@ -294,7 +284,7 @@ def campaign_task(db: RatingsDB, name: str) -> RatingTask:
         UserError: the form has another version by now, or was changed under its version.
     """
     campaign = db.campaign(name)
-    task = form_task(campaign)
+    task = task_of(db, name)
     digest = campaign.settings.get("form_digest")
     if campaign.form != task.form.label:
         raise UserError(
@@ -309,6 +299,11 @@ def campaign_task(db: RatingsDB, name: str) -> RatingTask:
             fix="put the form back, or raise its version and make a new campaign",
         )
     return task
+
+
+def started_pairs(db: RatingsDB, name: str) -> set[tuple[str, str]]:
+    """Person and item of all that was answered or skipped in a campaign, withdrawn answers too."""
+    return {(r.person, r.item) for r in db.history(name)} | set(skips_of_campaign(db, name))
 
 
 def assign_items(db: RatingsDB, name: str) -> tuple[int, int]:
@@ -327,27 +322,18 @@ def assign_items(db: RatingsDB, name: str) -> tuple[int, int]:
     task = campaign_task(db, name)
     refuse_unshared(db, campaign)
     raters = [p.name for p in list_raters(db) if p.role == "rater"]
-    started = {(r.person, r.item) for r in db.history(name)} | set(skips_of_campaign(db, name))
     seeded_by = str(campaign.settings.get("group") or name) if task.same_people else name
-    settings = AssignmentSettings(int(campaign.settings["overlap"]), int(campaign.settings["batch"]), seeded_by)
-    items, existing = list(db.items(name).values()), db.assignments(name)
-    new, taken = assign(items, raters, settings, existing=existing, started=started)
+    new, taken = assign(
+        list(db.items(name).values()),
+        raters,
+        overlap=int(campaign.settings["overlap"]),
+        batch=int(campaign.settings["batch"]),
+        name=seeded_by,
+        existing=db.assignments(name),
+        started=started_pairs(db, name),
+    )
     db.add_items(name, [], new, taken)
     return len(new), len(taken)
-
-
-def _choose_items(store: Store, task: RatingTask, only: str) -> list[TaskItem]:
-    items = list(task.items(store))
-    if only == "unsure":
-        open_ = {v.item_id for v in store.verdicts(stale=False) if v.label == "unsure"}
-        items = [i for i in items if i.id in open_]
-    return items
-
-
-def _what_next(task: RatingTask) -> str:
-    if task.level == "ordinal" and task.source_hint == RatingTask.source_hint:
-        return "generate scripts first, or add them with: scedit annotate add-scripts"
-    return task.source_hint
 
 
 class RaterProgress(NamedTuple):
@@ -378,8 +364,6 @@ class RaterProgress(NamedTuple):
 
 def rater_progress(db: RatingsDB, name: str) -> list[RaterProgress]:
     """Everybody's progress in a campaign, by name."""
-    from statistics import median
-
     task, items = task_of(db, name), db.items(name)
     known = {p.name: p for p in list_raters(db)}
     assigned: dict[str, list[Assignment]] = {}
@@ -392,7 +376,8 @@ def rater_progress(db: RatingsDB, name: str) -> list[RaterProgress]:
     out = []
     for person in sorted({*assigned, *answers}):
         mine = answers.get(person, {})
-        of = {p: [a for a in assigned.get(person, []) if items[a.item].purpose == p] for p in _PURPOSES}
+        purposes = ("real", "training", "attention")
+        of = {p: [a for a in assigned.get(person, []) if items[a.item].purpose == p] for p in purposes}
         watched = [mine[a.item] for a in of["attention"] if a.item in mine]
         right = sum(not wrong_fields(items[r.item], task, r.answers or {}) for r in watched)
         times = [r.seconds for r in mine.values() if r.seconds is not None]
@@ -413,9 +398,6 @@ def rater_progress(db: RatingsDB, name: str) -> list[RaterProgress]:
     return out
 
 
-_PURPOSES = ("real", "training", "attention")
-
-
 def campaigns_of_group(db: RatingsDB, group: str) -> list[Campaign]:
     """The campaigns of a group, oldest first: the first one drew the items. None for no group."""
     return [c for c in db.campaigns() if group and c.settings.get("group") == group]
@@ -423,7 +405,7 @@ def campaigns_of_group(db: RatingsDB, group: str) -> list[Campaign]:
 
 def earlier_campaigns(db: RatingsDB, campaign: Campaign) -> list[Campaign]:
     """Campaigns of the group that everybody does before this one: theirs shows less than this one tells."""
-    after = _tasks_before(campaign.task)
+    after = TASKS.get(campaign.task).after
     return [c for c in campaigns_of_group(db, str(campaign.settings.get("group", ""))) if c.task in after]
 
 
@@ -443,7 +425,7 @@ def closed_items(db: RatingsDB, campaign: Campaign, person: str) -> set[str]:
     later = [
         c
         for c in campaigns_of_group(db, str(campaign.settings.get("group", "")))
-        if campaign.task in _tasks_before(c.task)
+        if campaign.task in TASKS.get(c.task).after
     ]
     return {item for c in later for item in _seen_items(db, c, person)}
 
@@ -463,7 +445,7 @@ def refuse_disorder(db: RatingsDB, name: str, task: str, group: str) -> None:
         UserError: it should.
     """
     for other in campaigns_of_group(db, group):
-        if other.name != name and task in _tasks_before(other.task) and db.history(other.name):
+        if other.name != name and task in TASKS.get(other.task).after and db.history(other.name):
             raise UserError(
                 f"'{task}' comes before '{other.task}', and '{other.name}' of the group '{group}' has answers already",
                 fix="make it in a group of its own, for other raters",
@@ -518,8 +500,3 @@ def refuse_outside_app(db: RatingsDB, campaign: Campaign, raters: Collection[str
         if left := sum(i not in done for i in mine):
             what = f"{person} has {left} training items left, and only the rating app shows the right answers"
             raise UserError(what, where=name, fix=in_app)
-
-
-def _tasks_before(task: str) -> tuple[str, ...]:
-    after: tuple[str, ...] = TASKS.get(task).after
-    return after

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
+
+from pydantic import Field
 
 from annotation_ui.ratings.database import CampaignItem
 from annotation_ui.tasks.base import RatingTask, TaskItem
@@ -26,12 +28,12 @@ class RaterControlItem(Frozen):
         because: What a trainee reads afterwards.
     """
 
-    purpose: str
+    purpose: Literal["training", "attention"]
     id: str
     shown: dict[str, str]
     expected: dict[str, Any]
     because: str = ""
-    tolerance: int = 1
+    tolerance: int = Field(default=1, ge=0)
 
 
 def read_control_items(path: Path, task: RatingTask) -> list[RaterControlItem]:
@@ -41,19 +43,13 @@ def read_control_items(path: Path, task: RatingTask) -> list[RaterControlItem]:
         UserError: there is no such file.
         DataError: a line is not such an item; says which and why.
     """
-    out: list[RaterControlItem] = []
-    for _, where, data in json_lines(path):
-        known = validate(RaterControlItem, data, where=where)
-        _check_known(known, task, where)
-        out.append(known)
-    return out
+    lines = [(validate(RaterControlItem, data, where=where), where) for _, where, data in json_lines(path)]
+    for known, where in lines:
+        _check_by_form(known, task, where)
+    return [known for known, _ in lines]
 
 
-def _check_known(known: RaterControlItem, task: RatingTask, where: str) -> None:
-    if known.purpose not in ("training", "attention"):
-        raise DataError(f"the purpose is '{known.purpose}'", where=where, allowed="training, attention")
-    if known.tolerance < 0:
-        raise DataError(f"the tolerance is {known.tolerance}", where=where, allowed="0 and more points")
+def _check_by_form(known: RaterControlItem, task: RatingTask, where: str) -> None:
     names = {f.name for f in task.form.asked_fields()}
     for name, value in known.expected.items():
         if name not in names:

@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+import csv
 from pathlib import Path
 from typing import Any
 
 import click
 
+from annotation_ui.ratings import raters
+from annotation_ui.ratings.database import RatingsDB
+from annotation_ui.ratings.open_items import next_item
 from curation.cli.options import json_option, json_options, shared_option, show, store_option, writes
 from schemas.text.counting import counted
 
@@ -90,7 +94,6 @@ def new(
     """
     from annotation_ui.campaigns.campaign import campaign_options, create_campaign, make_task
     from annotation_ui.campaigns.control_items import read_control_items
-    from annotation_ui.ratings.database import RatingsDB
     from curation.files.json_files import read_text
     from curation.store.store import Store
 
@@ -125,12 +128,9 @@ def invite(names: tuple[str, ...], db_path: Path, lead: bool, synthetic: bool, a
 
     Example: scedit annotate invite ann bob --ratings r.sqlite
     """
-    from annotation_ui.ratings.database import RatingsDB
-    from annotation_ui.ratings.raters import invite as add
-
     with RatingsDB(db_path, create=True) as db:
         for name in names:
-            secret = add(db, name, role="lead" if lead else "rater", synthetic=synthetic)
+            secret = raters.invite(db, name, role="lead" if lead else "rater", synthetic=synthetic)
             show({"person": name, "secret": secret}, f"{name:20} {secret}", as_json=as_json)
     if not as_json:
         click.echo("Give everyone their secret in private; it cannot be shown again.", err=True)
@@ -149,7 +149,6 @@ def assign(name: str, db_path: Path, as_json: bool) -> None:
     Example: scedit annotate assign pilot --ratings r.sqlite
     """
     from annotation_ui.agreement.method_means import assign_campaign
-    from annotation_ui.ratings.database import RatingsDB
 
     with RatingsDB(db_path) as db:
         got = assign_campaign(db, name)
@@ -177,7 +176,6 @@ def sheets(name: str, db_path: Path, out: Path, form: str, as_json: bool) -> Non
     Example: scedit annotate sheets pilot --ratings r.sqlite --out sheets
     """
     from annotation_ui.campaigns.sheets import write_sheets
-    from annotation_ui.ratings.database import RatingsDB
 
     with RatingsDB(db_path) as db:
         written = write_sheets(db, name, out, form)
@@ -197,7 +195,6 @@ def status(db_path: Path, name: str | None, as_json: bool) -> None:
     """
     from annotation_ui.agreement.report import unreadable_answers
     from annotation_ui.campaigns.campaign import rater_progress
-    from annotation_ui.ratings.database import RatingsDB
 
     with RatingsDB(db_path) as db:
         for campaign in [db.campaign(name)] if name else db.campaigns():
@@ -233,16 +230,14 @@ def forget(person: str, db_path: Path, store_path: Path | None) -> None:
 
     Example: scedit annotate forget ann --ratings r.sqlite --store my.duckdb --yes
     """
-    from annotation_ui.ratings.database import RatingsDB
-    from annotation_ui.ratings.raters import delete_rater, get_rater, list_raters
     from curation.store.backup import forget_person
 
     with RatingsDB(db_path) as db:
-        known = person in {p.name for p in list_raters(db)}
+        known = person in {p.name for p in raters.list_raters(db)}
         stored = forget_person(store_path, person) if store_path else 0
         if not known and not stored:
-            get_rater(db, person)
-        deleted = delete_rater(db, person) if known else 0
+            raters.get_rater(db, person)
+        deleted = raters.delete_rater(db, person) if known else 0
     click.echo(f"{counted(deleted, 'answer')} of '{person}' deleted from {db_path}.")
     if store_path:
         click.echo(f"{counted(stored, 'verdict or rating', 'verdicts and ratings')} deleted from {store_path}.")
@@ -266,17 +261,13 @@ def links(names: tuple[str, ...], db_path: Path, url: str, out: Path) -> None:
 
     Example: scedit annotate links p01 p02 --ratings r.sqlite --app-url https://rate.example.org/ --out links.csv
     """
-    import csv
-
-    from annotation_ui.ratings.database import RatingsDB
-    from annotation_ui.ratings.raters import invitation_link, invite
     from curation.files.atomic import atomic_file
 
-    invitation_link(url, "")
+    raters.invitation_link(url, "")
     with RatingsDB(db_path, create=True) as db, db.write_transaction(), atomic_file(out) as file:
         rows = csv.writer(file)
         rows.writerow(["person", "link"])
-        rows.writerows([name, invitation_link(url, invite(db, name))] for name in dict.fromkeys(names))
+        rows.writerows([name, raters.invitation_link(url, raters.invite(db, name))] for name in dict.fromkeys(names))
     out.chmod(0o600)
     click.echo(f"{counted(len(set(names)), 'link')} written to {out}; whoever holds a link can rate under its name.")
 
@@ -290,24 +281,20 @@ def participants(name: str, db_path: Path, as_json: bool) -> None:
 
     Example: scedit annotate participants pilot --ratings r.sqlite --jsonl
     """
-    from annotation_ui.ratings.database import RatingsDB
-    from annotation_ui.ratings.open_items import next_item
-    from annotation_ui.ratings.raters import identity_of
-
     with RatingsDB(db_path) as db:
         db.campaign(name)
         for person in dict.fromkeys(a.person for a in db.assignments(name)):
             answers = db.current_answers(name, person=person)
             row = {
                 "person": person,
-                "identity": identity_of(db, person),
+                "identity": raters.identity_of(db, person),
                 "assigned": len(db.assignments(name, person)),
                 "answered": len(answers),
                 "finished": next_item(db, name, person) is None,
                 "minutes": round(sum(r.seconds or 0.0 for r in answers) / 60, 1),
                 "seconds_by_item": {r.item: r.seconds for r in answers},
             }
-            who = ", ".join(f"{k}={v}" for k, v in identity_of(db, person).items()) or "no identity"
+            who = ", ".join(f"{k}={v}" for k, v in raters.identity_of(db, person).items()) or "no identity"
             state = "finished" if row["finished"] else "open"
             text = f"{person:20} {len(answers):5d} of {row['assigned']:5d}  {state:8}  {row['minutes']:6.1f} min  {who}"
             show(row, text, as_json=as_json)

@@ -10,7 +10,10 @@ from typing import TYPE_CHECKING
 import click
 
 from annotation_ui.cli.campaigns import DB
+from annotation_ui.ratings.database import RatingsDB
 from curation.cli.options import json_option, json_options, show, writes
+from curation.files.atomic import write_text
+from schemas.core.errors import UserError
 
 if TYPE_CHECKING:
     from annotation_ui.label_studio.client import LabelStudioSite
@@ -28,8 +31,6 @@ def invite(names: tuple[str, ...], db_path: Path, as_json: bool) -> None:
 
     Example: scedit annotate label-studio invite ann bob --ratings r.sqlite
     """
-    from annotation_ui.ratings.database import RatingsDB
-
     site = _site()
     with RatingsDB(db_path) as db:
         for name in names:
@@ -47,8 +48,6 @@ def push(name: str, db_path: Path, as_json: bool) -> None:
 
     Example: scedit annotate label-studio push pilot --ratings r.sqlite
     """
-    from annotation_ui.ratings.database import RatingsDB
-
     site = _site()
     with RatingsDB(db_path) as db:
         done = site.push(db, name)
@@ -89,8 +88,6 @@ def pull(
 
     Example: scedit annotate label-studio pull pilot --ratings r.sqlite --report refused.jsonl
     """
-    from annotation_ui.ratings.database import RatingsDB
-
     with RatingsDB(db_path) as db:
         if export:
             from annotation_ui.label_studio.client import annotations_of_task, read_export
@@ -109,8 +106,6 @@ def pull(
 def _print_pull(done: PullResult, report_path: Path | None, *, as_json: bool) -> None:
     rows = [f._asdict() for f in done.rejected] + [{"missing": m} for m in done.missing]
     if report_path:
-        from curation.files.atomic import write_text
-
         body = "".join(json.dumps(r, ensure_ascii=False) + "\n" for r in rows)
         write_text(report_path, body, "the list", fix="name another --report")
     data = {"answers": done.answers, "new": done.new, "refused": rows, "ignored": [f._asdict() for f in done.ignored]}
@@ -137,7 +132,6 @@ def _site() -> LabelStudioSite:
         UserError: it names none, or no token.
     """
     from annotation_ui.label_studio.client import LabelStudioSite
-    from schemas.core.errors import UserError
 
     url, token = os.environ.get(URL), os.environ.get(TOKEN)
     if not url or not token:

@@ -10,7 +10,9 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from annotation_ui.cli.campaigns import DB
+from annotation_ui.ratings.database import RatingsDB
 from curation.cli.options import json_option, json_options, limit_option, shared_option, show, store_option, writes
+from curation.files.atomic import write_text
 from schemas.text.counting import counted
 
 if TYPE_CHECKING:
@@ -46,8 +48,6 @@ def import_(
     """
     from annotation_ui.campaigns.answer_import import import_campaign
     from annotation_ui.campaigns.sheets import fill_in
-    from annotation_ui.ratings.database import RatingsDB
-    from curation.files.atomic import write_text
     from curation.store.store import Store
 
     with RatingsDB(db_path) as db, Store.open(store_path, write=True) as store:
@@ -112,7 +112,6 @@ def agreement(
     from annotation_ui.agreement.method_means import method_means, methods_of
     from annotation_ui.agreement.report import agreement_report, live_judgements, unreadable_answers
     from annotation_ui.campaigns.campaign import task_of
-    from annotation_ui.ratings.database import RatingsDB
     from curation.stats.bootstrap import Resampling
 
     with RatingsDB(db_path) as db:
@@ -150,7 +149,6 @@ def disagreements(name: str, db_path: Path, limit: int, as_json: bool) -> None:
     from annotation_ui.agreement.report import disagreements as apart
     from annotation_ui.agreement.report import live_judgements
     from annotation_ui.campaigns.campaign import task_of
-    from annotation_ui.ratings.database import RatingsDB
 
     with RatingsDB(db_path) as db:
         items = apart(live_judgements(db, name), task_of(db, name))
@@ -174,7 +172,6 @@ def gold(name: str, db_path: Path, out: Path) -> None:
     Example: scedit annotate gold pilot --ratings r.sqlite --out gold.jsonl
     """
     from annotation_ui.campaigns.answer_import import write_gold_set
-    from annotation_ui.ratings.database import RatingsDB
 
     with RatingsDB(db_path) as db:
         click.echo(f"{write_gold_set(db, name, out)} settled items written to {out}.")
@@ -209,7 +206,6 @@ def strengths(name: str, db_path: Path, store_path: Path, raters: tuple[str, ...
     Example: scedit annotate strengths pairs --ratings r.sqlite --store my.duckdb
     """
     from annotation_ui.agreement.method_means import method_strengths
-    from annotation_ui.ratings.database import RatingsDB
     from curation.store.store import Store
 
     with RatingsDB(db_path) as db, Store.open(store_path) as store:

@@ -12,7 +12,10 @@ import click
 
 from annotation_ui.child_environment import child_environment
 from annotation_ui.cli.campaigns import DB
+from annotation_ui.interface.texts import language_faults
+from annotation_ui.ratings.database import RatingsDB
 from curation.cli.options import store_option
+from schemas.core.errors import MissingPackage, UserError
 
 LOOPBACK = ("127.0.0.1", "localhost", "::1")
 
@@ -30,10 +33,6 @@ def serve(db_path: Path, store: Path | None, host: str, port: int, allow_network
 
     Example: scedit annotate serve --ratings r.sqlite --port 8501
     """
-    from annotation_ui.interface.texts import language_faults
-    from annotation_ui.ratings.database import RatingsDB
-    from schemas.core.errors import MissingPackage, UserError
-
     if host not in LOOPBACK and not allow_network:
         raise UserError(
             f"'{host}' can be reached by other machines", where="--host", fix="add --allow-network if that is meant"

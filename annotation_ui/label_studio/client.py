@@ -18,7 +18,7 @@ import httpx
 from label_studio_sdk import LabelStudio
 from label_studio_sdk.core.api_error import ApiError
 
-from annotation_ui.campaigns.campaign import form_task, refuse_outside_app
+from annotation_ui.campaigns.campaign import refuse_outside_app, task_of
 from annotation_ui.label_studio.validation import (
     PullResult,
     RawAnnotation,
@@ -223,7 +223,7 @@ class LabelStudioSite:
             UserError: see ``refuse_outside_app``.
         """
         campaign, items, assigned = db.campaign(name), db.items(name), db.assignments(name)
-        task = form_task(campaign)
+        task = task_of(db, name)
         refuse_outside_app(db, campaign, {a.person for a in assigned})
         whose: dict[str, list[str]] = {}
         apart = self._needs_own_projects(db, campaign, task)
@@ -258,12 +258,12 @@ class LabelStudioSite:
             return int(known[owner])
         title = f"scedit {campaign.name}" + ("" if owner == _EVERYBODY else f" / {owner}")
         ids = [p.id for p in self.sdk.projects.list(title=title) if p.title == title]
-        number = ids[0] if ids else self._make(campaign, task, title)
+        number = ids[0] if ids else self._create_project(campaign, task, title)
         db.link(self.url, f"config/{campaign.name}", [(owner, config_digest(label_config(task.form)))])
         db.link(self.url, f"project/{campaign.name}", [(owner, str(number))])
         return int(number)
 
-    def _make(self, campaign: Campaign, task: RatingTask, title: str) -> int:
+    def _create_project(self, campaign: Campaign, task: RatingTask, title: str) -> int:
         project = self.sdk.projects.create(
             title=title,
             label_config=label_config(task.form),

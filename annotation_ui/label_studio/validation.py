@@ -7,10 +7,11 @@ import reprlib
 import xml.etree.ElementTree as ET
 from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime, timedelta
+from itertools import accumulate
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from annotation_ui.campaigns.campaign import form_task
+from annotation_ui.campaigns.campaign import task_of
 from annotation_ui.ratings.database import LONGEST, RatingsDB, Revision
 from annotation_ui.tasks.base import TaskItem
 from annotation_ui.tasks.forms import Field, Form, mark, markable
@@ -112,12 +113,8 @@ def _mark(value: object, name: str, shown: str) -> dict[str, Any] | str:
 
 def _code_points(text: str, units: int) -> int:
     """How many characters a number of UTF-16 units is, from the beginning of a text; -1 where it divides one."""
-    seen = 0
-    for n, character in enumerate(text):
-        if seen >= units:
-            return n if seen == units else -1
-        seen += 2 if character > "\uffff" else 1
-    return len(text) + max(0, units - seen) if seen <= units else -1
+    ends = [0, *accumulate(2 if character > "\uffff" else 1 for character in text)]
+    return ends.index(units) if units in ends else -1
 
 
 def _answer(field: Field, value: object) -> Any:
@@ -210,7 +207,7 @@ def validate_annotations(
     does not pass it, when it was somebody else's at an earlier pull, or when a newer answer counts. Skipped ones are
     ignored. Of several by one person on one item the latest good one counts, and the others are ignored.
     """
-    task, items = form_task(db.campaign(name)), db.items(name)
+    task, items = task_of(db, name), db.items(name)
     form = task.form
     good: dict[tuple[str, str], tuple[RawAnnotation, dict[str, Any]]] = {}
     rejected: list[RejectedAnnotation] = []

@@ -178,8 +178,8 @@ def _prepare(db: sqlite3.Connection, path: Path) -> None:
         )
     if not _tables(db):
         db.execute("PRAGMA journal_mode = WAL")
-    db.execute("BEGIN IMMEDIATE")  # another process may be making the file just now
-    try:
+    with db:
+        db.execute("BEGIN IMMEDIATE")  # another process may be making the file just now
         (version,) = db.execute("PRAGMA user_version").fetchone()
         if version == 0:
             if _tables(db):
@@ -187,11 +187,6 @@ def _prepare(db: sqlite3.Connection, path: Path) -> None:
             for statement in SCHEMA.strip().removesuffix(";").split(";"):
                 db.execute(statement)
             db.execute(f"PRAGMA user_version = {VERSION}")
-        db.execute("COMMIT")
-    except BaseException:
-        if db.in_transaction:
-            db.execute("ROLLBACK")
-        raise
 
 
 def _tables(db: sqlite3.Connection) -> int:
@@ -278,19 +273,11 @@ class RatingsDB:
             yield self.connection
             return
         try:
-            self.connection.execute("BEGIN IMMEDIATE")
-            yield self.connection
-            self.connection.execute("COMMIT")
+            with self.connection:
+                self.connection.execute("BEGIN IMMEDIATE")
+                yield self.connection
         except sqlite3.OperationalError as error:
-            self._roll_back()
             raise file_fault(error, self.path) from None
-        except BaseException:
-            self._roll_back()
-            raise
-
-    def _roll_back(self) -> None:
-        if self.connection.in_transaction:  # SQLite may have done so by itself, as on a full disk
-            self.connection.execute("ROLLBACK")
 
     # ---- campaigns and items ---------------------------------------------------------------------------------
 

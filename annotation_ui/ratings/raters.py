@@ -20,8 +20,6 @@ from schemas.raters import PROGRAM_PREFIX, Rater
 from schemas.text.escaping import escape_line
 from schemas.text.spreadsheet_cells import safe_cell
 
-CHOICES = ("language", "highlight", "auto_save")
-"""What a person can choose for the look of the app."""
 IDENTITY = ("PROLIFIC_PID", "STUDY_ID", "SESSION_ID", "workerId", "assignmentId", "hitId")
 """Parameters by which Prolific and Mechanical Turk say who opens a link; others are not read."""
 PARTICIPANT = ("PROLIFIC_PID", "workerId")
@@ -30,18 +28,15 @@ INVITATION = "invitation"
 """The parameter of a link that holds the personal secret."""
 _VALUE = re.compile(r"[A-Za-z0-9_.:-]{1,64}")
 _KEPT = "identity/"
-_LONGEST_CHOICE, _LONGEST_ADDRESS = 64, 2000  # characters; browsers and servers cut longer addresses
+_LONGEST_ADDRESS = 2000  # characters; browsers and servers cut longer ones
 
 
 def keep_preference(db: RatingsDB, person: str, name: str, value: str) -> None:
-    """Keep a choice in place of the earlier one.
+    """Keep a choice for the look of the app, or who a crowd service says a person is, in place of the earlier one.
 
     Raises:
-        UserError: there is nothing of this name to choose, or the value is too long to be one.
         StoreError: the file cannot be written.
     """
-    if (name not in CHOICES and name.removeprefix(_KEPT) not in IDENTITY) or len(value) > _LONGEST_CHOICE:
-        raise UserError(f"'{name}' cannot be set to '{value[:40]}'", allowed=", ".join(CHOICES))
     with db.write_transaction() as file:
         file.execute("INSERT OR REPLACE INTO preferences VALUES (?, ?, ?)", [person, name, value])
 

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, ClassVar, NamedTuple
 
 from annotation_ui.tasks.base import Numbers, RatingTask, TaskItem, join_reasons
-from annotation_ui.tasks.forms import FAIL, Answers, read_form
+from annotation_ui.tasks.forms import Answers, read_form
 from schemas.core.ids import content_id
 from schemas.core.records import Record
 from schemas.events.event import TEMPLATE_TEXT, Event
@@ -237,12 +237,10 @@ def _label(scope: str, answers: Answers) -> tuple[Label, str]:
     return "keep", ""
 
 
-class ReviewParaphrase(RatingTask):
+class ReviewParaphrase(EventTask):
     """Does an event still say what its template says? Its answers in scope are shown: the wording has to bear them."""
 
     about = "Review the wording of events: nothing lost, nothing added"
-    span_labels = (FAIL,)
-    source_hint = SOURCE_HINT
     form = read_form("review_paraphrase")
 
     def items(self, store: Store) -> Iterator[TaskItem]:

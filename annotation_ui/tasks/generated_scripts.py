@@ -217,26 +217,23 @@ def read_scripts(path: Path) -> list[GeneratedScript]:
 
 
 def import_scripts(path: Path, store_path: Path) -> tuple[int, int]:
-    """Put the scripts of a file into a store; returns scripts read and scripts new there.
+    """Put the scripts of a file (records, one a line) into a store; returns scripts read and scripts new there.
+
+    A script that belongs to no fact or question would stop every campaign that is made of the store.
 
     Raises:
-        UserError, DataError: as ``read_scripts``; or a script names a fact or question that the store has not, or a
-            key of something else.
+        UserError: there is no such file, or a script names a fact or question that the store has not.
+        DataError: a line is no such record, or a key is one of something else; says which and why.
     """
     from curation.store.store import Store
 
     scripts = read_scripts(path)
     with Store.open(store_path, write=True) as store:
         for script in scripts:
-            _check(store, script, path)
+            for field, key, kind in (("fact", script.fact, Fact), ("question", script.question, ScriptQuestion)):
+                if not isinstance(store.get(key), kind):
+                    raise DataError(f"'{key}' is no {field}", where=f"{path}, script '{script.key}'")
         made_at, detail = now(), {"from": path.name}
         lines = [Lineage(item_id=s.id, stage="import", made_at=made_at, detail=detail) for s in scripts]
         put = store.put(scripts, lines)
     return put.seen, put.new
-
-
-def _check(store: Store, script: GeneratedScript, path: Path) -> None:
-    """A script that belongs to no fact or question would stop every campaign that is made of the store."""
-    for field, key, kind in (("fact", script.fact, Fact), ("question", script.question, ScriptQuestion)):
-        if not isinstance(store.get(key), kind):
-            raise DataError(f"'{key}' is no {field}", where=f"{path}, script '{script.key}'")

@@ -25,14 +25,9 @@ if TYPE_CHECKING:
 
 def edited_prompts(store: Store) -> Iterator[tuple[Fact, ScriptPrompt]]:
     """The script prompts of facts that are to be edited, with their facts, in order of keys."""
-    facts: dict[str, Fact] = {}
-    for prompt in store.all(ScriptPrompt):
-        if prompt.fact not in facts:
-            fact = store.get(prompt.fact)
-            assert isinstance(fact, Fact)
-            facts = {prompt.fact: fact}  # prompts come in order of keys: one fact at a time is enough
-        if facts[prompt.fact].new is not None:
-            yield facts[prompt.fact], prompt
+    prompts = list(store.all(ScriptPrompt))
+    facts = {fact.key: fact for fact in store.by_keys(Fact, (p.fact for p in prompts))}
+    yield from ((facts[p.fact], p) for p in prompts if facts[p.fact].new is not None)
 
 
 def question_of(store: Store, prompt: ScriptPrompt) -> str:
@@ -90,14 +85,9 @@ class ScreenQuestion(RatingTask):
         """Every question of a fact that is to be edited, without a script, that no check has dropped."""
         scripted = {script.question for script in store.all(Script)}
         dropped = {v.item_id for v in store.verdicts(stale=False) if v.label == "drop" and v.judged_by is None}
-        facts: dict[str, Fact] = {}
-        for question in store.all(ScriptQuestion):
-            if question.key in scripted or question.id in dropped:
-                continue
-            if question.fact not in facts:
-                edited_fact = store.get(question.fact)
-                assert isinstance(edited_fact, Fact)
-                facts = {question.fact: edited_fact}  # questions come in order of keys: one fact at a time is enough
+        questions = [q for q in store.all(ScriptQuestion) if q.key not in scripted and q.id not in dropped]
+        facts = {fact.key: fact for fact in store.by_keys(Fact, (q.fact for q in questions))}
+        for question in questions:
             fact = facts[question.fact]
             if fact.new is not None and fact.id not in dropped:  # dropped: it only serves as a neighbour
                 yield TaskItem(

@@ -30,13 +30,12 @@ def test_the_rating_app_gets_no_secret_and_still_runs() -> None:
     assert process.returncode == 0, process.stderr
 
 
-def test_locale_and_path_are_passed_on() -> None:
+def test_locale_and_path_are_passed_on_and_our_packages_come_first(monkeypatch: pytest.MonkeyPatch) -> None:
     variables = {"LC_ALL": "C.UTF-8", "PATH": "p", "lc_all": "x", "FOO_A": "1", "FOO_PASSWORD": "2", "BAR": "3"}
-    assert set(child_environment(variables=variables)) == {"LC_ALL", "PATH", "PYTHONPATH"}
-    assert set(child_environment("FOO_", variables=variables)) == {"LC_ALL", "PATH", "FOO_A", "PYTHONPATH"}
-
-
-def test_our_packages_come_before_what_is_on_the_path() -> None:
-    first, second = child_environment(variables={"PYTHONPATH": "/elsewhere"})["PYTHONPATH"].split(os.pathsep)
-    assert (Path(first) / "annotation_ui").is_dir() and second == "/elsewhere"
-    assert child_environment(variables={})["PYTHONPATH"] == first, "an empty entry would be the working folder"
+    monkeypatch.setattr(os, "environ", variables)
+    assert set(child_environment()) == {"LC_ALL", "PATH", "PYTHONPATH"}
+    assert set(child_environment("FOO_")) == {"LC_ALL", "PATH", "FOO_A", "PYTHONPATH"}
+    ours = child_environment()["PYTHONPATH"]
+    assert (Path(ours) / "annotation_ui").is_dir(), "an empty entry would be the working folder"
+    variables["PYTHONPATH"] = "/elsewhere"
+    assert child_environment()["PYTHONPATH"] == f"{ours}{os.pathsep}/elsewhere"

@@ -14,7 +14,7 @@ import pytest
 from click.testing import CliRunner
 
 import scedit.commands
-from annotation_ui.campaigns.campaign import form_task, make_task
+from annotation_ui.campaigns.campaign import make_task, task_of
 from annotation_ui.ratings.database import RatingsDB
 from annotation_ui.ratings.open_items import next_item
 from curation.store.store import Store
@@ -67,7 +67,7 @@ def answer_everything(ratings: str = "ratings.sqlite") -> None:
     """Every rater answers all that is open; nobody agrees on everything, and nothing is refused."""
     with RatingsDB(ratings) as db:
         for campaign in db.campaigns():
-            form = form_task(campaign).form
+            form = task_of(db, campaign.name).form
             for person in {a.person for a in db.assignments(campaign.name)}:
                 while (at := next_item(db, campaign.name, person)) is not None:
                     number = sum(map(ord, at.item + person))

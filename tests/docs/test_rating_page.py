@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from annotation_ui.campaigns.campaign import form_task
+from annotation_ui.campaigns.campaign import task_of
 from annotation_ui.ratings.database import RatingsDB
 from annotation_ui.ratings.open_items import next_item
 from tests.docs.pages import DOCS, blocks, shell
@@ -22,7 +22,7 @@ def answer_everything(ratings: Path) -> None:
     """Everybody answers all that is open, in both campaigns; nobody agrees on everything."""
     with RatingsDB(ratings) as db:
         for campaign in db.campaigns():
-            form = form_task(campaign).form
+            form = task_of(db, campaign.name).form
             for person in ("ann", "bob"):
                 while (at := next_item(db, campaign.name, person)) is not None:
                     number = sum(map(ord, at.item)) + 2 * (person == "bob")

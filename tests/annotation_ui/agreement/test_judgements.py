@@ -121,7 +121,7 @@ HOSTILE = [
 
 def test_whatever_is_stored_stops_no_statistic_and_is_counted(rated: RatingsDB, store: Store) -> None:
     from annotation_ui.agreement.report import agreement_report, disagreements
-    from annotation_ui.campaigns.answer_import import gold_items
+    from annotation_ui.campaigns.answer_import import write_gold_set
     from annotation_ui.campaigns.campaign import rater_progress
     from curation.stats.bootstrap import Resampling
     from tests.annotation_ui.cli.conftest import call
@@ -145,7 +145,7 @@ def test_whatever_is_stored_stops_no_statistic_and_is_counted(rated: RatingsDB, 
     assert {type(m.value) for m in judgements} == {int} and {m.value for m in judgements} <= set(range(1, 8))
     assert agreement_report(judgements, task, resampling=Resampling(20)).items == 12
     disagreements(judgements, task)
-    gold_items(rated, "c")
+    write_gold_set(rated, "c", rated.path.with_name("gold.jsonl"))
     (ann,) = [s for s in rater_progress(rated, "c") if s.person == "ann"]
     assert (ann.done, ann.odd_times, ann.seconds) == (12, 2, 4.0)
     output = call("status", "-r", rated.path).output

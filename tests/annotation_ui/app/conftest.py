@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from annotation_ui.agreement.overview import Overview, campaign_overview
-from annotation_ui.app.lead import progress as lead_figures
+from annotation_ui.app import lead as lead_figures
 from annotation_ui.campaigns.control_items import RaterControlItem
 from annotation_ui.ratings import raters as people
 from annotation_ui.ratings.database import RatingsDB
@@ -58,7 +58,7 @@ def _page(module: str, function: str, ratings: str, person: str, token: str, sto
     import importlib
     from pathlib import Path
 
-    from annotation_ui.app.page_context import PageContext
+    from annotation_ui.app.widgets import PageContext
     from annotation_ui.ratings import raters
     from annotation_ui.ratings.database import RatingsDB
 
@@ -134,4 +134,4 @@ def pilot(
 def page(db: RatingsDB, store: Store, open_page: Open) -> Any:
     """The page of ann, who rates the campaign ``pilot`` alone."""
     pilot(db, store, "ann")
-    return open_page("rate.show", "ann")
+    return open_page("rate.show_rating", "ann")

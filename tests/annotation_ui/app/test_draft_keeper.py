@@ -22,7 +22,7 @@ def test_a_draft_fills_the_form_and_a_save_ends_it(db: RatingsDB, store: Store, 
     pilot(db, store, "ann", task="filter_question")
     first = db.assignments("pilot", "ann")[0].item
     keep_draft(db, "pilot", "ann", first, HALF, FORM)
-    page = open_page("rate.show", "ann")
+    page = open_page("rate.show_rating", "ann")
     assert [r.value for r in page.radio] == ["no", None, None, None]
     assert (page.button_group[0].value, page.text_area[0].value) == (["duplicate"], "half a se")
     for radio in page.radio[1:]:

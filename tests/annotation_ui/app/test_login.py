@@ -16,7 +16,7 @@ from tests.support.app.served_app import App
 
 
 def _login(ratings: str, *, ended: bool = False) -> None:
-    from annotation_ui.app.login import show_login
+    from annotation_ui.app.main import show_login
     from annotation_ui.ratings.database import RatingsDB
 
     with RatingsDB(ratings) as db:

@@ -14,7 +14,7 @@ from typing import Any
 
 import pytest
 
-from annotation_ui.app.page_context import cookie_name
+from annotation_ui.app.widgets import cookie_name
 from annotation_ui.campaigns.campaign import make_task
 from annotation_ui.ratings import raters as people
 from annotation_ui.ratings.database import RatingsDB

@@ -1,4 +1,4 @@
-"""The rater's page: nothing is lost, nothing is saved twice, and the end is the end."""
+"""The rater's pages: nothing is lost, nothing is saved twice, and the end is the end; one's own answers."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from annotation_ui.campaigns.control_items import RaterControlItem
 from annotation_ui.ratings import database
 from annotation_ui.ratings import raters as people
 from annotation_ui.ratings.database import RatingsDB
-from annotation_ui.ratings.open_items import next_item
+from annotation_ui.ratings.open_items import keep_draft, next_item, skip_item, skipped_items
 from curation.store.store import Store
 from schemas.core.errors import StoreError
 from tests.annotation_ui.app.conftest import Open, button, pilot, texts
@@ -72,7 +72,7 @@ def test_going_back_shows_the_answer_and_saving_again_keeps_both(db: RatingsDB, 
 def test_going_back_and_on_changes_nothing(db: RatingsDB, store: Store, open_page: Open) -> None:
     pilot(db, store, "ann")
     work(db, "pilot", "ann", 3)
-    page = open_page("rate.show", "ann")
+    page = open_page("rate.show_rating", "ann")
     text = texts(page)
     button(page, "Previous item").click().run()
     button(page, "Previous item").click().run()
@@ -90,7 +90,7 @@ def test_a_training_item_tells_the_right_answer_once_and_an_attention_item_never
         for p in ("training", "attention")
     ]
     pilot(db, store, "ann", task="rate_executability", known=items)
-    page = open_page("rate.show", "ann")
+    page = open_page("rate.show_rating", "ann")
     assert "training item" in texts(page)
     button(fill_in(page, 2), SAVE).click().run()
     assert (
@@ -107,7 +107,7 @@ def test_a_training_item_tells_the_right_answer_once_and_an_attention_item_never
 def test_an_answer_within_the_tolerance_was_right(db: RatingsDB, store: Store, open_page: Open) -> None:
     items = [RaterControlItem(purpose="training", id="t", shown={"script": "s"}, expected={"executability": 7})]
     pilot(db, store, "ann", task="rate_executability", known=items)
-    page = open_page("rate.show", "ann")
+    page = open_page("rate.show_rating", "ann")
     button(fill_in(page, 6), SAVE).click().run()
     assert not page.warning and "right" in page.success[0].value
 
@@ -116,7 +116,7 @@ def test_nothing_is_done_while_another_campaign_is_open(db: RatingsDB, store: St
     pilot(db, store, "ann")
     pilot(db, store, "ann", task="rate_executability", name="other")
     work(db, "pilot", "ann", 11)
-    page = open_page("rate.show", "ann")
+    page = open_page("rate.show_rating", "ann")
     button(fill_in(page, 1, 7, 1), SAVE).click().run()
     button(page, "pilot").click().run()
     assert "All done" not in texts(page) and "Another one is waiting" in texts(page)
@@ -133,25 +133,25 @@ def test_the_first_campaign_with_something_left_is_opened(db: RatingsDB, store: 
     pilot(db, store, "ann")
     pilot(db, store, "ann", task="rate_executability", name="other")
     work(db, "pilot", "ann")
-    page = open_page("rate.show", "ann")
+    page = open_page("rate.show_rating", "ann")
     assert page.session_state["campaign"] == "other" and len(page.radio) == 1
 
 
 def test_consent_comes_first_and_is_asked_once(db: RatingsDB, store: Store, open_page: Open) -> None:
     pilot(db, store, "ann", consent="You agree to *this*.")
-    page = open_page("rate.show", "ann")
+    page = open_page("rate.show_rating", "ann")
     assert "You agree to *this*." in texts(page) and not page.radio
     assert not people.consents(db, "ann")
     button(page, "I agree").click().run()
     assert people.consents(db, "ann")
     assert len(page.radio) == 3
-    assert len(open_page("rate.show", "ann").radio) == 3
+    assert len(open_page("rate.show_rating", "ann").radio) == 3
 
 
 def test_nobody_agrees_to_a_text_that_they_were_not_shown(db: RatingsDB, store: Store, open_page: Open) -> None:
     """The lead puts another text in place while the first one stands on the screen; then the button is pressed."""
     pilot(db, store, "ann", consent="One text.")
-    page = open_page("rate.show", "ann")
+    page = open_page("rate.show_rating", "ann")
     pilot(db, store, "ann", consent="Another text.")
     button(page, "I agree").click().run()
     assert people.consents(db, "ann") == {} and "Another text." in texts(page) and not page.radio
@@ -164,7 +164,7 @@ def test_a_consent_of_hostile_text_stays_text(db: RatingsDB, store: Store, open_
 
     evil = "\n".join(v for v in NAMES.values() if "\x00" not in v)
     pilot(db, store, "ann", consent=evil)
-    page = open_page("rate.show", "ann")
+    page = open_page("rate.show_rating", "ann")
     assert not any("<script" in e.value or "<img" in e.value for e in page.get("html"))
     assert any("&lt;script&gt;" in e.value for e in page.get("html"))
     button(page, "I agree").click().run()
@@ -205,13 +205,13 @@ def test_what_cannot_be_saved_stays_in_the_form(
 def test_somebody_without_work_is_told_so(db: RatingsDB, store: Store, open_page: Open) -> None:
     pilot(db, store, "ann")
     people.invite(db, "bob")
-    page = open_page("rate.show", "bob")
+    page = open_page("rate.show_rating", "bob")
     assert "Nothing is assigned" in texts(page) and not page.radio
 
 
 def test_a_no_without_a_reason_names_the_question_and_what_to_do(db: RatingsDB, store: Store, open_page: Open) -> None:
     pilot(db, store, "ann", task="filter_question")
-    page = open_page("rate.show", "ann")
+    page = open_page("rate.show_rating", "ann")
     button(fill_in(page, "yes", "yes", "yes", "no"), SAVE).click().run()
     (box,) = page.error
     assert "Do exactly two answers" in box.value and "choose a reason" in box.value
@@ -233,7 +233,7 @@ def test_only_keys_that_answer_something_are_named(
     db: RatingsDB, store: Store, open_page: Open, task: str, keys: str
 ) -> None:
     pilot(db, store, "ann", task=task)
-    (line,) = [e.value for e in open_page("rate.show", "ann").get("html") if "Keys:" in e.value]
+    (line,) = [e.value for e in open_page("rate.show_rating", "ann").get("html") if "Keys:" in e.value]
     assert keys in line
     assert ("y and n" in line) != ("1 to 7" in line)
 
@@ -250,5 +250,125 @@ def test_a_task_whose_form_was_changed_takes_no_answers(
 ) -> None:
     cls = type(make_task("rate_script"))
     monkeypatch.setattr(cls, "form", cls.form.model_copy(update={"title": "Other words"}))
-    page = open_page("rate.show", "ann")
+    page = open_page("rate.show_rating", "ann")
     assert "closed" in page.warning[0].value and not page.radio
+
+
+def test_a_skip_is_kept_with_its_words_and_can_be_corrected(db: RatingsDB, page: Any) -> None:
+    first = next_item(db, "pilot", "ann")
+    assert first is not None
+    page.text_input[0].set_value("<b>what</b>")
+    button(page, "I do not know enough about the subject").click().run()
+    assert skipped_items(db, "pilot", "ann") == {first.item: "knowledge: <b>what</b>"}
+    assert "0 of 12 done · 1 skipped" in page.get("progress")[0].proto.text and db.history("pilot") == []
+    button(page, "Previous item").click().run()
+    assert "You skipped this item (I do not know enough about the subject)" in texts(page)
+    for radio in page.radio:
+        radio.set_value(4)
+    button(page, "Save and next").click().run()
+    assert skipped_items(db, "pilot", "ann") == {} and db.history("pilot")[0].item == first.item
+
+
+def test_the_last_item_skipped_ends_the_task(db: RatingsDB, store: Store, open_page: Open) -> None:
+    pilot(db, store, "ann")
+    work(db, "pilot", "ann", 11)
+    page = open_page("rate.show_rating", "ann")
+    button(page, "The text is empty or unreadable").click().run()
+    assert "All done" in texts(page) and not page.radio
+
+
+def test_the_time_left_is_that_of_the_persons_own_pace(db: RatingsDB, store: Store, open_page: Open) -> None:
+    pilot(db, store, "ann")
+    for n, a in enumerate(db.assignments("pilot", "ann")[:6]):
+        page = open_page("rate.show_rating", "ann")
+        assert ("min left" in page.get("progress")[0].proto.text) == (n >= 5)
+        answers = {"coherence": 1, "consistency": 7, "completeness": 1}
+        db.save("pilot", "ann", a.item, answers, form=db.campaign("pilot").form, seconds=40.0)
+    assert "about 4 min left" in open_page("rate.show_rating", "ann").get("progress")[0].proto.text
+
+
+def test_a_second_window_replaces_nothing_unsaid_and_keeps_what_is_filled_in(
+    db: RatingsDB, store: Store, open_page: Open
+) -> None:
+    pilot(db, store, "ann")
+    first, second = (open_page("rate.show_rating", "ann") for _ in range(2))  # both show the first item
+    for n, page in enumerate((first, second)):
+        for radio in page.radio:
+            radio.set_value(2 + n)
+        button(page, "Save and next").click().run()
+    (revision,) = db.history("pilot")
+    assert "was saved in another window" in second.error[0].value
+    assert [r.value for r in second.radio] == [3, 3, 3], "the form stays, though its item is answered"
+    second.radio[0].set_value(7)
+    button(second, "Save and next").click().run()
+    assert [(r.item, (r.answers or {})["coherence"]) for r in db.history("pilot")] == [
+        (revision.item, 2),
+        (revision.item, 7),
+    ]
+    assert not second.error and [r.value for r in second.radio] == [None, None, None]
+
+
+def test_a_form_that_is_not_whole_stays_when_its_item_was_answered_elsewhere(db: RatingsDB, page: Any) -> None:
+    work(db, "pilot", "ann", 1)
+    page.radio[0].set_value(3)
+    page.text_area[0].set_value("half a thought")
+    button(page, "Save and next").click().run()
+    assert "Please answer: Consistency" in page.error[0].value
+    assert (page.radio[0].value, page.text_area[0].value) == (3, "half a thought")
+
+
+def test_an_answer_that_was_closed_meanwhile_is_not_replaced(db: RatingsDB, store: Store, open_page: Open) -> None:
+    pilot(db, store, "ann", task="rate_executability", name="exec", group="paper")
+    pilot(db, store, "ann", task="rate_script", name="rest", group="paper")
+    for a in db.assignments("exec", "ann")[:-1]:
+        db.save("exec", "ann", a.item, {"executability": 3}, form="rate_executability@3")
+    page = open_page("rate.show_rating", "ann")  # the last one is shown
+    last = db.assignments("exec", "ann")[-1].item
+    db.save("exec", "ann", last, {"executability": 3}, form="rate_executability@3")
+    work(db, "rest", "ann")  # its question among the others
+    page.radio[0].set_value(6)
+    button(page, "Save and next").click().run()
+    assert "another task that shows more about this item" in page.error[0].value
+    assert [(r.answers or {})["executability"] for r in db.history("exec", item=last)] == [3]
+
+
+def test_a_draft_waits_while_the_form_is_another(db: RatingsDB, open_page: Open, page: Any) -> None:
+    campaign, form = db.campaign("pilot"), make_task("rate_script").form
+    keep_draft(db, "pilot", "ann", db.assignments("pilot", "ann")[0].item, {"comment": "half a thought"}, form)
+    db.add_campaign(campaign._replace(settings=campaign.settings | {"form_digest": "another"}))
+    for radio in page.radio:
+        radio.set_value(4)
+    button(page, "Save and next").click().run()
+    assert "This task is closed" in texts(page) and db.history("pilot") == []
+    db.add_campaign(campaign)
+    assert open_page("rate.show_rating", "ann").text_area[0].value == "half a thought"
+
+
+def test_answers_and_skips_are_listed_newest_first(db: RatingsDB, store: Store, open_page: Open) -> None:
+    pilot(db, store, "ann", "bob")
+    assert "not answered anything" in texts(open_page("rate.show_own_answers", "ann"))
+    skip_item(db, "pilot", "ann", db.assignments("pilot", "ann")[0].item, "broken: a <i>")
+    work(db, "pilot", "ann")
+    page = open_page("rate.show_own_answers", "ann")
+    assert [b.label for b in page.button].count("Change") == 10 and page.number_input[0].label == "Page (1 to 2)"
+    newest = db.history("pilot")[-1]
+    assert (
+        f"Coherence: does the script fit the new fact? {(newest.answers or {})['coherence']}"
+        in page.get("html")[0].value
+    )
+    page.number_input[0].set_value(2).run()
+    assert [b.label for b in page.button].count("Change") == 2 and "Cannot judge" in texts(page)
+    assert "a &lt;i&gt;" in "".join(e.value for e in page.get("html"))
+    assert "not answered anything" in texts(open_page("rate.show_own_answers", "bob"))
+
+
+def test_what_a_later_task_has_shown_more_of_is_closed(db: RatingsDB, store: Store, open_page: Open) -> None:
+    pilot(db, store, "ann", task="rate_executability", name="exec", group="paper")
+    pilot(db, store, "ann", name="rest", group="paper")
+    for a in db.assignments("exec", "ann"):
+        db.save("exec", "ann", a.item, {"executability": 3}, form=db.campaign("exec").form)
+    work(db, "rest", "ann", 1)
+    page = open_page("rate.show_own_answers", "ann")
+    assert texts(page).count("cannot be changed: a later task") == 2, (
+        "the one that was answered, and the next, which stands open"
+    )

@@ -9,8 +9,7 @@ from typing import Any
 
 import pytest
 
-from annotation_ui.app.item import EditedObjects, edited_objects, item_html, marked_html
-from annotation_ui.app.page_context import PageContext
+from annotation_ui.app.widgets import PageContext, edited_objects, item_html, marked_html
 from annotation_ui.campaigns.campaign import make_task
 from annotation_ui.ratings import raters as people
 from annotation_ui.ratings.database import RatingsDB
@@ -21,7 +20,7 @@ from schemas.core.errors import StoreError
 from tests.annotation_ui.app.conftest import Open, button, pilot, texts
 
 widgets: Any = pytest.importorskip("annotation_ui.app.widgets", reason="streamlit is not installed")
-saving: Any = pytest.importorskip("annotation_ui.app.rating.saving")
+saving: Any = pytest.importorskip("annotation_ui.app.form")
 AppTest: Any = pytest.importorskip("streamlit.testing.v1").AppTest
 
 
@@ -184,7 +183,7 @@ def test_mentions_are_marked_and_the_rest_is_escaped(body: str, old: str, new: s
     import html
     import re
 
-    text = marked_html(body, EditedObjects(old, new))
+    text = marked_html(body, {"old": old, "new": new})
     assert re.findall(r"<mark class=\"se-\w+\">(.*?)</mark>", text) == marks
     assert html.unescape(re.sub(r"</?mark[^>]*>", "", text)) == body
     assert "<b>" not in text
@@ -193,14 +192,14 @@ def test_mentions_are_marked_and_the_rest_is_escaped(body: str, old: str, new: s
 @pytest.mark.parametrize(
     ("text", "objects"),
     [
-        ({"edit": "The motto: of X is: a → b → c"}, ("a → b", "c")),
-        ({"edit": "no arrow"}, ("", "")),
-        ({"old": "Lima", "new": "", "edit": "x: y → z"}, ("Lima", "")),
-        ({}, ("", "")),
+        ({"edit": "The motto: of X is: a → b → c"}, ["a → b", "c"]),
+        ({"edit": "no arrow"}, []),
+        ({"old": "Lima", "new": "", "edit": "x: y → z"}, ["Lima", ""]),
+        ({}, []),
     ],
 )
-def test_the_objects_of_an_item(text: dict[str, str], objects: tuple[str, str]) -> None:
-    assert edited_objects(text) == objects
+def test_the_objects_of_an_item(text: dict[str, str], objects: list[str]) -> None:
+    assert list(edited_objects(text).values()) == objects
 
 
 def test_highlighting_can_be_switched_off_and_texts_that_are_absent_leave_no_row() -> None:
@@ -223,17 +222,19 @@ def test_people_read_their_own_tasks_and_the_lead_reads_all(db: RatingsDB, store
         pilot(db, store, "ann", "bob", task="filter_question", name=name)
     people.invite(db, "cho")
     one, two = (f"{make_task(t).form.title} ({make_task(t).form.label})" for t in ("rate_script", "filter_question"))
-    assert headings(open_page("guidelines.show", "ann")) == [one, two], "two campaigns of a task have one guideline"
-    assert headings(open_page("guidelines.show", "bob")) == [two]
-    assert headings(open_page("guidelines.show", "lea")) == [one, two]
-    nobody = open_page("guidelines.show", "cho")
+    assert headings(open_page("rate.show_guidelines", "ann")) == [one, two], (
+        "two campaigns of a task have one guideline"
+    )
+    assert headings(open_page("rate.show_guidelines", "bob")) == [two]
+    assert headings(open_page("rate.show_guidelines", "lea")) == [one, two]
+    nobody = open_page("rate.show_guidelines", "cho")
     assert headings(nobody) == [] and "Nothing is assigned" in texts(nobody)
 
 
 def test_every_question_hint_anchor_and_reason_is_there(db: RatingsDB, store: Store, open_page: Open) -> None:
     for n, task in enumerate(("rate_script", "filter_question", "quality")):
         pilot(db, store, "ann", task=task, name=f"c{n}")
-    text = texts(open_page("guidelines.show", "ann"))
+    text = texts(open_page("rate.show_guidelines", "ann"))
     for task in ("rate_script", "filter_question", "quality"):
         form = make_task(task).form
         for f in form.fields:
@@ -256,9 +257,9 @@ def _main() -> None:
 def contexts(monkeypatch: pytest.MonkeyPatch) -> list[PageContext]:
     """The contexts that the first pages of raters and leads were shown with."""
     results: list[PageContext] = []
-    for page in ("rate", "lead.progress"):
-        pytest.importorskip("streamlit", reason="streamlit is not installed")
-        monkeypatch.setattr(f"annotation_ui.app.{page}.show", results.append)
+    pytest.importorskip("streamlit", reason="streamlit is not installed")
+    for page in ("rate.show_rating", "lead.show_progress"):
+        monkeypatch.setattr(f"annotation_ui.app.{page}", results.append)
     return results
 
 

@@ -16,7 +16,7 @@ from annotation_ui.campaigns.answer_import import (
 from annotation_ui.campaigns.campaign import assign_items, make_task
 from annotation_ui.ratings import raters as people
 from annotation_ui.ratings.database import RatingsDB
-from annotation_ui.tasks.generated_scripts import import_scripts, read_scripts
+from annotation_ui.tasks.generated_scripts import import_scripts
 from curation.rules.explain import explain
 from curation.rules.rule import SplitRule
 from curation.store.store import Store
@@ -190,7 +190,7 @@ def test_a_key_of_something_else_is_refused_here_and_not_when_a_campaign_is_made
 
 def test_a_file_or_store_that_is_not_there_is_told(bare: Path, tmp_path: Path) -> None:
     with pytest.raises(UserError, match="no such file"):
-        read_scripts(tmp_path / "none")
+        import_scripts(tmp_path / "none", bare)
     path = written(tmp_path / "f", scripts(1))
     with pytest.raises(UserError):
         import_scripts(path, tmp_path / "none.duckdb")

@@ -41,9 +41,7 @@ def test_the_app_gets_absolute_paths_and_its_status_is_ours(
     assert result.exit_code == 3
     assert "http://127.0.0.1:8765" in result.stderr and result.stdout == ""
     ((words, _),) = [c.values() for c in started]
-    from annotation_ui.app.main import arguments
-
-    assert arguments(words[4:]) == (db_path.absolute(), store_path.absolute())
+    assert words[4:] == [str(db_path.absolute()), str(store_path.absolute())]
     options = json.loads(words[3])
     assert (options["server.port"], options["server.address"]) == (8765, "127.0.0.1")
 

@@ -82,7 +82,7 @@ export default function (component) {
     const beside = typing(box) && !box.closest('[data-testid="stForm"], [role=dialog]');
     if (event.key === "Enter" && beside) setTimeout(leaveField, 60);  // a number was typed: the next key answers again
     if (!event.isTrusted || event.defaultPrevented || !whole() || keysWait()) return;
-    if (document.documentElement.dataset.sceditMarking && !event.ctrlKey && /^(Arrow|Home|End|Tab|Enter|Esc|Back|Del|m$)/i.test(event.key)) return;  // see marking.js
+    if (document.documentElement.dataset.sceditMarking && !event.ctrlKey && /^(Arrow|Home|End|Tab|Enter|Esc|Back|Del|m$)/i.test(event.key)) return;  // see marks.js
     const target = event.target.closest ? event.target : document.body;
     if ((event.ctrlKey || event.metaKey) && event.key === "Enter") return save(event);
     if (event.ctrlKey || event.metaKey || event.altKey || typing(target)) return;

@@ -1,8 +1,13 @@
-"""An item with its form: questions with anchors, one key to save, a way to skip; shown again while the file is away."""
+"""An item with its form: questions with anchors, one key to save, a way to skip; what was sent is saved first.
+
+The form is shown again, filled in, while the ratings file cannot be used.
+"""
 
 from __future__ import annotations
 
 import html
+import time
+import uuid
 from collections.abc import Callable, Mapping
 from typing import Any, NamedTuple
 
@@ -10,7 +15,6 @@ import streamlit as st
 
 from annotation_ui.app import widgets
 from annotation_ui.app.browser_parts import (
-    DraftPlace,
     class_of,
     field_keys,
     is_set,
@@ -19,36 +23,122 @@ from annotation_ui.app.browser_parts import (
     places_to_explain,
     show_marking,
 )
-from annotation_ui.app.page_context import PageContext
-from annotation_ui.app.rating.saving import begin_item, readable_error, save_key, sent_answers
-from annotation_ui.ratings.open_items import REASONS
-from annotation_ui.tasks.forms import Form
-from schemas.core.errors import StoreError
+from annotation_ui.app.widgets import PageContext
+from annotation_ui.campaigns.campaign import closed_items, task_of
+from annotation_ui.campaigns.control_items import wrong_fields
+from annotation_ui.interface.texts import ENGLISH, interface_text
+from annotation_ui.ratings.open_items import REASONS, skip_item
+from annotation_ui.tasks.forms import Form, read_spans
+from schemas.core.errors import StoreError, UserError
+
+_GLANCE = 20  # characters of the line that says what was saved
+_LONGEST = 1800.0  # seconds; somebody who was away for longer did not work on the item all the time
 
 
-def show_form(
-    context: PageContext,
-    campaign: str,
-    item: str,
-    form: Form,
-    before: dict[str, Any],
-    faults: list[str],
-    *,
-    saves: int = 0,
-) -> None:
-    """One item's form.
+def save_key(campaign: str, item: str) -> str:
+    """The key of an item's button that saves."""
+    return f"save/{campaign}/{item}"
 
-    Args:
-        context: Of the page.
-        campaign: Where the item belongs.
-        item: Content id.
-        form: What is asked.
-        before: Answers to begin with.
-        faults: What was wrong with the answers that were sent.
-        saves: How often the person has saved an answer to the item.
-    """
+
+def sent_answers(campaign: str, item: str, form: Form) -> dict[str, Any]:
+    """What was filled in when the page last ran, by field; what is empty is left out."""
+    sent = {name: st.session_state.get(key) for name, key in field_keys(campaign, item, form).items()}
+    sent |= {f.name: read_spans(str(sent[f.name] or "")) for f in form.fields if f.kind == "spans"}
+    return {name: value for name, value in sent.items() if value not in (None, "", [])}
+
+
+def begin_item(item: str) -> None:
+    """Start the clock of an item that is shown for the first time, and name its save."""
+    st.session_state.setdefault("begun", {}).setdefault(item, (time.time(), uuid.uuid4().hex))
+
+
+def handle_pending(context: PageContext, campaign: str) -> list[str]:
+    """Save what was sent; returns what to say beside the form, empty where all went well or nothing was sent."""
+    shown = st.session_state.get("shown")
+    if shown is None or shown[0] != campaign:
+        return []
+    item = shown[1]
+    if st.session_state.get(save_key(campaign, item)):
+        return _save(context, campaign, item)
+    skipped = st.session_state.pop("skip", None)
+    if skipped is not None and skipped[:2] == (campaign, item):
+        return _errors_of(context, lambda: _skip(context, campaign, item, skipped[2]))
+    return []
+
+
+def _save(context: PageContext, campaign: str, item: str) -> list[str]:
+    db, me = context.db, context.person.name
+    if item in closed_items(db, db.campaign(campaign), me):
+        return [context.say("answer_closed")]
+    task = task_of(db, campaign)
+    form = task.form
+    sent = sent_answers(campaign, item, form)
+    faults = task.faults(db.item(campaign, item).item, sent)
+    if faults:
+        return [widgets.readable_fault(form, fault, context.language) for fault in faults]
+    _, token = st.session_state["begun"][item]
+    saved = len(db.history(campaign, person=me, item=item))
+    if saved != st.session_state.get("shown-saves", saved) and db.revision_of(token) is None:
+        return [context.say("answered_elsewhere")]
+
+    def save() -> None:
+        clean = form.clean(sent)
+        db.save(campaign, me, item, clean, form=form.label, seconds=_seconds(item), token=token)
+
+    refused = _errors_of(context, save)
+    if not refused:
+        _leave(item)
+        st.session_state["saved-last"] = (me, _on_a_line(form, sent))
+        placed = db.item(campaign, item)
+        if placed.purpose == "training":
+            st.session_state["learned"] = (wrong_fields(placed, task, sent), placed.expected or {})
+    return refused
+
+
+def _on_a_line(form: Form, answers: dict[str, Any]) -> str:
+    """The judgements just saved, for a glance; empty where they are many, or words that want a line of their own."""
+    line = ", ".join(str(answers[f.name]) for f in form.asked_fields() if f.kind != "one" and f.name in answers)
+    return line if len(line) <= _GLANCE else ""
+
+
+def _skip(context: PageContext, campaign: str, item: str, reason: str) -> None:
+    st.session_state.pop("saved-last", None)
+    skip_item(context.db, campaign, context.person.name, item, reason, seconds=_seconds(item))
+    _leave(item)
+
+
+def _leave(item: str) -> None:
+    st.session_state["begun"].pop(item, None)
+    for name in ("back", "shown"):
+        st.session_state.pop(name, None)
+
+
+def _seconds(item: str) -> float:
+    """The time on an item; a save at once took some time, a clock that was put back did not."""
+    start: float = st.session_state["begun"][item][0]
+    spent = min(time.time() - start, _LONGEST)
+    return max(round(spent, 1), 0.1) if spent > 0 else spent
+
+
+def readable_error(error: UserError, language: str = ENGLISH) -> str:
+    """What to do when the file could not be used, and what to report: no place on the server's disk."""
+    return interface_text(language, "failed", fault=widgets.escape_markdown(error.what))
+
+
+def _errors_of(context: PageContext, act: Callable[[], None]) -> list[str]:
+    """Do something with the file; a full disk or a lock is a sentence, and the form stays as it is filled in."""
+    try:
+        act()
+    except UserError as error:
+        return [readable_error(error, context.language)]
+    return []
+
+
+def _show_form(view: ItemView, faults: list[str]) -> None:
+    """The form of an item, filled in as it was before, and what was wrong with the answers that were sent."""
+    context, campaign, item, form, before = view.context, view.campaign, view.item, view.form, view.before
     begin_item(item)
-    st.session_state["shown"], st.session_state["shown-saves"] = (campaign, item), saves
+    st.session_state["shown"], st.session_state["shown-saves"] = (campaign, item), view.saves
     keys, button = field_keys(campaign, item, form), save_key(campaign, item)
     with st.form(f"form-{campaign}-{item}", border=False):
         for f in form.fields:
@@ -63,8 +153,7 @@ def show_form(
         st.html(f"<style>{rule}</style>")
     auto_save = bool(st.session_state.get("auto_save"))
     keyboard_shortcuts(form, keys, button, auto_save=auto_save, faults=bool(faults))
-    place = DraftPlace(campaign, item, context.person.name, saves)
-    keep_drafts(form, keys, place, language=context.language)
+    keep_drafts(context, campaign, item, form, view.saves)
 
 
 def reasons_style(form: Form, keys: Mapping[str, str]) -> str:
@@ -164,7 +253,7 @@ def show_item(view: ItemView, faults: list[str], buttons: Callable[[], None]) ->
         show_marking(context, view.campaign, view.item, view.form, view.texts)
     with right:
         st.html(f'<div class="se-intro">{html.escape(view.form.intro)}</div>')
-        show_form(context, view.campaign, view.item, view.form, view.before, faults, saves=view.saves)
+        _show_form(view, faults)
         buttons()
         show_keys(context, view.form)
 

@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from annotation_ui.app.rating.form import reasons_style
+from annotation_ui.app.form import reasons_style
 from annotation_ui.campaigns.campaign import make_task
 from annotation_ui.ratings import raters as people
 from annotation_ui.ratings.database import Assignment, CampaignItem, RatingsDB

@@ -88,7 +88,7 @@ def test_marks_of_another_text_are_refused_and_the_form_stays_filled(
     db: RatingsDB, store: Store, open_page: Open
 ) -> None:
     pilot(db, store, "ann", task="filter_question", spans=True)
-    page = open_page("rate.show", "ann")
+    page = open_page("rate.show_rating", "ann")
     (field,) = [t for t in page.text_area if "Mark the words" in t.label]
     field.set_value('[{"text": "cut", "start": 0, "end": 4, "words": "Stop", "label": "leak", "digest": "0"}]')
     for radio in page.radio:

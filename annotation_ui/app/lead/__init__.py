@@ -1,1 +1,0 @@
-"""The pages of a lead: progress, agreement, adjudication."""
