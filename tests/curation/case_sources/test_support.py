@@ -11,7 +11,6 @@ import pytest
 from curation.case_sources.support import SupportChoice, TrainingData, cases_from_facts, open_support
 from curation.loaders import load
 from curation.shipped import demonstrations_split, shipped_split
-from curation.shipped.from_facts import documents_from_facts
 from curation.splits.split_file import make_split, write_split
 from evaluation.runs.dry_run import size
 from evaluation.runs.runner import execute
@@ -57,60 +56,50 @@ def test_shipped_support_shares_nothing_with_mini() -> None:
     assert all(c.prompts and c.neighbours for c in separate.cases)
 
 
+def told(case: str, **changes: Any) -> DocumentCase:
+    """A case of one document, with a question to it."""
+    document = make_document(**changes)
+    return document_case(
+        case, document=document, probes=(make_probe("Where?", "Rovo", level=2, document=document.key),)
+    )
+
+
+def first_of(*subjects: str) -> Case:
+    """The first of the cases of two facts, which is the other's neighbour."""
+    return cases_from_facts([peru_fact(f"f/{n}", subject=Entity(text=s)) for n, s in enumerate(subjects)])[0]
+
+
 @pytest.mark.parametrize(
     ("case", "shared"),
     [
         (make_case("Land01"), "the case 'case/land01'"),
         (make_case("Land01").model_copy(update={"key": "case/x"}), "the fact 'fact/land01'"),
-        (cases_from_facts([peru_fact("z", subject=Entity(text="LAND01")), peru_fact("y")])[1], "the subject 'LAND01'"),
+        (first_of("LAND01", "Y"), "the subject 'LAND01'"),
+        (first_of("Land01ville", "Y"), "the subject 'Land01ville'"),
+        (told("case/d/bridge"), "the case 'case/d/bridge'"),
+        (told("case/x", key="d/bridge", text="Another text."), "the document 'd/bridge'"),
         (
-            cases_from_facts([peru_fact("z", subject=Entity(text="Land01ville")), peru_fact("y")])[1],
-            "the subject 'Land01ville'",
+            told("case/x", key="d/x", text="the orla  bridge OPENED in 1931 -- Ada Brun designed it!"),
+            "the document 'd/x'",
         ),
+        (told("case/x", key="d/x", text="It was repaired.", entity="orla bridge"), "the subject 'orla bridge'"),
+        (told("case/x", key="d/x", text="There.", entity=None, further_names=("Orla Bridge",)), "the subject"),
     ],
-    ids=["case", "fact", "subject", "a neighbour's subject"],
 )
-def test_what_is_evaluated_is_no_support(case: Case, shared: str, tmp_path: Path) -> None:
-    split, file = make_split("evaluated", [make_case("Land01"), make_case("Land02")]), tmp_path / "train.jsonl"
-    free = make_case("Elsewhere")
+def test_what_is_evaluated_is_no_support(case: Case | DocumentCase, shared: str, tmp_path: Path) -> None:
+    facts, file = isinstance(case, Case), tmp_path / "train.jsonl"
+    split = make_split("evaluated", [make_case("Land01"), make_case("Land02")] if facts else [document_case()])
+    free = make_case("Elsewhere") if facts else told("case/tram", key="d/tram", text="Line 9 runs.", entity=None)
     write_split(make_split("train", [free, case]), file)
-    with pytest.raises(UserError, match=f"shares {shared} with the evaluated split 'evaluated'.*leave_out"):
+    with pytest.raises(UserError, match=f"shares {shared}.* with the evaluated split 'evaluated'.*leave_out"):
         open_support(SupportChoice(file=file), split)
     support = open_support(SupportChoice(file=file, overlapping="leave_out"), split)
     assert (support.cases, support.left_out) == ((free,), 1)
     assert set(open_support(SupportChoice(file=file), None).cases) == {free, case}
 
 
-@pytest.mark.parametrize(
-    ("changes", "shared"),
-    [
-        ({}, "the case 'case/d/bridge'"),
-        ({"key": "d/bridge", "text": "Another text."}, "the document 'd/bridge'"),
-        ({"key": "d/x", "text": "the orla  bridge OPENED in 1931 -- Ada Brun designed it!"}, "the document 'd/x'"),
-        ({"key": "d/x", "text": "It was repaired.", "entity": "orla bridge"}, "the subject 'orla bridge'"),
-        ({"key": "d/x", "text": "It lies there.", "entity": None, "further_names": ("Orla Bridge",)}, "the subject"),
-    ],
-)
-def test_documents_that_are_evaluated_are_no_support(changes: dict[str, Any], shared: str, tmp_path: Path) -> None:
-    split, file = make_split("evaluated", [document_case()]), tmp_path / "train.jsonl"
-    document = make_document(**changes)
-    probes = (make_probe("Where does it lie?", "Rovo", level=2, document=document.key),)
-    case = document_case("case/x" if changes else "case/d/bridge", document=document, probes=probes)
-    tram = make_document("d/tram", "Line 9 runs to Rovo.", entity=None)
-    other = document_case(
-        "case/tram", document=tram, probes=(make_probe("Line 9 runs to ___.", "Rovo", document="d/tram"),)
-    )
-    write_split(make_split("train", [other, case]), file)
-    with pytest.raises(UserError, match=f"shares {shared}.* with the evaluated split 'evaluated'.*leave_out"):
-        open_support(SupportChoice(file=file), split)
-    support = open_support(SupportChoice(file=file, overlapping="leave_out"), split)
-    assert (support.cases, support.left_out) == ((other,), 1)
-
-
 def test_an_overlapping_neighbour_goes_alone(tmp_path: Path) -> None:
-    lone, *_ = cases_from_facts(
-        [peru_fact("f/a", subject=Entity(text="A")), peru_fact("f/l", subject=Entity(text="Land01"))]
-    )
+    lone = first_of("A", "Land01")
     assert lone.neighbours
     write_split(make_split("train", [lone]), tmp_path / "t.jsonl")
     choice = SupportChoice(file=tmp_path / "t.jsonl", overlapping="leave_out")
@@ -143,6 +132,9 @@ def test_choices_are_checked(tmp_path: Path) -> None:
     assert make_config(tmp_path, support="shipped").support == SupportChoice(name="shipped")
     with pytest.raises(UserError, match="no case of the support is left"):
         open_support(SupportChoice(name="demonstrations", prefix="nothing"), None)
+    for name in ("open", "open:test"):
+        with pytest.raises(ValueError, match=f"'{name}' is for evaluation only, nothing may learn from it"):
+            make_config(tmp_path, split="mini", support=name)
 
 
 def test_learning_methods_are_refused_without_support(tmp_path: Path) -> None:
@@ -156,12 +148,6 @@ def test_learning_methods_are_refused_without_support(tmp_path: Path) -> None:
 
 
 # --- the open split ---------------------------------------------------------------------------------------------------
-
-
-@pytest.mark.parametrize("name", ["open", "open:test"])
-def test_nothing_may_name_evaluated_open_cases_as_support(tmp_path: Path, name: str) -> None:
-    with pytest.raises(ValueError, match=f"'{name}' is for evaluation only, nothing may learn from it"):
-        make_config(tmp_path, split="mini", support=name)
 
 
 def test_open_test_cases_are_refused_under_any_name(tmp_path: Path) -> None:
@@ -210,14 +196,3 @@ def test_events_share_their_keys_the_entities_of_their_template_and_what_is_aske
     variant = other.model_copy(update={"facts": (question.model_copy(update={"scope": "out"}),)})
     assert training_data.shares(variant) is None
     assert TrainingData.of("facts", [make_case("Land01")]).shares(case) is None
-
-
-def test_documents_share_all_their_names_those_of_a_second_thing_too() -> None:
-    """A network that learnt from two facts has seen both subjects, by every name that the facts know."""
-    made = next(c for c in documents_from_facts(load("shipped").require()) if len(c.document.further_names) > 1)
-    training_data = TrainingData.of("theirs", [made])
-    for name in made.document.names:
-        document = make_document("d/other", "Something else is said here.", entity=name.upper())
-        probe = make_probe("What is ___?", "said", document="d/other")
-        other = DocumentCase(key="case/other", document=document, probes=(probe,))
-        assert training_data.shares(other) == f"the subject '{name.upper()}'"

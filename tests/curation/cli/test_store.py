@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from functools import partial
 from pathlib import Path
 
 import click
@@ -43,26 +44,20 @@ def run(name: str, *args: object) -> Result:
     return CliRunner().invoke(command(f"store {name}"), call, catch_exceptions=False, standalone_mode=False)
 
 
-def test_a_query_as_a_table(path: Path) -> None:
-    result = run("sql", "SELECT old, new, NULL AS nothing FROM facts", "--store", path)
-    assert result.stdout.splitlines() == ["old   new   nothing", "----  ----  -------", "Lima  Oslo"]
+def test_a_query_as_a_table_and_as_json(path: Path) -> None:
+    def rows(query: str, *more: object) -> list[str]:
+        return run("sql", query, "--store", path, *more).stdout.splitlines()
 
-
-def test_long_cells_and_line_ends_keep_to_their_column(path: Path) -> None:
-    result = run("sql", "SELECT repeat('x', 61) AS long, 'a' || chr(10) || 'b' AS lines", "--store", path)
-    assert result.stdout.splitlines()[-1] == "x" * 59 + "…  a b"
-
-
-def test_rows_as_json(path: Path) -> None:
-    result = run("sql", "SELECT key, DATE '2026-01-02' AS day FROM facts", "--store", path, "--jsonl")
-    assert [json.loads(x) for x in result.stdout.splitlines()] == [{"key": "f/peru", "day": "2026-01-02"}]
-
-
-@pytest.mark.parametrize(("limit", "more"), [(2, True), (3, False), (4, False)])
-def test_a_limit_says_that_there_is_more(path: Path, limit: int, more: bool) -> None:
-    result = run("sql", "SELECT * FROM range(3)", "--store", path, "--limit", limit)
-    assert len(result.stdout.splitlines()) == 2 + min(limit, 3)
-    assert (f"more than {limit} rows" in result.stderr) == more
+    facts = rows("SELECT old, new, NULL AS nothing FROM facts")
+    assert facts == ["old   new   nothing", "----  ----  -------", "Lima  Oslo"]
+    long = rows("SELECT repeat('x', 61) AS long, 'a' || chr(10) || 'b' AS lines")
+    assert long[-1] == "x" * 59 + "…  a b", "long cells and line ends keep to their column"
+    lines = rows("SELECT key, DATE '2026-01-02' AS day FROM facts", "--jsonl")
+    assert [json.loads(x) for x in lines] == [{"key": "f/peru", "day": "2026-01-02"}]
+    for limit in (2, 3, 4):
+        result = run("sql", "SELECT * FROM range(3)", "--store", path, "--limit", limit)
+        assert len(result.stdout.splitlines()) == 2 + min(limit, 3)
+        assert (f"more than {limit} rows" in result.stderr) == (limit == 2)
 
 
 def content(path: Path) -> list[tuple[str, str]]:
@@ -180,21 +175,10 @@ def test_the_command_writes_verdicts_and_judging_again_replaces_them(overlap_sto
 
 
 def test_a_dry_run_writes_nothing_and_shows_clusters(overlap_store: Path) -> None:
+    words = ["--within", "relation", "--threshold", 0.6, "--split", "mini", "--dry-run"]
     with Store.open(overlap_store) as s:
         before = s.stats()
-    text = invoke(
-        "store",
-        "dedup",
-        "-s",
-        overlap_store,
-        "--within",
-        "relation",
-        "--threshold",
-        0.6,
-        "--split",
-        "mini",
-        "--dry-run",
-    )
+    text = invoke("store", "dedup", "-s", overlap_store, *words)
     assert "nothing written" in text and "stays" in text and "near" not in text.split(";")[1]
     with Store.open(overlap_store) as s:
         assert s.stats() == before
@@ -215,45 +199,36 @@ def tool(editors: tuple[str, ...], limit: int | None, store_path: object, as_jso
         click.echo(json.dumps({"n": n, "name": f"{name}\n{{"}))
 
 
-def call(*words: str) -> Result:
-    return CliRunner().invoke(tool, words)
+call = partial(CliRunner().invoke, tool)
+
+
+def test_names_may_be_divided_by_commas_or_given_again() -> None:
+    for values, names in ((["a,b"], ("a", "b")), (["a", "b"], ("a", "b")), ([" a , b,", "a"], ("a", "b")), ([], ())):
+        assert names_of(tuple(values)) == names
+        assert call([x for v in values for x in ("--editors", v)]).output == f"{names} None\n"
 
 
 @pytest.mark.parametrize(
-    ("values", "names"),
+    ("words", "message"),
     [
-        (["a,b"], ("a", "b")),
-        (["a", "b"], ("a", "b")),
-        ([" a , b,", "a"], ("a", "b")),
-        ([], ()),
+        *((["--editors", value], "names no method") for value in ("", ",", " , ")),
+        (["--json", "--jsonl"], "give --json or --jsonl, not both"),
     ],
 )
-def test_names_may_be_divided_by_commas_or_given_again(values: list[str], names: tuple[str, ...]) -> None:
-    assert names_of(tuple(values)) == names
-    assert call(*[x for v in values for x in ("--editors", v)]).output == f"{names} None\n"
-
-
-@pytest.mark.parametrize("value", ["", ",", " , "])
-def test_an_option_that_names_nothing_is_refused(value: str) -> None:
-    result = call("--editors", value)
-    assert result.exit_code == 2 and "names no method" in result.output
+def test_options_that_are_refused(words: list[str], message: str) -> None:
+    result = call(words)
+    assert result.exit_code == 2 and message in result.output
 
 
 @pytest.mark.parametrize("names", ["", "a", "a,b", "a,b,c"])
 def test_json_is_one_value_and_jsonl_is_lines(names: str) -> None:
     words = ["--editors", names] if names else []
-    rows = [json.loads(line) for line in call(*words, "--jsonl").output.splitlines()]
-    assert json.loads(call(*words, "--json").output) == rows
+    rows = [json.loads(line) for line in call([*words, "--jsonl"]).output.splitlines()]
+    assert json.loads(call([*words, "--json"]).output) == rows
     assert [r["name"] for r in rows] == [f"{n}\n{{" for n in names.split(",") if n]
 
 
 def test_a_failure_closes_the_array_and_one_before_the_first_row_prints_nothing() -> None:
-    late = call("--editors", "a,fail", "--json")
+    late, early = (call(["--editors", names, "--json"]) for names in ("a,fail", "fail"))
     assert isinstance(late.exception, UserError) and json.loads(late.stdout)[0]["n"] == 0
-    early = call("--editors", "fail", "--json")
     assert isinstance(early.exception, UserError) and early.stdout == ""
-
-
-def test_both_forms_at_once_are_refused() -> None:
-    result = call("--json", "--jsonl")
-    assert result.exit_code == 2 and "give --json or --jsonl, not both" in result.output
