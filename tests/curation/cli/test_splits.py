@@ -9,7 +9,6 @@ import pytest
 from click.testing import CliRunner
 
 import scedit.commands
-from curation.cli.splits import publish as publish_command
 from curation.loaders.importer import import_split
 from curation.rules.release import freeze
 from curation.rules.rule import SplitRule
@@ -26,9 +25,7 @@ from tests.support.small import SMALL, small_split
 
 @pytest.fixture
 def store(tmp_path: Path) -> Path:
-    path = tmp_path / "s.duckdb"
-    assert "5 facts read as jsonl, 5 of them new" in invoke("data", "import", "shipped", "--store", path, "--limit", 5)
-    return path
+    return tmp_path / "s.duckdb"
 
 
 def test_split_add_freeze_export(tmp_path: Path, store: Path) -> None:
@@ -43,8 +40,9 @@ def test_split_add_freeze_export(tmp_path: Path, store: Path) -> None:
     assert "own@1.0.0" in invoke("store", "list", "split", "-s", store)
 
 
-def test_an_added_split_frozen_again_makes_cases_of_neighbours_with_a_change_and_says_so(tmp_path: Path) -> None:
-    store = tmp_path / "s.duckdb"
+def test_an_added_split_frozen_again_makes_cases_of_neighbours_with_a_change_and_says_so(
+    tmp_path: Path, store: Path
+) -> None:
     said = invoke("split", "add", "mini", "-s", store)
     assert "44 cases" in said and "29 neighbours can be edited, too" in said and "the split as it came is mini@" in said
     assert "73 cases" in invoke("split", "freeze", "mine", "-s", store)
@@ -79,19 +77,20 @@ def test_a_split_whose_keys_are_taken_is_listed_and_can_stand_beside(tmp_path: P
     result = invoke("split", "add", tmp_path / "odd.jsonl", "--as", "b", "-s", store)
     assert "split b@1.0.0: 2 cases" in result and "source 'b'" in result
     sources = json.loads(invoke("store", "stats", "-s", store, "--json"))["sources"]
-    assert {s["source"].partition("#")[0] for s in sources} == {"shipped", "mini@1.0.0", "b"}
+    assert {s["source"].partition("#")[0] for s in sources} == {"mini@1.0.0", "b"}
     data = json.loads(invoke("store", "show", f"b/{cases[0].fact.key}", "-s", store, "--json"))
     assert data["sources"] == ["b"]
 
 
-def test_export_names_once_what_another_reader_looks_for_in_vain(tmp_path: Path, store: Path) -> None:
-    invoke("split", "add", "mini", "-s", store)
-    result = invoke(
-        "split", "export", "mini", tmp_path / "e.json", "-s", store, "--format", "easyedit", "--knowedit-lists"
-    )
-    assert json.loads((tmp_path / "e.json").read_text())[0]["portability"]["Reasoning"]
-    assert result.count("locality/Forgetfulness") == 1
-    assert "Note" not in invoke("split", "export", "mini", tmp_path / "m.jsonl", "-s", store)
+def test_export_names_what_a_format_cannot_hold_and_once_what_another_reader_looks_for_in_vain(tmp_path: Path) -> None:
+    def said(name: str, *more: str) -> str:
+        words = ["split", "export", "mini", str(tmp_path / name), "--format", name, *more]
+        return CliRunner().invoke(scedit.commands.cli, words).stderr
+
+    assert said("easyedit", "--knowedit-lists").count("locality/Forgetfulness") == 1
+    assert json.loads((tmp_path / "easyedit").read_text())[0]["portability"]["Reasoning"]
+    assert "Note: 24 cases left out, which counterfact cannot hold: 24 temporal" in said("counterfact")
+    assert "Note" not in said("split") and "left out" not in said("facts")
 
 
 def test_freeze_names_contradictory_requests(tmp_path: Path, store: Path) -> None:
@@ -119,39 +118,21 @@ def test_freeze_counts_cases_without_neighbours(tmp_path: Path, store: Path) -> 
     assert f"Warning: {alone} of 2 cases have no neighbour prompt: S-NS and S-BO have no value there" in said
 
 
-def test_what_a_format_cannot_hold_is_counted(tmp_path: Path) -> None:
-    def export(name: str) -> str:
-        words = ["split", "export", "mini", str(tmp_path / name), "--format", name]
-        return CliRunner().invoke(scedit.commands.cli, words).stderr
-
-    assert "Note: 24 cases left out, which counterfact cannot hold: 24 temporal" in export("counterfact")
-    assert "left out" not in export("easyedit")
+def publish(*args: object) -> str:
+    return invoke("split", "publish", *args)
 
 
-def publish(*args: object) -> tuple[object, str]:
-    result = CliRunner().invoke(publish_command, [str(a) for a in args])
-    return result.exception, result.output
-
-
-def test_the_command(tmp_path: Path) -> None:
-    import_split(small_split(), tmp_path / "s.duckdb", origin="tests")
-    error, text = publish("mini", tmp_path / "a", "--store", tmp_path / "s.duckdb")
-    assert error is None and "58 cases" in text and "     42  scedit-cf" in text
+def test_the_command(tmp_path: Path, store: Path) -> None:
+    import_split(small_split(), store, origin="tests")
+    text = publish("mini", tmp_path / "a", "--store", store)
+    assert "58 cases" in text and "     42  scedit-cf" in text
     assert "No people have judged it" in (tmp_path / "a" / "README.md").read_text()
-    options = (
-        "--split-file",
-        SMALL,
-        "--formats",
-        "split, scedit-t",
-        "--json",
-        "--date",
-        "2026-01-02",
-    )
-    error, text = publish("mini@1.0.0", tmp_path / "b", *options)
-    assert error is None and json.loads(text)["cases"] == {"split": 58, "scedit-t": 16}
+    words = ("--split-file", SMALL, "--formats", "split, scedit-t", "--json", "--date", "2026-01-02")
+    text = publish("mini@1.0.0", tmp_path / "b", *words)
+    assert json.loads(text)["cases"] == {"split": 58, "scedit-t": 16}
     assert json.loads((tmp_path / "b" / "croissant.json").read_text())["datePublished"] == "2026-01-02"
-    error, _ = publish("mini", tmp_path / "c", "--formats", "facts")
-    assert error is None and (tmp_path / "c" / "mini.facts.jsonl").is_file()
+    publish("mini", tmp_path / "c", "--formats", "facts")
+    assert (tmp_path / "c" / "mini.facts.jsonl").is_file()
 
 
 @pytest.mark.parametrize(
@@ -167,31 +148,28 @@ def test_the_command(tmp_path: Path) -> None:
     ids=lambda value: value if isinstance(value, str) else "",
 )
 def test_mistakes(tmp_path: Path, args: tuple[object, ...], complaint: str) -> None:
-    error, _ = publish(args[0], tmp_path / "r", *args[1:])
-    assert isinstance(error, UserError) and not (tmp_path / "r").exists()
     with pytest.raises(UserError, match=complaint):
-        raise error
+        publish(args[0], tmp_path / "r", *args[1:])
+    assert not (tmp_path / "r").exists()
 
 
-def test_the_folder_one_stands_in_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.chdir(tmp_path)
-    error, _ = publish("mini", ".", "--formats", "split", "--force")
-    assert isinstance(error, UserError) and "folder you are in" in str(error)
-
-
-def test_force_replaces_a_release_and_nothing_beside_it(tmp_path: Path) -> None:
+def test_force_replaces_a_release_and_nothing_beside_it(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     place = tmp_path / "r"
-    assert publish("mini", place, "--formats", "split,facts")[0] is None
-    error, _ = publish("mini", place, "--formats", "split")
-    assert isinstance(error, UserError) and "something here already" in str(error)
-    assert publish("mini", place, "--formats", "split", "--force")[0] is None
+    publish("mini", place, "--formats", "split,facts")
+    with pytest.raises(UserError, match="something here already"):
+        publish("mini", place, "--formats", "split")
+    publish("mini", place, "--formats", "split", "--force")
     assert not (place / "mini.facts.jsonl").exists()
     (place / ".git").mkdir()
     (place / ".git" / "HEAD").write_text("ref: refs/heads/main")
     (place / "link").symlink_to(tmp_path)
-    error, _ = publish("mini", place, "--formats", "split", "--force")
-    assert isinstance(error, UserError) and "no part of the release: .git/HEAD, link" in str(error)
+    with pytest.raises(UserError, match="no part of the release: .git/HEAD, link"):
+        publish("mini", place, "--formats", "split", "--force")
     assert (place / ".git" / "HEAD").read_text() == "ref: refs/heads/main"
+    (tmp_path / "here").mkdir()
+    monkeypatch.chdir(tmp_path / "here")
+    with pytest.raises(UserError, match="folder you are in"):
+        publish("mini", ".", "--formats", "split", "--force")
 
 
 def test_commands(tmp_path: Path) -> None:

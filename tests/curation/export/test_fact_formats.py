@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-from collections import Counter
 from pathlib import Path
 from typing import Any
 
@@ -16,15 +15,13 @@ from curation.export.fact_formats import (
     easyedit_rows,
     fact_rows,
     t_rows,
-    write_knowedit,
 )
 from curation.export.formats import chosen_exporter
-from curation.loaders import load
 from curation.splits.split_file import Extras
 from schemas.cases import Case
 from schemas.core.errors import UserError
 from schemas.extras import Extra
-from schemas.facts import Relation
+from schemas.facts import Entity, Relation
 from tests.support.facts import peru_fact
 from tests.support.small import small_split
 
@@ -70,23 +67,6 @@ def test_each_fact_is_written_once_and_the_edited_ones_first() -> None:
     assert [r["key"] for r in rows[: len(keys)]] == keys
     assert len({(r["key"], json.dumps(r)) for r in rows}) == len(rows)
     assert {r["key"] for r in rows} == {*keys, *(n.fact.key for c in split.cases for n in c.neighbours)}
-
-
-def test_what_stands_twice_for_easyedit_is_loaded_once(tmp_path: Path) -> None:
-    split = small_split()
-    write_knowedit(split, tmp_path / "e.json")
-    import_result = load(tmp_path / "e.json")
-    assert not import_result.problems and len(import_result.facts) == len(split.cases)
-    extras = [e for e in import_result.records if isinstance(e, Extra)]
-    names = Counter(e.name for e in extras)
-    assert {"portability/Reasoning", "locality/Relation_Specificity"}.isdisjoint(names)
-    for name in ("portability/Script", "portability/Paraphrase", "locality/Neighbour", "locality/Script_Neighbour"):
-        assert names[name] == len(split.cases)
-    rows = {r["prompt"]: r for r in easyedit_rows(split.cases, knowedit_lists=True)}
-    scripts = {
-        e.subject_key: e.value for e in import_result.records if isinstance(e, Extra) and e.name == "portability/Script"
-    }
-    assert all(scripts[f.key] == rows[f.fact_prompt]["portability"]["Script"] for f in import_result.facts)
 
 
 def test_the_lists_for_easyedit_come_on_request_and_only_there() -> None:
@@ -146,34 +126,11 @@ def test_neighbours_of_cf_are_those_that_share_the_old_object() -> None:
     assert row["neighborhood_prompts"] == [cloze(p.text, p.separator) for p in near.prompts] != []
 
 
-KINDS = [("cf", "counterfactual", cf_rows), ("t", "temporal", t_rows)]
-
-
-def with_keys(change: str, *keys: str) -> list[Case]:
-    """Shipped cases of a kind under other keys."""
-    some = [c for c in small_split().cases if c.fact.change == change]
-    return [
-        c.model_copy(update={"fact": c.fact.model_copy(update={"key": key})})
-        for c, key in zip(some, keys, strict=False)
-    ]
-
-
-@pytest.mark.parametrize(("kind", "change", "rows"), KINDS)
-def test_cases_of_a_scedit_file_keep_its_numbers_and_order(kind: str, change: str, rows: Any) -> None:
-    """Keys are in order of their letters (10 before 9); the file was in order of its numbers, with gaps."""
-    cases = with_keys(change, f"scedit-{kind}/10", f"scedit-{kind}/1830", f"scedit-{kind}/9")
-    entries = list(rows(cases))
-    assert [row["case_id"] for row in entries] == [9, 10, 1830]
-    assert [row["subject"] for row in entries] == [cases[n].fact.subject.text for n in (2, 0, 1)]
-
-
-@pytest.mark.parametrize(("kind", "change", "rows"), KINDS)
+@pytest.mark.parametrize(("kind", "change", "rows"), [("cf", "counterfactual", cf_rows), ("t", "temporal", t_rows)])
 def test_cases_of_other_origins_stand_behind_with_the_lowest_free_numbers(kind: str, change: str, rows: Any) -> None:
     keys = ("a/1", f"scedit-{kind}/1", f"scedit-{kind}/a12", f"scedit-{kind}/3-of-file", "z/9", f"x/scedit-{kind}/1")
-    cases = with_keys(change, *keys)
-    entries = list(rows(cases))
-    subjects = [c.fact.subject.text for c in cases]
+    entries = list(rows([bare(key, change=change, subject=Entity(text=key)) for key in keys]))
     numbers = {row["subject"]: row["case_id"] for row in entries}
-    expected = dict(zip(subjects, (0, 1, "a12", 2, 3, 4), strict=False))
+    expected = dict(zip(keys, (0, 1, "a12", 2, 3, 4), strict=True))
     assert numbers == expected, "a text stays one; a number that stands twice is free for the first alone"
     assert [row["case_id"] for row in entries] == [1, "a12", 0, 2, 3, 4], "cases of no ScEdit file come last"

@@ -50,12 +50,9 @@ def test_the_shipped_shapes_are_those_of_the_split(tmp_path: Path, name: tuple[s
 @pytest.mark.parametrize("name", EXPORTERS.names())
 def test_a_place_that_is_no_folder(tmp_path: Path, name: str) -> None:
     (tmp_path / "file").write_text("")
+    split = next(s for s in (small_split(), EVENTS, DOCUMENTS) if EXPORTERS.get(name).holds(s))
     with pytest.raises(UserError, match="cannot be written: (a file stands|File exists|Not a dir)") as error:
-        export(
-            next(s for s in (small_split(), EVENTS, DOCUMENTS) if EXPORTERS.get(name).holds(s)),
-            tmp_path / "file" / "x",
-            name,
-        )
+        export(split, tmp_path / "file" / "x", name)
     assert "\n" not in str(error.value)
 
 
@@ -174,7 +171,9 @@ def test_cases_name_the_part_that_they_belong_to(tmp_path: Path) -> None:
 
 
 ROLES = [{"role": "Buyer", "entity": {"text": "Alba Rail"}}, {"role": "B", "entity": {"text": "Brenta Rail"}}]
+PATH = make_fact_question("Who?", "B", path=("P54", "P118"), background=True, subject={"text": "B", "aliases": ["Bb"]})
 EVENT_CASE = event_case(event=make_event(roles=ROLES, template="merger"))
+EVENT_CASE = EVENT_CASE.model_copy(update={"facts": (*EVENT_CASE.facts, PATH)})
 
 
 def rows(folder: Path, name: str) -> list[dict[str, Any]]:
@@ -191,14 +190,9 @@ def test_what_is_written_comes_back(tmp_path: Path) -> None:
     assert [(q["text"], q["answer"], q["scope"]) for q in facts] == [
         (q.text, q.answer.text, q.scope) for q in EVENT_CASE.facts
     ]
-    assert all(q["subject"] is None and q["background"] is False for q in facts)
+    assert all(q["subject"] is None and q["background"] is False for q in facts[:-1])
+    last = facts[-1]
+    assert (last["path"], last["background"], last["subject_aliases"]) == (["P54", "P118"], True, ["Bb"])
     likely = rows(tmp_path / "data", "tendency_questions")
     assert [q["options"] for q in likely] == [list(q.options) for q in EVENT_CASE.tendencies]
     assert {q["about_event_subject"] for q in likely} == {None}
-
-
-def test_paths_and_subjects_are_kept(tmp_path: Path) -> None:
-    question = make_fact_question(path=("P54", "P118"), background=True, subject={"text": "B", "aliases": ["Bb"]})
-    write_parquet(make_split("s", [event_case(facts=(question,), tendencies=())]), tmp_path / "data")
-    (row,) = rows(tmp_path / "data", "fact_questions")
-    assert (row["path"], row["background"], row["subject_aliases"]) == (["P54", "P118"], True, ["Bb"])

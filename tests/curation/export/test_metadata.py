@@ -73,12 +73,6 @@ def test_defects_are_told() -> None:
     assert "repeat the text of another one: 2." in text
 
 
-def test_nobody_judged(store: Store) -> None:
-    text = card(FOUR, survey(FOUR, store), PARTS)
-    assert "No people have judged it." in text and "No person has judged the items." in text
-    assert "| import | - | - |" in text
-
-
 def test_checks_and_people_are_counted(store: Store) -> None:
     items = [q.id for c in FOUR.cases for q in c.questions]
     store.put([said(i, "leak@1", "keep") for i in items] + [said(items[0], "leak@2", "drop")])
@@ -187,19 +181,17 @@ def test_the_card_of_the_open_split_says_how_to_make_and_read_it_again(tmp_path:
     assert "benchmarks.open" not in (tmp_path / "other" / "README.md").read_text(encoding="utf-8")
 
 
-def test_licences_are_named_by_source() -> None:
+def test_licences_are_named_by_source_and_without_tables_nothing_is_said_of_them(store: Store) -> None:
     case = FOUR.cases[0]
     foreign = case.fact.model_copy(update={"source": Source(name="A | B", licence="CC BY-SA 4.0")})
     mixed = make_split("mixed", [case.model_copy(update={"fact": foreign}), *FOUR.cases[1:]])
     text = card(mixed, survey(mixed), PARTS)
     assert "| A \\| B | CC BY-SA 4.0 | - | 1 |" in text and "Several licences meet here" in text
     assert 'license: other\nlicense_name: "CC0-1.0 and CC BY-SA 4.0"' in text
-    assert "Several licences" not in card(FOUR, survey(FOUR), PARTS)
-
-
-def test_without_tables_nothing_is_said_of_them() -> None:
-    text = card(FOUR, survey(FOUR), PARTS, tables=False)
-    assert "configs:" not in text and "load_dataset" not in text and "## Columns" not in text
+    plain = card(FOUR, survey(FOUR, store), PARTS, tables=False)
+    assert not [words for words in ("Several licences", "configs:", "load_dataset", "## Columns") if words in plain]
+    assert "No people have judged it." in plain and "No person has judged the items." in plain
+    assert "| import | - | - |" in plain
 
 
 def test_who_wrote_and_judged_it_is_said_once_and_long_lists_are_counted() -> None:
@@ -302,26 +294,6 @@ def rating(item: str, rater: str, value: int | None, **changes: object) -> Ratin
     return Rating.model_validate({**fields, **changes})
 
 
-def test_one_persons_word_is_acceptance_and_no_agreement(store: Store) -> None:
-    summary = told(store, ann(QUESTIONS[0], "keep"), ann(QUESTIONS[1], "drop"))
-    (people,) = summary.people
-    assert (people.task, people.agreement.raters, people.agreement.units, people.agreement.ratings) == (
-        "filter@1",
-        1,
-        2,
-        2,
-    )
-    assert people.labels == {"drop": 1, "keep": 1} and people.acceptance.startswith("0.500 [")
-    assert "undefined" in people.agreement.exact.text() and "undefined" in people.agreement.alpha.text()
-
-
-def test_a_judgement_of_a_pair_is_a_unit_of_its_own(store: Store) -> None:
-    prompts = [p.id for p in FOUR.cases[0].neighbours[0].prompts]
-    neighbour_verdict = said(LINK.id, "person:ann/filter@1", "keep", prompts[0])
-    (people,) = told(store, ann(LINK.id, "drop"), neighbour_verdict).people
-    assert (people.agreement.units, people.agreement.ratings) == (2, 2)
-
-
 def test_tasks_are_apart_and_judges_are_not_people(store: Store) -> None:
     summary = told(
         store,
@@ -340,11 +312,23 @@ def test_tasks_are_apart_and_judges_are_not_people(store: Store) -> None:
     ] * 2
 
 
-def test_the_later_rating_of_a_text_is_meant(store: Store) -> None:
-    ratings = [rating(QUESTIONS[0], f"person:{name}", value) for name, value in (("ann", 2), ("ann", 6), ("bob", 6))]
-    (people,) = told(store, *ratings).people
-    assert (
-        people.agreement.ratings == 2
-        and people.labels == {"6": 2}
-        and people.agreement.exact.text().startswith("1.000")
-    )
+PAIR = said(LINK.id, "person:ann/filter@1", "keep", FOUR.cases[0].neighbours[0].prompts[0].id)
+RATED = [("ann", 2), ("ann", 6), ("bob", 6)]
+
+
+@pytest.mark.parametrize(
+    ("records", "numbers", "labels", "exact"),
+    [
+        ([ann(QUESTIONS[0], "keep"), ann(QUESTIONS[1], "drop")], (1, 2, 2), {"drop": 1, "keep": 1}, "undefined"),
+        ([ann(LINK.id, "drop"), PAIR], (1, 2, 2), {"drop": 1, "keep": 1}, "undefined"),
+        ([rating(QUESTIONS[0], f"person:{name}", value) for name, value in RATED], (2, 1, 2), {"6": 2}, "1.000"),
+    ],
+    ids=["one person's word is no agreement", "a pair is a unit of its own", "the later rating of a text is meant"],
+)
+def test_what_people_said(
+    store: Store, records: list[Verdict | Rating], numbers: tuple[int, int, int], labels: dict[str, int], exact: str
+) -> None:
+    (people,) = told(store, *records).people
+    assert (people.agreement.raters, people.agreement.units, people.agreement.ratings) == numbers
+    assert people.labels == labels and people.agreement.exact.text().startswith(exact)
+    assert people.acceptance.startswith("0.500 [") is ("drop" in labels)

@@ -51,22 +51,12 @@ def test_a_full_disk(
     path.write_text("old")
     monkeypatch.setattr("curation.files.atomic.os." + fails, full)
     if fails == "fsync" and write in (WRITERS["bytes, no flush"], WRITERS["json, no flush"]):
-        write(path)  # no flush was asked for
-        assert path.read_text() != "old"
-        return
-    with pytest.raises(UserError, match="x: the page cannot be written: No space left on device; nothing was put"):
         write(path)
-    assert [p.name for p in tmp_path.iterdir()] == ["x"] and path.read_text() == "old"
-
-
-@by_writer
-def test_a_file_where_a_folder_is_needed(tmp_path: Path, write: Callable[[Path], None]) -> None:
-    (tmp_path / "file").write_text("old")
-    with pytest.raises(UserError, match="the page cannot be written: a file stands where a folder is needed"):
-        write(tmp_path / "file" / "x")
-    with pytest.raises(UserError, match="name another --out"):
-        write_text(tmp_path / "file" / "x", "", fix="name another --out")
-    assert (tmp_path / "file").read_text() == "old"
+    else:
+        with pytest.raises(UserError, match="x: the page cannot be written: No space left on device; nothing was put"):
+            write(path)
+        assert path.read_text() == "old"
+    assert [p.name for p in tmp_path.iterdir()] == ["x"]
 
 
 @pytest.mark.parametrize("error", [RuntimeError, KeyboardInterrupt, UserError])
@@ -98,13 +88,23 @@ def test_links_are_followed(tmp_path: Path) -> None:
 
 
 @by_writer
-def test_a_folder_or_a_pipe_in_a_files_place(tmp_path: Path, write: Callable[[Path], None]) -> None:
+def test_a_folder_or_a_pipe_in_a_files_place_and_a_file_in_a_folders(
+    tmp_path: Path, write: Callable[[Path], None]
+) -> None:
     (tmp_path / "folder").mkdir()
     os.mkfifo(tmp_path / "pipe")
-    for name, kind in (("folder", "a folder"), ("pipe", "no regular file")):
-        with pytest.raises(UserError, match=f"this is {kind}, a file is to be written"):
+    (tmp_path / "file").write_text("old")
+    for name, message in (
+        ("folder", "this is a folder, a file is to be written"),
+        ("pipe", "this is no regular file, a file is to be written"),
+        ("file/x", "the page cannot be written: a file stands where a folder is needed"),
+    ):
+        with pytest.raises(UserError, match=message):
             write(tmp_path / name)
-    assert sorted(p.name for p in tmp_path.iterdir()) == ["folder", "pipe"]
+    with pytest.raises(UserError, match="name another --out"):
+        write_text(tmp_path / "file" / "x", "", fix="name another --out")
+    assert sorted(p.name for p in tmp_path.iterdir()) == ["file", "folder", "pipe"]
+    assert (tmp_path / "file").read_text() == "old"
 
 
 def test_text_as_it_is(tmp_path: Path) -> None:
@@ -178,15 +178,12 @@ def test_a_folder_for_files(tmp_path: Path) -> None:
     (out / "b").write_text("mine")
     with pytest.raises(UserError, match=REFUSED), outputs_of("split partition", (), [out]):
         write_text(out / "b", "new")
+    (tmp_path / "m.manifest.json").write_text("mine")
+    with pytest.raises(UserError, match=REFUSED), outputs_of("model covariance pack", [tmp_path / "m.safetensors"]):
+        write_text(tmp_path / "m.manifest.json", "a companion belongs to the output")
     with outputs_of("split partition", (), [out]):
         write_text(tmp_path / "elsewhere", "a cache, say")
         write_text(tmp_path / "elsewhere", "again")
-
-
-def test_a_companion_belongs_to_the_output(tmp_path: Path) -> None:
-    (tmp_path / "m.manifest.json").write_text("mine")
-    with pytest.raises(UserError, match=REFUSED), outputs_of("model covariance pack", [tmp_path / "m.safetensors"]):
-        write_text(tmp_path / "m.manifest.json", "new")
 
 
 def test_the_outermost_command_decides(tmp_path: Path) -> None:

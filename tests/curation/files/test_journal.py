@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import resource
 import signal
-import threading
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
@@ -75,16 +75,10 @@ def test_one_writer_at_a_time(path: Path) -> None:
     Journal(path, write=True).close()
 
 
-def test_threads_may_share_a_journal(tmp_path: Path) -> None:
-    with Journal(tmp_path / "j.jsonl", write=True, fsync=True) as journal:
-        threads = [
-            threading.Thread(target=lambda t=t: [journal.append(f"{t}/{n}", n) for n in range(50)]) for t in range(4)
-        ]
-        for t in threads:
-            t.start()
-        for t in threads:
-            t.join()
-    assert len(Journal(tmp_path / "j.jsonl")) == 200
+def test_threads_may_share_a_journal(path: Path) -> None:
+    with Journal(path, write=True, fsync=True) as journal, ThreadPoolExecutor(4) as threads:
+        list(threads.map(lambda n: journal.append(f"k{n}", n), range(200)))
+    assert len(Journal(path)) == 200
 
 
 def test_a_full_disk_is_one_sentence_and_keeps_whole_lines(path: Path) -> None:
@@ -114,37 +108,19 @@ def test_absent_and_unwritable(tmp_path: Path) -> None:
         Journal(tmp_path / "file" / "j.jsonl", write=True)
 
 
-UNICODE_LINE_ENDS = "one\u2028two\u2029three\u0085four"
-
-
-def test_only_newlines_end_a_line(path: Path) -> None:
-    rows = [{"text": UNICODE_LINE_ENDS}, {"text": "plain"}]
-    assert write_lines(rows, path) == 2
-    assert UNICODE_LINE_ENDS in path.read_text(encoding="utf-8"), "the characters stand there as they are"
-    assert [(n, value) for n, _, value in json_lines(path)] == [(1, rows[0]), (2, rows[1])]
-
-
-def test_a_line_that_is_not_json_is_named(path: Path) -> None:
-    path.write_text("1\n{\n")
-    with pytest.raises(DataError, match=r"j.jsonl, line 2: not JSON: "):
-        list(json_lines(path))
-
-
 def test_files_that_cannot_be_read(path: Path, tmp_path: Path) -> None:
     with pytest.raises(UserError, match="there is no such sheet; make one"):
         read_text(path, "sheet", fix="make one")
-    with pytest.raises(UserError, match="there is no such file"):
-        read_json(path)
     with pytest.raises(DataError, match="the file cannot be read: Is a directory"):
         read_json(tmp_path)
     path.write_bytes("é".encode("latin-1"))
     with pytest.raises(DataError, match="the file is not"):
         read_json(path)
-    path.write_text("{")
+    path.write_text("1\n{\n")
     with pytest.raises(DataError, match="not readable as JSON: .*; export it again"):
         read_json(path, fix="export it again")
-    path.write_text('{"a": 1}')
-    assert read_json(path) == {"a": 1}
+    with pytest.raises(DataError, match=r"j.jsonl, line 2: not JSON: "):
+        list(json_lines(path))
 
 
 @pytest.mark.parametrize(
@@ -160,8 +136,11 @@ def test_what_python_does_not_read_is_one_sentence(path: Path, text: str, why: s
         list(json_lines(path))
 
 
-def test_rows_as_an_array(path: Path) -> None:
+def test_rows_as_lines_and_as_an_array(path: Path) -> None:
+    rows = [{"text": "one\u2028two\u2029three\u0085four"}, {"text": "plain"}]
+    assert write_lines(rows, path) == 2
+    assert rows[0]["text"] in path.read_text(encoding="utf-8"), "the characters stand there as they are"
+    assert [(n, value) for n, _, value in json_lines(path)] == [(1, rows[0]), (2, rows[1])]
     assert write_array([], path) == 0 and read_json(path) == []
     assert write_array([{"a": "é"}, {"b": 2}], path) == 2
     assert path.read_text(encoding="utf-8") == '[\n{"a": "é"},\n{"b": 2}\n]\n'
-    assert read_json(path) == [{"a": "é"}, {"b": 2}]

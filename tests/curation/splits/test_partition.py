@@ -3,34 +3,27 @@ from __future__ import annotations
 import itertools
 import random
 from pathlib import Path
+from typing import Any
 
 import pytest
-from click.testing import CliRunner
 
-from curation.cli import overlap as commands_dedup
-from curation.shipped import mini_split, shipped_split
+from curation.shipped import shipped_split
 from curation.splits.partition import relation_groups, separate, shared_values
 from curation.splits.split_file import load_split
-from schemas.cases import EventCase
+from schemas.cases import CaseNeighbour, EventCase
 from schemas.core.errors import UserError
-from schemas.facts import Entity, Fact, Object, Relation, Source
+from schemas.facts import Entity, Fact, Neighbour, Relation
+from tests.support.arithmetic import make_case
+from tests.support.commands import invoke
 from tests.support.events import event_case
 from tests.support.facts import make_fact
 
 PARTS = {"train": 0.8, "dev": 0.1, "test": 0.1}
 
 
-def fact(
-    key: str, subject: str, relation: str = "P36", *, aliases: tuple[str, ...] = (), wikidata: str | None = None
-) -> Fact:
-    return Fact(
-        key=key,
-        subject=Entity(text=subject, aliases=aliases, wikidata=wikidata),
-        relation=Relation(id=relation),
-        prompt="{} has",
-        old=Object(text=f"old of {key}"),
-        new=Object(text=f"new of {key}"),
-        source=Source(name="tests", licence="CC0-1.0"),
+def fact(key: str, subject: str, relation: str = "P36", **more: Any) -> Fact:
+    return make_fact(
+        Entity(text=subject, **more), f"old of {key}", f"new of {key}", key=key, relation=Relation(id=relation)
     )
 
 
@@ -65,11 +58,8 @@ def test_one_subject_under_two_names_stays_together(one: Fact, two: Fact) -> Non
                 [one, two, *others], by=["subject"], parts={"a": 0.5, "b": 0.5}, seed=str(seed), strategy=strategy
             )  # type: ignore[arg-type]
             assert partition.part["a"] == partition.part["b"] and partition.group["a"] == partition.group["b"] == "a"
-
-
-def test_different_subjects_are_not_joined() -> None:
-    partition = separate([fact("a", "C"), fact("b", "C++")], by=["subject"], parts={"x": 0.5, "y": 0.5})
-    assert partition.part["a"] != partition.part["b"]
+    apart = separate([fact("a", "C"), fact("b", "C++")], by=["subject"], parts={"x": 0.5, "y": 0.5})
+    assert apart.part["a"] != apart.part["b"]
 
 
 def test_the_draw_depends_on_the_seed_and_not_on_the_order() -> None:
@@ -95,16 +85,22 @@ def test_by_hash_later_cases_move_nobody() -> None:
 
 
 def test_neighbours_tie_cases_together() -> None:
-    cases = mini_split().cases
-    loose = separate(cases, parts={"a": 0.5, "b": 0.5})
-    try:
-        tight = separate(cases, parts={"a": 0.5, "b": 0.5}, neighbours=True)
-    except UserError:
-        return  # everything is connected: said in one sentence
-    assert len(set(tight.group.values())) <= len(set(loose.group.values()))
-    keys = {c.key: {c.fact.key, *(n.fact.key for n in c.neighbours)} for c in cases}
-    for x, y in itertools.combinations(keys, 2):
-        assert tight.part[x] == tight.part[y] or not keys[x] & keys[y]
+    cases = [make_case(name) for name in ("Peru", "Mali", "Cuba", "Chad")]
+    linked = cases[1].model_copy(
+        update={
+            "neighbours": (
+                CaseNeighbour(
+                    link=Neighbour(key="n/1", edit=cases[1].fact.key, fact=cases[2].fact.key, how="same_object"),
+                    fact=cases[2].fact.model_copy(update={"new": None, "change": "none"}),
+                ),
+            )
+        }
+    )
+    cases = [c.model_copy(update={"neighbours": ()}) for c in cases]
+    cases[1] = linked
+    for tied in (False, True):
+        group = separate(cases, parts={"a": 0.5, "b": 0.5}, neighbours=tied).group
+        assert (group[cases[1].key] == group[cases[2].key]) is tied and group[cases[0].key] != group[cases[3].key]
 
 
 @pytest.mark.parametrize(
@@ -127,30 +123,29 @@ def test_mistakes(options: dict[str, object], message: str) -> None:
         separate(facts, **{"parts": {"a": 0.5, "b": 0.5}, **options})  # type: ignore[arg-type]
 
 
-def test_the_command_writes_parts_that_load(tmp_path: Path) -> None:
-    args = ["mini", "--part", "train=0.75", "--part", "test=0.25", "--out", str(tmp_path)]
-    result = CliRunner().invoke(commands_dedup.partition, args, standalone_mode=False, catch_exceptions=False)
-    assert "groups that share no subject" in result.output
-    train, test = (load_split(tmp_path / f"mini-{x}.jsonl") for x in ("train", "test"))
-    assert len(train.cases) + len(test.cases) == len(mini_split().cases)
-    assert not {c.fact.subject.text for c in train.cases} & {c.fact.subject.text for c in test.cases}
-    assert train.header["separated"]["of"] == mini_split().digest
+@pytest.mark.parametrize(("name", "by"), [("mini", "subject"), ("events", "type")])
+def test_the_command_writes_parts_that_load(tmp_path: Path, name: str, by: str) -> None:
+    whole, words = shipped_split(name), ["split", "partition", name, "--by", by, "--out", tmp_path]
+    output = invoke(*words, "--part", "train=0.5", "--part", "test=0.5")
+    assert f"groups that share no {by}" in output
+    train, test = (load_split(tmp_path / f"{name}-{part}.jsonl") for part in ("train", "test"))
+    assert {c.key for c in (*train.all_cases, *test.all_cases)} == {c.key for c in whole.all_cases}
+    values = [{value for case in part.all_cases for value in shared_values(case, [by])} for part in (train, test)]
+    assert not values[0] & values[1] and all(values)
+    assert train.header["separated"]["of"] == whole.digest
     with pytest.raises(UserError, match="--part takes NAME=SHARE"):
-        CliRunner().invoke(
-            commands_dedup.partition, ["mini", "--part", "x"], standalone_mode=False, catch_exceptions=False
-        )
-
-
-def worded(key: str, subject: str, old: str, wording: str) -> Fact:
-    return make_fact(subject, old, key=key, relation=f"template:{wording}", prompt="{} " + wording)
+        invoke(*words, "--part", "x")
 
 
 def test_wordings_of_one_relation_are_joined_by_shared_subjects_and_objects() -> None:
     """Wordings a and b both say Lima of Peru, so their cases stay together; c shares nothing and may be elsewhere."""
-    facts = [worded("1", "Peru", "Lima", "a"), worded("2", "Peru", "Lima", "b"), worded("3", "Chile", "Santiago", "a"),
-             worded("4", "Mali", "Bamako", "b"), worded("5", "Cuba", "Havana", "c")]  # fmt: skip
+    told = [("Peru", "Lima", "a"), ("Peru", "Lima", "b"), ("Chile", "Santiago", "a"), ("Mali", "Bamako", "b"),
+            ("Cuba", "Havana", "c")]  # fmt: skip
+    facts = [
+        make_fact(s, o, key=str(n), relation=f"template:{w}", prompt="{} " + w) for n, (s, o, w) in enumerate(told)
+    ]
     partition = separate(facts, by=["relation"], parts={"x": 0.8, "y": 0.2})
-    assert {partition.part[k] for k in "1234"} == {"x"} and partition.part["5"] == "y"
+    assert {partition.part[k] for k in "0123"} == {"x"} and partition.part["4"] == "y"
     assert (partition.wordings, partition.joined) == (3, 2)
 
 
@@ -190,12 +185,3 @@ def test_what_an_event_shares() -> None:
         list(shared_values(case, ["topic"]))
     with pytest.raises(UserError, match="facts have no 'type'"):
         separate(made(3, 3, 3), by=["type"], parts=PARTS)
-
-
-def test_the_command_divides_events_by_type(tmp_path: Path) -> None:
-    words = ["events", "--by", "type", "--part", "train=0.5", "--part", "test=0.5", "--out", str(tmp_path)]
-    result = CliRunner().invoke(commands_dedup.partition, words, catch_exceptions=False)
-    assert result.exit_code == 0 and "groups that share no type" in result.output
-    parts = [load_split(tmp_path / f"events-{name}.jsonl").all_cases for name in ("train", "test")]
-    types = [{case.group for case in part} for part in parts]
-    assert not types[0] & types[1] and sum(map(len, parts)) == 24
