@@ -24,15 +24,15 @@ COMMANDS: dict[str, Command | Group] = {
         "Import hand-written questions and scripts, checked like generated ones.",
     ),
     "data construct-events": Command(
-        "construction.cli.construct_events:construct_events",
+        "construction.cli.construct_others:construct_events",
         "Build events and questions from templates and topics.",
     ),
     "data construct-documents": Command(
-        "construction.cli.construct_documents:construct_documents",
+        "construction.cli.construct_others:construct_documents",
         "Have a model write probes of three levels about documents.",
     ),
     "data construct-hops": Command(
-        "construction.cli.construct_hops:construct_hops",
+        "construction.cli.construct_others:construct_hops",
         "Build edits whose scripts need one step further, from tables.",
     ),
     "data specificity": Command(

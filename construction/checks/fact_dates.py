@@ -6,6 +6,8 @@ import re
 from datetime import date
 from typing import ClassVar
 
+from typing_extensions import override
+
 from construction.checks.base import CheckInputs, RuleCheck, Stage
 from curation.loaders.sources import stated_order
 from schemas.facts import Fact
@@ -58,8 +60,8 @@ class FactDates(RuleCheck):
         """Only to temporal edits."""
         return inputs.fact.change == "temporal"
 
+    @override
     def judge_one(self, inputs: CheckInputs) -> Verdict:
-        """The verdict on the fact."""
         fact = inputs.fact
         if fact.changed_on is None:
             stated = stated_order(fact.source)

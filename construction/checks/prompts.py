@@ -5,6 +5,8 @@ from __future__ import annotations
 import re
 from typing import ClassVar
 
+from typing_extensions import override
+
 from construction.checks.base import CheckInputs, LeakCheck, RuleCheck, Stage
 from construction.scripts.truncation import first_cut
 from schemas.scripts import MAX_STEPS, MAX_WORDS, words
@@ -65,8 +67,8 @@ class NoMention(RuleCheck):
     on: ClassVar[Stage] = "script"
     about: ClassVar[str] = "does the script mention the old object, so that it can be cut?"
 
+    @override
     def judge_one(self, inputs: CheckInputs) -> Verdict:
-        """The verdict on the script."""
         question, script, fact = inputs.question, inputs.script, inputs.fact
         assert question is not None and script is not None
         cut = first_cut(question.text, script.steps, fact)
@@ -150,8 +152,8 @@ class LeakInPrompt(LeakCheck):
     about: ClassVar[str] = "does the prompt name the new object, or the old one before the cut?"
     text_name: ClassVar[str] = "prompt"
 
+    @override
     def judge_one(self, inputs: CheckInputs) -> Verdict:
-        """The verdict on the prompt."""
         prompt, fact = inputs.prompt, inputs.fact
         assert prompt is not None
         objects = {"new object": fact.new, "old object": fact.old}
@@ -179,8 +181,8 @@ class EarlyCut(RuleCheck):
     on: ClassVar[Stage] = "prompt"
     about: ClassVar[str] = "the step of the cut; one in step 1 is for people to judge"
 
+    @override
     def judge_one(self, inputs: CheckInputs) -> Verdict:
-        """The verdict on the prompt."""
         prompt = inputs.prompt
         assert prompt is not None
         if prompt.step is None:

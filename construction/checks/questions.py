@@ -5,6 +5,8 @@ from __future__ import annotations
 import re
 from typing import ClassVar
 
+from typing_extensions import override
+
 from construction.checks.base import CheckInputs, LeakCheck, RuleCheck, Stage, likeness, span
 from construction.mentions import find_object
 from schemas.text.control_tokens import control_token
@@ -44,8 +46,8 @@ class QuestionForm(RuleCheck):
     on: ClassVar[Stage] = "question"
     about: ClassVar[str] = "is it one 'How ...' question that does not ask about an impact?"
 
+    @override
     def judge_one(self, inputs: CheckInputs) -> Verdict:
-        """The verdict on the question."""
         question = inputs.question
         assert question is not None
         text = question.text
@@ -85,8 +87,8 @@ class SubjectInQuestion(RuleCheck):
     on: ClassVar[Stage] = "question"
     about: ClassVar[str] = "does the question name the subject?"
 
+    @override
     def judge_one(self, inputs: CheckInputs) -> Verdict:
-        """The verdict on the question."""
         question, subject = inputs.question, inputs.fact.subject
         assert question is not None
         named = [one for one in find_object(question.text, subject) if one.fits]
@@ -112,8 +114,8 @@ class LeakInQuestion(LeakCheck):
     about: ClassVar[str] = "does the question name either object or an alias?"
     text_name: ClassVar[str] = "question"
 
+    @override
     def judge_one(self, inputs: CheckInputs) -> Verdict:
-        """The verdict on the question."""
         question, fact = inputs.question, inputs.fact
         assert question is not None
         objects = {"old object": fact.old, "new object": fact.new}
@@ -136,8 +138,8 @@ class SimilarQuestion(RuleCheck):
         """Only where the earlier questions of the fact are given."""
         return inputs.questions is not None
 
+    @override
     def judge_one(self, inputs: CheckInputs) -> Verdict:
-        """The verdict on the question."""
         question, earlier = inputs.question, inputs.questions
         assert question is not None and earlier is not None
         others = [q for q in earlier if q.id != question.id and q.fact == question.fact]

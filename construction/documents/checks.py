@@ -8,6 +8,8 @@ from dataclasses import dataclass
 from functools import partial
 from typing import ClassVar
 
+from typing_extensions import override
+
 from construction.checks.base import judge_all, likeness, with_earlier
 from construction.documents.defaults import ALIKE, MOST_WORDS
 from curation.checks.store_checks import CheckContext, ItemCheck
@@ -42,8 +44,8 @@ class ProbeCheck(ItemCheck[ProbeInputs]):
 
     on: ClassVar[str] = DocumentProbe.kind
 
+    @override
     def inputs_of(self, items: Sequence[Record], around: CheckContext) -> Iterator[tuple[Record, ProbeInputs]]:
-        """Probes whose document is there, each with its inputs."""
         earlier_of = dict(with_earlier(around, DocumentProbe, items, lambda one: one.document))
         documents = {one.key: one for one in around.store.by_keys(Document, {p.document for p in earlier_of})}
         for probe, earlier in earlier_of.items():
@@ -69,8 +71,8 @@ class LevelLiteral(ProbeCheck):
         """Only to probes that have a level."""
         return inputs.probe.level is not None
 
+    @override
     def judge_one(self, inputs: ProbeInputs) -> Verdict:
-        """The verdict on the probe."""
         probe, literal = inputs.probe, is_literal(inputs.probe, inputs.document)
         if probe.level == 1 and not literal:
             return self.verdict(probe, "unsure", "of level 1, and not word for word in its document: another level?")
@@ -87,8 +89,8 @@ class OneBlank(ProbeCheck):
     version: ClassVar[int] = 1
     about: ClassVar[str] = "has a probe of level 1 a blank, and no probe several?"
 
+    @override
     def judge_one(self, inputs: ProbeInputs) -> Verdict:
-        """The verdict on the probe."""
         probe = inputs.probe
         if probe.blanks > 1:
             return self.verdict(probe, "drop", f"{probe.blanks} blanks for one answer")
@@ -104,8 +106,8 @@ class AnswerInQuery(ProbeCheck):
     version: ClassVar[int] = 1
     about: ClassVar[str] = "does the query hold its answer, as whole words?"
 
+    @override
     def judge_one(self, inputs: ProbeInputs) -> Verdict:
-        """The verdict on the probe."""
         probe = inputs.probe
         for answer in probe.answers:
             if contains_words(probe.query, answer):
@@ -120,8 +122,8 @@ class AnswerShort(ProbeCheck):
     version: ClassVar[int] = 1
     about: ClassVar[str] = f"has the answer a word, and at most {MOST_WORDS}?"
 
+    @override
     def judge_one(self, inputs: ProbeInputs) -> Verdict:
-        """The verdict on the probe."""
         probe = inputs.probe
         count = len(plain_words(probe.answer).split())
         reason = ""
@@ -144,8 +146,8 @@ class AnswerSupported(ProbeCheck):
     version: ClassVar[int] = 1
     about: ClassVar[str] = "does the answer, or every word of it, stand in the document?"
 
+    @override
     def judge_one(self, inputs: ProbeInputs) -> Verdict:
-        """The verdict on the probe."""
         probe, text = inputs.probe, inputs.document.text
         words = plain_words(probe.answer).split()
         share = sum(contains_words(text, word) for word in words) / max(len(words), 1)
@@ -190,8 +192,8 @@ class ProbeStandsAlone(ProbeCheck):
     version: ClassVar[int] = 1
     about: ClassVar[str] = "does the probe stand alone, without 'the text', 'he' or 'the film' that nothing names?"
 
+    @override
     def judge_one(self, inputs: ProbeInputs) -> Verdict:
-        """The verdict on the probe."""
         probe = inputs.probe
         if match := _TEXT.search(probe.query):
             return self._drop(inputs, match, "speaks of a text that whoever is asked does not see")
@@ -235,8 +237,8 @@ class ProbeRepeats(ProbeCheck):
     version: ClassVar[int] = 1
     about: ClassVar[str] = "greatest ROUGE-1 F with another probe of the document that has the same answer"
 
+    @override
     def judge_one(self, inputs: ProbeInputs) -> Verdict:
-        """The verdict on the probe."""
         probe = inputs.probe
         others = [p for p in inputs.earlier if plain_words(p.answer) == plain_words(probe.answer)]
         return likeness(
@@ -262,8 +264,8 @@ class TagKnown(ProbeCheck):
         """Only to probes of level 3, and to others with an unknown tag."""
         return inputs.probe.level == 3 or bool(inputs.unknown_tags)
 
+    @override
     def judge_one(self, inputs: ProbeInputs) -> Verdict:
-        """The verdict on the probe."""
         probe = inputs.probe
         if inputs.unknown_tags:
             return self.verdict(probe, "unsure", f"the tag '{inputs.unknown_tags[0]}' is none of the closed list")

@@ -6,6 +6,8 @@ from collections import defaultdict
 from collections.abc import Mapping
 from typing import Any, ClassVar
 
+from typing_extensions import override
+
 from construction.authoring.outcome import overall_label
 from construction.report.funnel import CountRow, Counts, Funnel, percent_of
 from construction.report.store_funnel import JudgedItems
@@ -32,8 +34,8 @@ class ProbeCuration(Counts):
 
     names: ClassVar[tuple[str, ...]] = ("curated", "dropped", "relevelled", "reviewed", "approved")
 
+    @override
     def rows(self, *, stored: bool = True) -> list[CountRow]:
-        """The counts in words, the paper's shares beside them."""
         curated, dropped, relevelled, reviewed, approved = self.n.values()
         return [
             ("curated by people", curated, ""),
@@ -147,8 +149,8 @@ class ProbeFunnel(Funnel):
         """Probes kept, of all levels."""
         return self.n["kept_1"] + self.n["kept_2"] + self.n["kept_3"]
 
+    @override
     def rows(self, *, stored: bool) -> list[CountRow]:
-        """The counts in words, the paper's figures beside them."""
         n, all_written = self.n, self.written
         documents, bare, dropped, unsure = n["documents"], n["bare"], n["dropped"], n["unsure"]
         rows = [
@@ -168,12 +170,12 @@ class ProbeFunnel(Funnel):
             *(self.people.rows() if self.people is not None else ()),
         ]
 
+    @override
     def data(self) -> dict[str, Any]:
-        """The funnel for JSON."""
         return {**super().data(), "people": None if self.people is None else self.people.data()}
 
+    @override
     def count_items(self, store: Store, made: Mapping[str, set[str]]) -> None:
-        """Count documents that were made here with the probes that were, and what people did with probes."""
         probes: defaultdict[str, list[DocumentProbe]] = defaultdict(list)
         for probe in store.all(DocumentProbe):
             if first_version(store, probe).id in made:

@@ -6,6 +6,8 @@ from collections.abc import Mapping, Sequence
 from functools import partial
 from pathlib import Path
 
+from typing_extensions import override
+
 from construction.authoring.outcome import overall_label
 from construction.documents.checks import UNKNOWN_TAGS, ProbeInputs, judge_probe
 from construction.documents.defaults import FEWEST, MOST
@@ -75,8 +77,8 @@ class ProbeConstruction(CountedWork):
         self.documents, self._reading = documents, prompts["answer_probe"]
         self._write = ProbeStep(prompts["write_probes"])
 
+    @override
     async def write(self, store: Store | NoStore, clients: Sequence[Client], funnel: Funnel) -> None:
-        """Do all of it."""
         work = [partial(self._of_document, document, *clients) for document in self.documents]
         await run_in_batches(work, partial(store_outcomes, store, funnel), size=self.job.batch)
 

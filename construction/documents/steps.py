@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from typing import Annotated, ClassVar, Literal, NamedTuple
 
 from pydantic import AfterValidator, BaseModel, field_validator
+from typing_extensions import override
 
 from construction.llm.prompt_file import ProfilePrompt, PromptFolder, PromptStep
 from construction.llm.prompt_text import ReplyText, fence_text, tidy
@@ -87,8 +88,8 @@ class ProbeStep(PromptStep[ProbesAsk, TaggedProbe, ProbePrompt]):
 
     reply = ProbesReply
 
+    @override
     def prompt(self, item: ProbesAsk) -> list[Message]:
-        """The messages about one document."""
         text = fence_text(item.document.text)
         return self.wording.chat({"document": text, "fewest": str(item.fewest), "most": str(item.most)})
 
@@ -147,17 +148,17 @@ class ReaderStep(PromptStep[ReaderAsk, Verdict, ProbePrompt]):
         super().__init__(prompt)
         self._model = model
 
+    @override
     def prompt(self, item: ReaderAsk) -> list[Message]:
-        """The messages about one probe."""
         shown = fence_text(item.document.text) if item.shown else NO_DOCUMENT
         return self.wording.chat({"document": shown, "query": item.probe.query})
 
+    @override
     def usual(self, item: ReaderAsk) -> BaseModel:
-        """The answer, where the document is shown."""
         return ReaderReply.model_construct(answer=item.probe.answer if item.shown else "unknown")
 
+    @override
     def parse(self, item: ReaderAsk, reply: BaseModel) -> list[Verdict]:
-        """The verdict on the probe."""
         assert isinstance(reply, ReaderReply)
         label, reason = self._judge(item, reply.answer)
         return [self.verdict(item, label, reason)]

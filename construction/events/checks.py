@@ -9,6 +9,8 @@ from dataclasses import dataclass
 from functools import partial
 from typing import ClassVar
 
+from typing_extensions import override
+
 from construction.checks.base import judge_all, likeness, with_earlier
 from curation.checks.store_checks import CheckContext, ItemCheck
 from schemas.core.plain_text import plain_text
@@ -56,8 +58,8 @@ class QuestionCheck(ItemCheck[QuestionInputs]):
 
     on: ClassVar[str] = TendencyQuestion.kind
 
+    @override
     def inputs_of(self, items: Sequence[Record], around: CheckContext) -> Iterator[tuple[Record, QuestionInputs]]:
-        """Questions whose event is there, each with its inputs."""
         earlier_of = dict(with_earlier(around, TendencyQuestion, items, lambda one: one.event))
         events = {event.key: event for event in around.store.by_keys(Event, {q.event for q in earlier_of})}
         for question, earlier in earlier_of.items():
@@ -81,8 +83,8 @@ class InformationKept(ItemCheck[EventInputs]):
     about: ClassVar[str] = "does a paraphrase keep every name, date and number, and add no answer of a question?"
     not_applicable: ClassVar[str] = "no paraphrase of a template"
 
+    @override
     def inputs_of(self, items: Sequence[Record], around: CheckContext) -> Iterator[tuple[Record, EventInputs]]:
-        """Events with their factual questions and the words of their templates."""
         questions_of: dict[str, list[FactQuestion]] = defaultdict(list)
         for question in around.store.of_parents(FactQuestion, {item.key for item in items}):
             questions_of[question.event].append(question)
@@ -96,8 +98,8 @@ class InformationKept(ItemCheck[EventInputs]):
         """Only to events whose template's words are known."""
         return inputs.bare is not None
 
+    @override
     def judge_one(self, inputs: EventInputs) -> Verdict:
-        """The verdict on the event."""
         event, bare = inputs.event, inputs.bare
         assert bare is not None
         reason = _lost(event, bare) or _added(inputs, bare)
@@ -143,8 +145,8 @@ class OptionsDiffer(QuestionCheck):
     version: ClassVar[int] = 1
     about: ClassVar[str] = "are the options three different answers, none of them about the others?"
 
+    @override
     def judge_one(self, inputs: QuestionInputs) -> Verdict:
-        """The verdict on the question."""
         question = inputs.question
         folded = [plain_text(option) for option in question.options]
         for option, text in zip(question.options, folded, strict=True):
@@ -176,8 +178,8 @@ class StandsAlone(QuestionCheck):
     version: ClassVar[int] = 2
     about: ClassVar[str] = "does the question stand alone, without 'this event' or 'the merger'?"
 
+    @override
     def judge_one(self, inputs: QuestionInputs) -> Verdict:
-        """The verdict on the question."""
         question = inputs.question
         match = _POINTS.search(question.text)
         if match is None:
@@ -194,8 +196,8 @@ class RepeatsSibling(QuestionCheck):
     version: ClassVar[int] = 1
     about: ClassVar[str] = "greatest ROUGE-1 F with an earlier tendency question of the same event"
 
+    @override
     def judge_one(self, inputs: QuestionInputs) -> Verdict:
-        """The verdict on the question."""
         question = inputs.question
         others = [q for q in inputs.earlier if q.id != question.id]
         return likeness(
@@ -220,8 +222,8 @@ class SubjectNamed(QuestionCheck):
         """Only to questions about events whose entities are known."""
         return bool(inputs.event.roles)
 
+    @override
     def judge_one(self, inputs: QuestionInputs) -> Verdict:
-        """The verdict on the question."""
         question = inputs.question
         entities = [role.entity for role in inputs.event.roles]
         named = [mention for entity in entities for mention in find(question.text, entity)]

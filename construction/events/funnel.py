@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import ClassVar
 
+from typing_extensions import override
+
 from construction.authoring.outcome import overall_label
 from construction.report.funnel import CountRow, Funnel, percent_of
 from construction.report.store_funnel import JudgedItems
@@ -46,8 +48,8 @@ class EventFunnel(Funnel):
     made_by: ClassVar[frozenset[str]] = frozenset({"template", "paraphrase", "topic_events"})
     asked_by: ClassVar[frozenset[str]] = frozenset({"tendency_questions"})
 
+    @override
     def rows(self, *, stored: bool) -> list[CountRow]:
-        """The counts in words, the paper's figures beside them."""
         n, (stayed, written) = self.n, PAPER_TOPICS
         of_topics = f"{percent_of(n['topic_kept'], n['topic_events'])} (the paper: {stayed} of {written:,})".strip()
         rows = [
@@ -66,8 +68,8 @@ class EventFunnel(Funnel):
             rows.append(("  pass every check", kept, beside))
         return rows[stored:]
 
+    @override
     def count_items(self, store: Store, made: Mapping[str, set[str]]) -> None:
-        """Count events that were made here, and the questions about them."""
         judged, keys = JudgedItems(store.verdicts()), set[str]()
         for event in store.all(Event):
             if event.id not in made:

@@ -8,6 +8,8 @@ from functools import partial
 from pathlib import Path
 from typing import NamedTuple
 
+from typing_extensions import override
+
 from construction.authoring.outcome import overall_label
 from construction.events.checks import EventInputs, QuestionInputs, judge_event
 from construction.events.defaults import CAP, EVENTS, EVENTS_PER_TOPIC, INSIDE, OUTSIDE, THRESHOLD, UNTOUCHED
@@ -106,8 +108,8 @@ class EventConstruction(CountedWork):
         self._topics = TopicStep(prompts["topic_events"], Source(name="events of topics", licence=job.licence))
         self._tendencies = TendencyStep(prompts["tendency_questions"])
 
+    @override
     async def write(self, store: Store | NoStore, clients: Sequence[Client], funnel: Funnel) -> None:
-        """Do all of it."""
         client = clients[0]
         topical = await self._write_topics(store, client, funnel)
         work = [partial(self._of_template, client, one) for one in self.drawn]

@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from typing import ClassVar, Literal, NamedTuple
 
 from pydantic import BaseModel, ValidationError, field_validator
+from typing_extensions import override
 
 from construction.llm.prompt_file import ProfilePrompt, PromptFolder, PromptStep
 from construction.llm.prompt_text import ReplyText
@@ -117,17 +118,17 @@ class ParaphraseStep(PromptStep[Event, Event, EventPrompt]):
 
     reply = ParaphraseReply
 
+    @override
     def prompt(self, item: Event) -> list[Message]:
-        """The messages about the event as its template words it."""
         named = "; ".join(r.entity.text for r in item.roles if r.entity.text in item.text)
         return self.wording.chat({"event": item.text, "names": named or "none"})
 
+    @override
     def usual(self, item: Event) -> BaseModel:
-        """The event in the template's words."""
         return ParaphraseReply.model_construct(text=item.text)
 
+    @override
     def parse(self, item: Event, reply: BaseModel) -> list[Event]:
-        """The event in the model's words."""
         assert isinstance(reply, ParaphraseReply)
         return [item.model_copy(update={"text": reply.text})]
 
@@ -154,20 +155,20 @@ class TopicStep(PromptStep[TopicAsk, Event, EventPrompt]):
         super().__init__(prompt)
         self._source = source
 
+    @override
     def prompt(self, item: TopicAsk) -> list[Message]:
-        """The messages for one call."""
         return self.wording.chat({"topic": item.topic, "count": str(item.events)})
 
+    @override
     def usual(self, item: TopicAsk) -> BaseModel:
-        """Events that are not like each other."""
         first = item.call * item.events
         texts = [" ".join(f"{word}{n}" for word in _WORDS) for n in range(first, first + item.events)]
         return TopicReply.model_construct(
             events=[WrittenEvent.model_construct(event=f"{text}.", subject=item.topic) for text in texts]
         )
 
+    @override
     def parse(self, item: TopicAsk, reply: BaseModel) -> list[Event]:
-        """The events, at most as many as asked for."""
         assert isinstance(reply, TopicReply)
         return [
             Event(
@@ -202,12 +203,12 @@ class TendencyStep(PromptStep[TendencyAsk, WrittenTendencies, EventPrompt]):
 
     reply = TendencyReply
 
+    @override
     def prompt(self, item: TendencyAsk) -> list[Message]:
-        """The messages about one event."""
         return self.wording.chat({"event": item.event.text, "inside": str(item.inside), "outside": str(item.outside)})
 
+    @override
     def usual(self, item: TendencyAsk) -> BaseModel:
-        """As many questions as are asked for."""
 
         def questions(count: int, scope: str) -> list[WrittenQuestion]:
             options = ["It becomes more likely", "It becomes less likely", "Nothing changes at all"]

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 
 from pydantic import NonNegativeInt, PositiveInt
+from typing_extensions import override
 
 from construction.authoring.author import Author
 from construction.llm.client import Client
@@ -215,8 +216,8 @@ class PreparedJob(PreparedWork[ConstructionProgress]):
         choice = {"add": " beside it (--add)", "replace": " in its place (--replace)", None: ": --add or --replace"}
         return f"{sentence(earlier)}{choice[self.plan.generation]}." if earlier else "", dropped
 
+    @override
     async def construct(self, store: Store, clients: Sequence[Client], live: ProgressDisplay) -> ConstructionProgress:
-        """Do all of it."""
         author = self.author(clients, dropped_in(store))
         done = await Construction(store, author, self.plan, origin=self.job.facts, progress=live.facts)(self.work)
         return done._replace(calls=sum(client.calls for client in set(clients)))

@@ -7,6 +7,8 @@ from collections import Counter, defaultdict
 from collections.abc import Iterable, Mapping
 from typing import Any, ClassVar
 
+from typing_extensions import override
+
 from curation.store.store import Store
 from schemas.text.counting import counted
 from schemas.verdicts import Verdict
@@ -124,15 +126,15 @@ class Funnel(Counts):
         """
         raise NotImplementedError
 
+    @override
     def lines(self, *, stored: bool = False) -> list[str]:
-        """The funnel as text: the counts, what was lost, the calls."""
         losses = [f"  {count:6,d}  {stage:11s} {reason}" for stage, reason, count in self.losses()]
         title = ["", "Lost, by reason:"] if losses else []
         calls = f"{counted(self.n['calls'], 'call')} {'cached' if stored else 'made'}."
         return [*super().lines(stored=stored), *title, *losses, "", calls]
 
+    @override
     def data(self) -> dict[str, Any]:
-        """The funnel for JSON."""
         losses = [{"stage": stage, "reason": reason, "count": count} for stage, reason, count in self.losses()]
         return {**super().data(), "quality": self.quality, "losses": losses}
 

@@ -8,6 +8,7 @@ from math import ceil
 from typing import Annotated, Any
 
 from pydantic import BaseModel, StringConstraints, field_validator, model_validator
+from typing_extensions import override
 
 from construction.llm.prompt_file import PromptStep
 from construction.llm.prompt_text import tidy
@@ -133,8 +134,8 @@ class QuestionStep(PromptStep[QuestionAsk, ScriptQuestion, WriterPrompt]):
             values["new"] = fact.new.text
         return self.wording.messages(values, edited=edited)
 
+    @override
     def usual(self, item: QuestionAsk) -> BaseModel:
-        """Questions that every check lets pass."""
         named = item.fact.subject.text
         first = item.index + 2
         texts = [f"How can a group of {n} plan a day with {named}?" for n in range(first, first + item.count)]

@@ -10,6 +10,7 @@ from functools import lru_cache
 from typing import Annotated, Any, ClassVar, NamedTuple
 
 from pydantic import BaseModel, Field, StringConstraints, create_model, field_validator
+from typing_extensions import override
 
 from construction.llm.prompt_file import PromptStep
 from construction.llm.prompt_text import fill, tidy
@@ -235,8 +236,8 @@ class ScriptStep(PromptStep[ScriptAsk, Draft | None, WriterPrompt]):
             request = request._replace(reply=object_last(tidy(item.old.text), LEADING.get(item.relation_id, ())))
         return request
 
+    @override
     def usual(self, item: ScriptAsk) -> BaseModel:
-        """Scripts that every check lets pass."""
         old = item.old.text
         before, after = ["Look for some help", "Pack a bag"], ["Agree on a date", "Come back in the evening"]
         if self.wording.shape == "scripts":

@@ -17,6 +17,7 @@ from pathlib import Path
 from typing import Any, ClassVar, Generic, Literal, TypeVar
 
 from pydantic import BaseModel, create_model, model_validator
+from typing_extensions import override
 
 from construction.checks.prompts import blank_step_labels
 from construction.llm.client import Client, Reply, gather_all, lineage_of_call
@@ -186,8 +187,8 @@ class VerifyStep(PromptStep[Sequence[VerifyAsk], Verdict, WriterPrompt]):
         longest = self.wording.reply_tokens * len(item)
         return self.request(item, parameters=parameters)._replace(longest=longest)
 
+    @override
     def usual(self, item: Sequence[VerifyAsk]) -> BaseModel:
-        """Readings of good texts."""
         said = [self.good(ask.fact, n) for n, ask in enumerate(item, 1)]
         return self.reply.model_validate({"readings": [reading.model_dump() for reading in said]})
 
@@ -233,8 +234,8 @@ class QuestionReadStep(VerifyStep):
     check: ClassVar[str] = "verify_question"
     reply = QuestionReply
 
+    @override
     def good(self, fact: Fact, n: int) -> QuestionReading:
-        """A person would ask it, and needs the object."""
         return QuestionReading(n=n, why="one has to travel there", asked="yes", needed="yes")
 
     def read(self, ask: VerifyAsk, reading: QuestionReading) -> Verdict:
@@ -259,8 +260,8 @@ class ReadStep(VerifyStep):
     check: ClassVar[str] = "verify_prompt"
     reply = PromptReply
 
+    @override
     def good(self, fact: Fact, n: int) -> PromptReading:
-        """The step needs the fact, and the object comes next."""
         return PromptReading(n=n, why="the step needs the fact", needed="yes", same="yes", quotes=[])
 
     def read(self, ask: VerifyAsk, reading: PromptReading) -> Verdict:
@@ -297,8 +298,8 @@ class NextStep(VerifyStep):
     check: ClassVar[str] = "verify_next"
     reply = NextReply
 
+    @override
     def good(self, fact: Fact, n: int) -> NextWords:
-        """The object comes next."""
         return NextWords(n=n, next=fact.old.text)
 
     def read(self, ask: VerifyAsk, reading: NextWords) -> Verdict:

@@ -19,6 +19,7 @@ from functools import partial
 from typing import Any, NamedTuple, TypeVar
 
 import openai
+from typing_extensions import override
 
 from construction.llm.call_errors import (
     CallError,
@@ -149,12 +150,12 @@ class BatchTransport(Transport):
         self._pump: asyncio.Task[None] | None = None
         self._counts = [0, 0]
 
+    @override
     def held_up(self) -> str:
-        """How many calls of the open batches have been answered."""
         return f"batch: {self._counts[0]:,}/{self._counts[1]:,}" if self._counts[1] else ""
 
+    @override
     def waiting(self, key: str) -> bool:
-        """Whether an open batch holds this call."""
         return any(key in batch["keys"] for batch in self._open.values())
 
     async def send(self, key: str, body: dict[str, Any]) -> StoredOutcome | CallError:

@@ -10,6 +10,7 @@ from contextlib import AbstractAsyncContextManager, nullcontext
 from typing import Any
 
 import openai
+from typing_extensions import override
 
 from construction.llm.call_errors import CallError, classify_error
 from construction.llm.cost.estimates import CHARACTERS_PER_TOKEN
@@ -150,12 +151,12 @@ class LiveTransport(Transport):
         self._client, self._throttle, self._mask, self._timeout = client, throttle, mask, timeout
         self._sent: dict[str, float] = {}  # calls whose reply is awaited, the oldest first, and when they were sent
 
+    @override
     def slot(self) -> AbstractAsyncContextManager[None]:
-        """A place among the calls in flight."""
         return self._throttle.slot
 
+    @override
     def held_up(self) -> str:
-        """For how long all calls still pause because the endpoint asked for it, or how long its replies take."""
         if (seconds := self._throttle.pause) >= 1:
             return f"pauses {duration(seconds)}"
         oldest = time.monotonic() - next(iter(self._sent.values()), float("inf"))
@@ -163,8 +164,8 @@ class LiveTransport(Transport):
             return ""
         return f"has {counted(len(self._sent), 'reply', 'replies')} to send, the oldest call since {duration(oldest)}"
 
+    @override
     async def send(self, key: str, body: dict[str, Any]) -> StoredOutcome | CallError:
-        """Send one call; faults come back as values, with secrets masked."""
         limit = body.get("max_tokens") or body.get("max_completion_tokens") or _USUAL_REPLY
         prompt = sum(len(m["content"]) for m in body["messages"]) / CHARACTERS_PER_TOKEN
         expected = prompt + min(limit, _USUAL_REPLY)
