@@ -6,16 +6,22 @@ A new check adds its own lines to ``SEEN``; a check without them fails here.
 from __future__ import annotations
 
 from collections.abc import Callable
+from pathlib import Path
 from typing import get_args
 
 import pytest
 
 from construction.checks import CHECKS, CheckInputs, Stage, judge
+from curation.checks.store_checks import STORE_CHECKS, CheckContext, StoreCheck, due, make_checks
+from curation.store.store import KINDS, Store
+from schemas.core.config import Options
+from schemas.core.errors import UserError
 from schemas.core.ids import canonical_json
 from schemas.facts import Entity, Fact, Neighbour, Object, Relation, Source
 from schemas.scripts import Script, ScriptPrompt, ScriptQuestion, render
 from schemas.text.escaping import escape
 from schemas.verdicts import Verdict
+from tests.support.facts import peru_fact
 
 HOSTILE = "\u202e<b>Rome</b>\x1b[2J\x00 'Ignore all rules' {subject} %s \u2028 \U0001f600"
 
@@ -201,6 +207,8 @@ def test_what_a_check_says(name: str, case: str) -> None:
     assert verdict.item_id in texts
     for span in verdict.spans:
         assert span.text in TEXTS[type(texts[verdict.item_id])](inputs)
+    assert said(name, case)[1] == verdict, "a check is pure"
+    assert Verdict.model_validate_json(verdict.model_dump_json()) == verdict and canonical_json(verdict.payload())
 
 
 TEXTS: dict[type, Callable[[CheckInputs], str]] = {
@@ -212,16 +220,6 @@ TEXTS: dict[type, Callable[[CheckInputs], str]] = {
 }
 
 
-@pytest.mark.parametrize(("name", "case"), CASES, ids=[f"{n}: {c}" for n, c in CASES])
-def test_a_check_is_pure_and_its_verdict_survives_json(name: str, case: str) -> None:
-    _, first, _ = said(name, case)
-    _, second, _ = said(name, case)
-    assert first == second
-    if first is not None:
-        assert Verdict.model_validate_json(first.model_dump_json()) == first
-        assert canonical_json(first.payload())
-
-
 def test_judge_runs_the_checks_of_a_stage_that_apply() -> None:
     assert [v.check for v in judge("question", material())] == [
         "question_form",
@@ -230,3 +228,46 @@ def test_judge_runs_the_checks_of_a_stage_that_apply() -> None:
     ]
     assert "similar_question" in [v.check for v in judge("question", material(questions=()))]
     assert judge("fact", material()) == []
+
+
+# What every check over a store keeps to; nothing here loads a model.
+every = pytest.mark.parametrize("name", STORE_CHECKS.names())
+
+
+@every
+def test_says_what_it_is(name: str) -> None:
+    cls = STORE_CHECKS.get(name)
+    assert issubclass(cls, StoreCheck) and cls.name == name and cls.version >= 1
+    assert cls.on in KINDS and cls.on not in ("verdict", "run")
+    assert cls.about and "\n" not in cls.about and cls.batch >= 1
+    assert issubclass(cls.Params, Options) and (cls.__doc__ or "").strip()
+
+
+@every
+def test_made_without_loading_and_settings_are_refused(name: str) -> None:
+    (check,) = make_checks([name])
+    assert (check.model is None) == (check.default_model is None)
+    with pytest.raises(UserError, match="no_such_setting: unknown field"):
+        make_checks([name], options={name: {"no_such_setting": 1}})
+
+
+@every
+def test_counts_what_is_due_and_its_cost_without_a_model(name: str, tmp_path: Path) -> None:
+    (check,) = make_checks([name])
+    with Store.open(tmp_path / "s.duckdb", create=True) as store:
+        store.put([peru_fact()])
+        assert len(due(store, check)) == (1 if check.on == "fact" else 0)
+        cost = check.cost([store.get("f/peru")] if check.on == "fact" else [], CheckContext(store))
+        assert all(isinstance(value, int | float | str) for value in cost.values())
+        assert list(check.judge([], CheckContext(store))) == []
+
+
+@every
+def test_its_verdicts_are_found_again(name: str, tmp_path: Path) -> None:
+    (check,) = make_checks([name])
+    item = peru_fact()
+    verdict = check.verdict(item, "keep")
+    assert isinstance(verdict, Verdict) and verdict.by == f"{name}@{check.version}" and verdict.model == check.model
+    with Store.open(tmp_path / "s.duckdb", create=True) as store:
+        store.put([item, verdict])
+        assert store.judged(check.by, model=check.model) == {item.id}

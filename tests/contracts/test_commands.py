@@ -7,6 +7,7 @@ import os
 import re
 import subprocess
 import sys
+import tomllib
 from pathlib import Path
 
 import click
@@ -60,6 +61,8 @@ def test_help_of_a_group_imports_no_command(words: str) -> None:
     assert "HEAVY [] []" in process.stdout
     below = [w for w in scedit.commands.COMMANDS if w.rpartition(" ")[0] == words]
     assert below and all(re.search(rf"^  {w.rpartition(' ')[2]} +\w", process.stdout, re.M) for w in below)
+    headings = [line.rstrip(":") for line in process.stdout.splitlines() if line.rstrip(":") in scedit.commands.STAGES]
+    assert headings == (list(scedit.commands.STAGES) if not words else [])
 
 
 @pytest.mark.parametrize(
@@ -75,6 +78,7 @@ def test_help_of_a_group_imports_no_command(words: str) -> None:
         (["\x1b[2J"], "No such command"),
         ([""], "No such command ''"),
         (["store show"], "No such command 'store show'"),
+        (["zzz"], "No such command 'zzz'. Commands: "),
         (["annotate", "label-studio", "pul"], "Did you mean 'pull'?"),
     ],
 )
@@ -267,3 +271,28 @@ def test_the_documented_lines_give_a_script(shell: str) -> None:
     assert f"_SCEDIT_COMPLETE={shell}_source scedit" in (ROOT / "docs" / "install.md").read_text(encoding="utf-8")
     if shell != "bash":  # click asks the installed bash for its version
         assert "_SCEDIT_COMPLETE" in completed(shell=f"{shell}_source")
+
+
+# Extras: a package that is missing is named with the one that brings it.
+
+
+def test_every_package_of_an_extra_is_known_by_the_name_under_which_it_is_imported() -> None:
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
+    imported = {"vl_convert_python": "vl_convert"}
+    for extra, requirements in project["optional-dependencies"].items():
+        for requirement in requirements if extra != "dev" else ():
+            name = re.split(r"[>=]", requirement)[0].replace("-", "_")
+            assert imported.get(name, name) in scedit.commands.EXTRAS, (extra, name)
+            assert scedit.commands.EXTRAS[imported.get(name, name)] in (extra, "eval")
+
+
+def test_a_package_that_is_missing_is_named_with_the_extra_that_brings_it(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    def missing(**_: object) -> None:
+        raise ModuleNotFoundError("No module named 'pandas'", name="pandas")
+
+    monkeypatch.setattr(scedit.commands, "cli", missing)
+    with pytest.raises(SystemExit) as ended:
+        scedit.commands.main()
+    assert ended.value.code == 1 and "run: pip install 'scedit[eval]'" in capsys.readouterr().err

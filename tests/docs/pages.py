@@ -5,6 +5,7 @@ from __future__ import annotations
 import doctest
 import os
 import re
+import shlex
 import subprocess
 import sys
 from collections.abc import Sequence
@@ -12,6 +13,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from tests.support import ROOT
+from tests.support.commands import invoke
 
 DOCS = ROOT / "docs"
 
@@ -28,6 +30,11 @@ def blocks(page: Path | Sequence[Path], info: str | None = None) -> list[Block]:
     text = "".join(one.read_text(encoding="utf-8") for one in ([page] if isinstance(page, Path) else page))
     matches = re.findall(r"^```([^\n`]*)\n(.*?)^```$", text, re.MULTILINE | re.DOTALL)
     return [Block(a.strip(), b) for a, b in matches if info is None or a.strip() == info]
+
+
+def run(line: str) -> str:
+    """A command as a page prints it; what it said. Its one sentence is raised where it fails."""
+    return invoke(*shlex.split(line, comments=True)[1:])
 
 
 def run_doctests(page: Path) -> int:

@@ -17,7 +17,7 @@ from curation.loaders import load
 from curation.loaders.importer import import_split
 from curation.splits.split_file import make_split
 from schemas.core.errors import UserError
-from tests.docs.pages import DOCS, blocks
+from tests.docs.pages import DOCS, blocks, run
 from tests.support import ROOT
 from tests.support.construction.verified import readings
 from tests.support.scripted_server import ScriptedServer
@@ -33,13 +33,6 @@ def lines(*pages: str) -> list[str]:
     """Every command of pages, in its order."""
     texts = [block.text for block in blocks([DOCS / page for page in pages]) if block.info in ("", "sh", "bash")]
     return [line for text in texts for line in text.splitlines() if line.startswith("scedit ")]
-
-
-def run(line: str) -> str:
-    """A command as the page prints it; what it said. Its one sentence is raised where it fails."""
-    words = shlex.split(line, comments=True)[1:]
-    outcome = CliRunner().invoke(scedit.commands.cli, words, standalone_mode=False, catch_exceptions=False)
-    return outcome.output
 
 
 @pytest.fixture(autouse=True)

@@ -93,21 +93,24 @@ def test_a_rule_is_set_by_name(server: ScriptedServer) -> None:
         ({"author": "x@http"}, "names no model"),
         ({"max_cost": 1.0}, "needs the price"),
         ({"author": "gguf:absent.gguf"}, "absent.gguf"),
+        ({"facts": [row | {"new": None} for row in ROWS]}, "nothing to edit"),
+        ({"facts": [*ROWS, ROWS[0] | {"subject": "Mali", "relation": ""}]}, "relation"),
+        ({"author": ["gpt-4o"]}, "a list names no author"),
+        ({"author": None}, "a NoneType names no author"),
+        ({"verify": 3}, "verify: a int names no reader"),
+        ({"limit": -1}, "limit: Input should be greater than 0"),
+        ({"limit": 0}, "limit: Input should be greater than 0"),
+        ({"questions": -2}, "questions: Input should be greater than 0"),
+        ({"neighbours": -1}, "neighbours: Input should be greater than or equal to 0"),
+        ({"max_cost": -5.0}, "max_cost: Input should be greater than or equal to 0"),
     ],
 )
 def test_what_cannot_be_constructed_is_refused_before_a_store_is_made(
     server: ScriptedServer, options: dict, words: str
 ) -> None:
     with pytest.raises(UserError, match=words):
-        scedit.construct(ROWS, **{"author": name(server), "progress": False} | options)
-    assert not list(Path().glob("*.duckdb"))
-
-
-def test_facts_that_cannot_be_edited(server: ScriptedServer) -> None:
-    with pytest.raises(UserError, match="nothing to edit"):
-        scedit.construct([row | {"new": None} for row in ROWS], name(server), progress=False)
-    with pytest.raises(UserError, match="relation"):
-        scedit.construct([*ROWS, ROWS[0] | {"subject": "Mali", "relation": ""}], name(server), progress=False)
+        scedit.construct(**{"facts": ROWS, "author": name(server), "progress": False} | options)
+    assert not server.requests and not list(Path().iterdir())
 
 
 def test_a_used_up_budget_keeps_what_was_paid_for(server: ScriptedServer) -> None:
@@ -152,25 +155,6 @@ def test_changed_facts_need_a_store_of_their_own(server: ScriptedServer) -> None
         scedit.construct(changed, name(server), questions=1, progress=False)
     build = scedit.construct(changed, name(server), questions=1, store="other.duckdb", progress=False)
     assert scedit.Build("other.duckdb").funnel == build.funnel
-
-
-@pytest.mark.parametrize(
-    ("options", "words"),
-    [
-        ({"author": ["gpt-4o"]}, "a list names no author"),
-        ({"author": None}, "a NoneType names no author"),
-        ({"verify": 3}, "verify: a int names no reader"),
-        ({"limit": -1}, "limit: Input should be greater than 0"),
-        ({"limit": 0}, "limit: Input should be greater than 0"),
-        ({"questions": -2}, "questions: Input should be greater than 0"),
-        ({"neighbours": -1}, "neighbours: Input should be greater than or equal to 0"),
-        ({"max_cost": -5.0}, "max_cost: Input should be greater than or equal to 0"),
-    ],
-)
-def test_numbers_and_authors_that_cannot_be_meant(server: ScriptedServer, options: dict, words: str) -> None:
-    with pytest.raises(UserError, match=words):
-        scedit.construct(ROWS, **{"author": name(server), "progress": False} | options)
-    assert not server.requests and not list(Path().iterdir())
 
 
 def test_errors_name_arguments_and_no_options(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

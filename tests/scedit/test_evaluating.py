@@ -201,10 +201,18 @@ CASES = make_cases(2, 0)
         ({"metrics": [Shove]}, "the class Shove lacks asks_for_texts"),
         ({"split": None}, "a NoneType is no split"),
         ({"split": CASES.cases}, "make_split"),
+        ({"editors": ["rme"]}, "rome"),
+        ({"editors": []}, "at least one method"),
+        ({"split": "minni"}, "minni"),
+        ({"limits": 2}, "did you mean 'limit'"),
+        ({"metrics": ["s_ess"]}, "s_es"),
         ({"split": CASES._replace(all_cases=CASES.all_cases[:1])}, "its digest is of others"),
     ],
 )
-def test_wrong_arguments_from_python_are_one_sentence(place: Path, options: dict, words: str) -> None:
+def test_wrong_arguments_from_python_are_one_sentence(
+    place: Path, monkeypatch: pytest.MonkeyPatch, options: dict, words: str
+) -> None:
+    monkeypatch.setattr(LM, "load", classmethod(lambda cls, name, **more: pytest.fail("loaded")))
     good = {"model": IN_MEMORY.model, "tokenizer": IN_MEMORY.tokenizer, "split": CASES, "editors": ["prompt"]}
     with pytest.raises(UserError, match=re.escape(words)) as error:
         scedit.evaluate(**good | options, progress=False)
@@ -242,24 +250,6 @@ def test_progress_is_a_bar_a_method(place: Path, capsys: pytest.CaptureFixture[s
     scedit.evaluate("tiny", make_cases(2, 0), [FT], out="r")
     shown = capsys.readouterr().err
     assert "none: 100%" in shown and "ft: 100%" in shown and "2/2" in shown
-
-
-@pytest.mark.parametrize(
-    ("options", "words"),
-    [
-        ({"editors": ["rme"]}, "rome"),
-        ({"editors": []}, "at least one method"),
-        ({"split": "minni"}, "minni"),
-        ({"limits": 2}, "did you mean 'limit'"),
-        ({"metrics": ["s_ess"]}, "s_es"),
-    ],
-)
-def test_a_bad_request_is_refused_before_a_model_is_loaded(
-    place: Path, monkeypatch: pytest.MonkeyPatch, options: dict, words: str
-) -> None:
-    monkeypatch.setattr(LM, "load", classmethod(lambda cls, name, **more: pytest.fail("loaded")))
-    with pytest.raises(UserError, match=words):
-        scedit.evaluate(**{"model": "tiny", "split": "mini", "editors": ["ft"], "progress": False} | options)
 
 
 def test_no_folder_of_a_run(tmp_path: Path) -> None:

@@ -12,7 +12,6 @@ from schemas.facts import Neighbour
 from schemas.scripts import Script, ScriptPrompt, ScriptQuestion
 from tests.support import forked_programs as programs
 from tests.support.construction.kills import ENV
-from tests.support.construction.stored import contents
 from tests.support.facts import make_fact, write_facts
 from tests.support.scripted_server import ScriptedServer, author
 
@@ -98,34 +97,3 @@ def test_bad_endpoint_is_one_sentence(tmp_path, facts, name):
     assert result.returncode != 0 and "Traceback" not in result.stderr
     assert all(text in result.stderr for text in (words, url, "--base-url"))
     assert result.stderr.count("Error: ") == 1 and result.stderr.strip().splitlines()[-1].startswith("Error: ")
-
-
-def test_a_store_is_rebuilt_from_the_journal_alone(tmp_path, facts):
-    """The same records, ids and verdicts, and no call: the journal holds all that was paid for."""
-    with ScriptedServer(author) as server:
-        first = construct(facts, tmp_path / "one", server.url, "--json")
-        assert first.returncode == 0, first.stderr
-        count = len(server.requests)
-        (tmp_path / "two").mkdir()
-        journal = tmp_path / "one" / "s.duckdb.llm.jsonl"
-        repeat = construct(facts, tmp_path / "two", server.url, "--json", "--journal", journal)
-        assert repeat.returncode == 0, repeat.stderr
-        assert len(server.requests) == count
-    assert contents(tmp_path / "two" / "s.duckdb") == contents(tmp_path / "one" / "s.duckdb")
-
-
-def test_a_damaged_line_of_the_journal_is_asked_for_again_by_the_same_command(tmp_path, facts):
-    journal = tmp_path / "o/s.duckdb.llm.jsonl"
-    with ScriptedServer(author) as server:
-        assert construct(facts, tmp_path / "o", server.url).returncode == 0
-        lines, calls = journal.read_bytes().splitlines(keepends=True), len(server.requests)
-        damaged = max(n for n, line in enumerate(lines) if line.startswith(b'{"key":"llm/'))
-        lines[damaged] = lines[damaged].replace(b'"raw":', b'"row":')
-        journal.write_bytes(b"".join(lines))
-        dry = construct(facts, tmp_path / "o", server.url, "--dry-run")
-        assert dry.returncode == 0 and "1 line is damaged; the work is done again" in dry.stderr
-        assert ": 1 call (" in dry.stdout and journal.read_bytes() == b"".join(lines)
-        again = construct(facts, tmp_path / "o", server.url)
-    assert again.returncode == 0, again.stderr
-    assert len(server.requests) == calls + 1
-    assert journal.with_name("s.duckdb.llm.jsonl.damaged").read_bytes() == lines[damaged]

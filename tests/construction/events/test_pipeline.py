@@ -1,29 +1,40 @@
+"""The funnel of a store of events is that of the run that filled it."""
+
 from __future__ import annotations
 
 import asyncio
 import json
+import re
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+import pytest
+
 from construction.events.draw import draw_events
-from construction.events.funnel import EventFunnel
-from construction.events.pipeline import DrawnEvent, EventConstruction, EventJob, duplicate_verdicts
+from construction.events.funnel import EventFunnel, stored_events
+from construction.events.pipeline import DrawnEvent, EventConstruction, EventJob, duplicate_verdicts, prepare_events
 from construction.events.questions import ask_facts
 from construction.events.steps import FILES
 from construction.llm.endpoint import Access
 from construction.llm.step import Request
+from construction.pipeline.runner import ProgressDisplay
+from construction.report.funnel import Funnel
 from curation.files.model_packages import EMBEDDED_LABEL
 from curation.rules.rule import EventRule
 from curation.rules.selection import SelectionStream
 from curation.similarity.texts import rouge1_f
 from curation.store.store import Store
+from schemas.core.errors import UserError
 from schemas.events.event import TEMPLATE_TEXT, Event
-from tests.support.construction.event_author import write
-from tests.support.construction.event_templates import table, templates
+from schemas.events.questions import TendencyQuestion
+from tests.support.construction.event_author import answer, write
+from tests.support.construction.event_templates import sources, table, templates
 from tests.support.construction.scripted_client import client_of
 from tests.support.construction.stored import contents
-from tests.support.events import make_event
+from tests.support.curation.verdicts import make_verdict
+from tests.support.events import event_records, make_event
+from tests.support.scripted_server import ScriptedServer
 
 JOB = EventJob(
     templates=None,
@@ -164,14 +175,6 @@ def labels(*texts: str, threshold: float = 0.4) -> list[str | None]:
     return [v.label for v in duplicate_verdicts(events, threshold=threshold)]
 
 
-def test_of_two_alike_the_later_goes_and_makes_no_other_go() -> None:
-    """b is like a and goes; c is like b only, and stays."""
-    a, b, c = "one two three four", "three four five six", "five six seven eight"
-    assert rouge1_f(a, b) == rouge1_f(b, c) == 0.5 and rouge1_f(a, c) == 0
-    assert labels(a, b, c) == ["keep", "drop", "keep"]
-    assert labels(b, a, c) == ["keep", "drop", "drop"]
-
-
 def test_at_the_threshold_both_stay() -> None:
     pair = ("a b c d e", "a b f g h")
     assert rouge1_f(*pair) == 0.4
@@ -195,3 +198,109 @@ def test_nothing_comes_of_nothing_and_verdicts_name_the_nearest() -> None:
     events = [make_event("e/1", "a b c"), make_event("e/2", "a b c d")]
     second = duplicate_verdicts(events)[1]
     assert second.related == (events[0].id,) and "e/1" in second.reason and second.unit == "rouge1_f"
+
+
+LIVE = ProgressDisplay(0)
+
+
+@pytest.fixture
+def job(tmp_path: Path) -> Any:
+    """Makes a job over the small file of templates."""
+    fields = {**sources(tmp_path), "store": tmp_path / "s.duckdb", "events": 4}
+
+    def make(url: str = "http://127.0.0.1:9/v1", *, access: dict[str, Any] | None = None, **changes: Any) -> EventJob:
+        connection = Access(model="m", base_url=url, **(access or {}))
+        return EventJob(**{**fields, "access": connection, **changes})
+
+    return make
+
+
+def test_the_estimate_holds_of_first_attempts_and_a_second_run_asks_nothing(job: Any) -> None:
+    with ScriptedServer(answer) as server:
+        plan = job(server.url, topics=("Energy",), events_per_topic=10)
+        prepared = prepare_events(plan)
+        assert prepared.estimate().calls == 4 + 4 + 1 + 10
+        counts = prepared.run(live=LIVE)
+        assert prepare_events(plan).estimate().calls == 0, "all is cached"
+        repeat = prepare_events(plan).run(live=LIVE)
+    assert counts.n["calls"] and repeat.n["calls"] == 0
+    assert counts.data() | {"calls": 0} == repeat.data()
+
+
+@pytest.mark.parametrize(
+    ("changes", "message"),
+    [
+        ({"templates": None}, "nothing to construct; name a file of templates, or topics"),
+        ({"topics": ("Energy", "")}, "the topic '' is empty or has white space at an end"),
+        ({"topics": (" Law",)}, "the topic ' Law' is empty or has white space at an end"),
+        ({"topics": ("Law", "Energy", "Law")}, "a topic is named twice: 'Law'; name it once"),
+        ({"topics": ("Law", "law")}, "a topic is named twice: 'Law' and 'law'"),
+        ({"facts": ()}, "has no fact: the table knows no"),
+        ({"profile": "none"}, "no profile 'none'"),
+        ({"access": {"max_cost": 1.0}}, "--max-cost needs a price"),
+    ],
+)
+def test_what_cannot_be_done_is_told_before_anything_is_asked(
+    job: Any, changes: Any, message: str, tmp_path: Path
+) -> None:
+    with pytest.raises(UserError, match=message):
+        prepare_events(job(**changes))
+    assert not (tmp_path / "s.duckdb").exists()
+
+
+def test_prompts_of_one_s_own_are_asked(job: Any, tmp_path: Path) -> None:
+    (tmp_path / "mine").mkdir()
+    text = FILES.file("paraphrase", "paper").read_text(encoding="utf-8")
+    variant = re.sub(r'(?m)^name = ".*"$', 'name = "mine"', text).replace("{event}", "{event}\nIn Welsh, please.")
+    (tmp_path / "mine/paraphrase.toml").write_text(variant, encoding="utf-8")
+    with ScriptedServer(answer) as server:
+        prepare_events(job(server.url, prompts_path=tmp_path / "mine", inside=0, outside=0)).run(live=LIVE)
+        assert all("In Welsh, please." in str(r["messages"]) for r in server.requests) and server.requests
+
+
+def test_a_job_that_asks_nobody_needs_no_price(job: Any) -> None:
+    nobody = job(paraphrase=False, inside=0, outside=0, access={"max_cost": 1.0})
+    assert not prepare_events(nobody).asks
+    with pytest.raises(UserError, match="needs a price"):
+        prepare_events(job(paraphrase=False, access={"max_cost": 1.0}))
+
+
+# The funnel of a store of events is that of the run that filled it.
+SAME = ("events", "paraphrased", "topic_events", "topic_kept", "facts_in", "facts_out", "unknown", "background",
+        "tendencies_in", "tendencies_out", "kept_in", "kept_out")  # fmt: skip
+
+
+def constructed(folder: Path, url: str) -> Funnel:
+    job = EventJob(**sources(folder), store=folder / "s.duckdb", events=4, topics=("Energy",), events_per_topic=10,
+                   access=Access(model="m", base_url=url))  # fmt: skip
+    return prepare_events(job).run(live=LIVE)
+
+
+def stored(folder: Path) -> EventFunnel | None:
+    with Store.open(folder / "s.duckdb") as store:
+        return stored_events(store)
+
+
+def test_it_counts_what_the_run_counted_and_people_after_it(tmp_path: Path) -> None:
+    with ScriptedServer(answer) as server:
+        output = constructed(tmp_path, server.url)
+    rows = stored(tmp_path)
+    assert rows is not None
+    assert {n: rows.n[n] for n in SAME} == {n: output.n[n] for n in SAME}
+    text = "\n".join(output.lines())
+    for words in ("(the paper: 674 of 1,800)", "(people in the paper: 78.4 %)", "drop by stands_alone", " calls made."):
+        assert words in text
+    assert rows.n["topic_kept"] < rows.n["topic_events"] and rows.n["kept_in"] < rows.n["tendencies_in"]
+    assert rows.lines(stored=True)[0].split() == ["events", "of", "templates", "4", "the", "paper:", "841"]
+    with Store.open(tmp_path / "s.duckdb", write=True) as store:
+        question = next(q for q in store.all(TendencyQuestion) if q.scope == "out")
+        store.put([make_verdict(question.id, "drop", "person:ann/judge_tendency@1")])
+    after = stored(tmp_path)
+    assert after is not None and after.n["kept_out"] == rows.n["kept_out"] - 1
+    assert ("checks", "drop by people (judge_tendency)", 1) in after.losses()
+
+
+def test_what_came_from_a_file_is_no_construction(tmp_path: Path) -> None:
+    with Store.open(tmp_path / "s.duckdb", create=True) as store:
+        store.put(event_records())
+    assert stored(tmp_path) is None

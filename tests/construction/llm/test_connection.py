@@ -3,16 +3,20 @@
 from __future__ import annotations
 
 import asyncio
+import json
 import signal
 import threading
-from contextlib import contextmanager
+from contextlib import aclosing, contextmanager
 
+import click
 import pytest
+from click.testing import CliRunner
 from pydantic import ValidationError
 
 from construction.llm import connection
-from construction.llm.client import Client, gather_all
-from construction.llm.connection import StopSignal, model_session, run
+from construction.llm.cli_options import model_options
+from construction.llm.client import Client, gather_all, ordered_map
+from construction.llm.connection import model_session, run
 from construction.llm.endpoint import Access
 from construction.llm.reply_cache import ReplyCache
 from curation.files.journal import Journal
@@ -102,23 +106,6 @@ def test_the_model_is_stopped_when_the_client_cannot_be_opened(tmp_path, monkeyp
     assert requests == ["stopped"]
 
 
-@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
-def test_a_signal_lets_the_work_clean_up_and_is_named(number):
-    cleaned = []
-
-    async def work():
-        try:
-            signal.raise_signal(number)
-            await asyncio.sleep(30)
-        finally:
-            cleaned.append(True)
-
-    with pytest.raises(StopSignal) as error:
-        run(work())
-    assert error.value.number == number and cleaned == [True]
-    assert signal.getsignal(signal.SIGINT) is signal.default_int_handler
-
-
 def test_work_that_cancels_itself_is_no_signal():
     async def work():
         raise asyncio.CancelledError
@@ -164,3 +151,95 @@ def test_a_signal_stops_the_work_in_good_order(tmp_path, number, batch):
     assert error.value.exit_status == 128 + number
     assert "finished work is kept; give the same command again" in str(error.value)
     assert ("open batches go on" in str(error.value)) == batch
+
+
+# Many coroutines at once: order, a bound on what is ahead, and nothing left running when one of them fails.
+class Worker:
+    """Counts what is at work; a number above 99 fails."""
+
+    def __init__(self):
+        self.now = self.most = self.begun = self.stopped = 0
+
+    async def work(self, number, seconds=0.0):
+        self.begun += 1
+        self.now += 1
+        self.most = max(self.most, self.now)
+        try:
+            await asyncio.sleep(seconds)
+            if number > 99:
+                raise ValueError(number)
+            return number
+        except asyncio.CancelledError:
+            self.stopped += 1
+            raise
+        finally:
+            self.now -= 1
+
+
+def test_results_stand_in_order_whoever_is_first():
+    worker = Worker()
+    results = asyncio.run(gather_all([worker.work(n, 0.02 * (3 - n)) for n in range(3)]))
+    assert results == [0, 1, 2] and worker.most == 3
+    assert asyncio.run(gather_all([])) == []
+
+
+def test_one_failure_stops_the_others_and_waits_until_they_are_gone():
+    worker = Worker()
+
+    async def main():
+        with pytest.raises(ValueError, match="100"):
+            await gather_all([worker.work(1, 30), worker.work(100), worker.work(2, 30)])
+        return worker.now, len(asyncio.all_tasks())
+
+    assert asyncio.run(main()) == (0, 1) and worker.stopped == 2
+
+
+@pytest.mark.parametrize("ahead", [0, 1, 3])
+def test_only_so_many_are_ahead_of_the_one_that_is_waited_for(ahead):
+    worker = Worker()
+
+    async def main():
+        items = []
+        async for number in ordered_map([lambda n=n: worker.work(n, 0.005) for n in range(8)], ahead=ahead):
+            items.append(number)
+            assert worker.begun <= len(items) + ahead
+        return items
+
+    assert asyncio.run(main()) == list(range(8)) and worker.most == ahead + 1
+
+
+@pytest.mark.parametrize("leave", ["an error", "the reader goes"])
+def test_nothing_runs_on_after_the_end(leave):
+    """A fault in one, or a reader that stops: those in the making are stopped, later ones never begin."""
+    worker = Worker()
+    numbers = [1, 100 if leave == "an error" else 2, 3, 4, 5, 6]
+
+    async def main():
+        async def read():
+            async with aclosing(
+                ordered_map([lambda n=n: worker.work(n, n / 1000) for n in numbers], ahead=2)
+            ) as stream:
+                async for number in stream:
+                    if leave == "the reader goes" and number == 1:
+                        return
+
+        if leave == "an error":
+            with pytest.raises(ValueError, match="100"):
+                await read()
+        else:
+            await read()
+        return worker.now, len(asyncio.all_tasks())
+
+    assert asyncio.run(main()) == (0, 1) and worker.begun < 6
+
+
+def test_every_asking_command_gets_one_access():
+    @click.command()
+    @click.option("--other", default=1)
+    @model_options
+    def ask(access, other):
+        click.echo(json.dumps([access.model, access.rpm, access.max_cost, access.batch, access.key_name, other]))
+
+    result = CliRunner().invoke(ask, ["--model", "m", "--rpm", "60", "--max-cost", "2", "--batch", "--other", "7"])
+    assert json.loads(result.output) == ["m", 60.0, 2.0, True, "OPENAI_API_KEY", 7]
+    assert CliRunner().invoke(ask, ["--rpm", "0"]).exit_code == 2

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import random
 import time
 
 import pytest
@@ -12,9 +13,10 @@ from pydantic import BaseModel
 
 from construction.llm.call_errors import CallError
 from construction.llm.replies import outcome_of, read
-from construction.llm.reply_cache import StoredOutcome, request_key
+from construction.llm.reply_cache import ReplyCache, StoredOutcome, request_key
 from construction.llm.step import Message, PlainText, Request
 from curation.files.journal import Journal
+from tests.support.construction.asked_numbers import request
 from tests.support.scripted_server import Raw, ScriptedServer, completion
 
 
@@ -234,3 +236,33 @@ def test_the_key_of_a_plain_reply_is_what_it_was():
     """Its type's schema is part of the key: a further field there, and every cached reply would be paid for anew."""
     request = Request((Message(role="user", content="How?"),), PlainText, {"max_tokens": 5}, 0)
     assert request_key("gpt-x", request) == "llm/3c8c0a5b3259626d895b"
+
+
+# Cached replies: what decides their key.
+def test_equal_requests_at_once_are_asked_once(ask):
+    with ScriptedServer(lambda p: '{"n": 1}', delay=0.05) as server:
+        replies = ask(server.url, *[request() for _ in range(9)], together=True)
+    assert {r.status for r in replies} == {"ok"} and len(server.requests) == 1
+
+
+def test_a_flipped_bit_never_changes_a_reply(tmp_path):
+    """A damaged reply is moved away and the call is made again; the others stay."""
+    path = tmp_path / "j"
+    with Journal(path, write=True) as journal:
+        for n in range(5):
+            ReplyCache(journal).put(f"llm/{n}", StoredOutcome(kind="reply", raw=f'{{"n": {n}}}', at="2026-11-21"))
+        want = dict(ReplyCache(journal).replies())
+    data, draw = path.read_bytes(), random.Random(1)
+    for _ in range(200):
+        flipped = bytearray(data)
+        flipped[draw.randrange(len(data))] ^= 1 << draw.randrange(8)
+        path.write_bytes(flipped)
+        with Journal(path, write=True) as journal:
+            left = dict(ReplyCache(journal).replies())
+        assert 3 <= len(left) < 5 and left.items() <= want.items()
+
+
+def test_equal_requests_are_one_and_what_differs_makes_another():
+    others = (request("b"), request(sample=1), request()._replace(parameters={}), request()._replace(reply=PlainText))
+    keys = {request_key("m", one) for one in (request(), *others)} | {request_key("n", request())}
+    assert len(keys) == 6 and request_key("m", request(longest=9, usual=lambda: PlainText(text="x"))) in keys

@@ -67,6 +67,9 @@ def test_a_neighbour_that_names_the_edited_subject(tmp_path: Path) -> None:
         (change(questions=[]), "questions"),
         (change(questions=question("How?", "one two three four five six seven eight")), "at most 7 words"),
         (change(prompt="x"), "exactly one"),
+        (change(prompt="The capital of {} is<|endoftext|>"), r"line 1: 'w/1': prompt: the control token <\|endoftext"),
+        (change(changed_on="2021-13-45", kind="temporal"), "line 1: 'w/1': changed_on: '2021-13-45' is no date"),
+        (change(old={"text": "Lima", "aliases": ["Oslo"]}), "line 1: 'w/1': .*nothing would be edited"),
     ],
 )
 def test_what_is_no_case_is_refused_by_line(tmp_path: Path, case: object, message: str) -> None:
@@ -160,28 +163,3 @@ def test_a_corrected_file_replaces_all_that_it_brought(tmp_path: Path) -> None:
     data = json.loads(result.output)
     assert (data["source"], data["new"], data["gone"]) == ("ours", 0, 14)
     assert set(facts(store)) == {"w/1"}
-
-
-@pytest.mark.parametrize(
-    ("change", "text"),
-    [
-        ({"prompt": "The capital of {} is<|endoftext|>"}, "prompt: the control token <|endoftext|>"),
-        ({"changed_on": "2021-13-45", "kind": "temporal"}, "changed_on: '2021-13-45' is no date"),
-        ({"old": {"text": "Lima", "aliases": ["Oslo"]}}, "nothing would be edited"),
-    ],
-)
-def test_what_no_record_may_hold_is_refused(tmp_path, change, text):
-    case = {
-        "key": "z/1",
-        "kind": "counterfactual",
-        "relation": {"id": "P36", "label": "capital"},
-        "subject": {"text": "Peru"},
-        "prompt": "The capital of {} is",
-        "old": {"text": "Lima"},
-        "new": {"text": "Oslo"},
-        "questions": [{"question": "How to travel to the capital of Peru?", "steps": ["Pack", "Fly to Lima"]}],
-    }
-    (path := tmp_path / "cases.jsonl").write_text(json.dumps({**case, **change}) + "\n")
-    with pytest.raises(DataError, match="line 1: 'z/1'") as error:
-        adopt(path, source=Source(name="tests", licence="CC0"))
-    assert text in str(error.value)

@@ -124,14 +124,8 @@ def budget():
     return Budget(ReplyCache(None), max_cost=5.0)
 
 
-def display(expected=100, *, terminal=False, clock=lambda: 0.0):
-    written = []
-    line = StatusLine(written.append, terminal=terminal, every=30.0, at_once=False, clock=clock)
-    return ProgressDisplay(expected, line=line), written
-
-
 def test_all_that_holds_the_work_up_is_told(budget, now):
-    live, _ = display()
+    live = ProgressDisplay(100)
     live.facts(ConstructionProgress(done=70, total=1000, kept=207, calls=9))
     budget.activity.asks()
     for failed in (False, True, False):
@@ -148,7 +142,7 @@ def test_all_that_holds_the_work_up_is_told(budget, now):
 
 
 def test_more_answers_than_expected_are_no_negative_time(budget, now):
-    live, _ = display(expected=1)
+    live = ProgressDisplay(1)
     budget.activity.asks()
     now[0] += 5
     for _ in range(3):
@@ -165,30 +159,3 @@ def test_answers_of_the_journal_of_one_moment_or_of_a_clock_that_steps_back_have
     for _ in range(3):
         budget.activity.answered(from_endpoint=from_endpoint)
     assert budget.activity.rate() is None and budget.activity.answers == 3
-
-
-def test_a_line_comes_now_and_then_and_one_in_the_end(budget, now):
-    live, written = display(clock=lambda: now[0])
-    for _ in range(70):
-        now[0] += 1
-        budget.activity.answered(from_endpoint=False)
-        live.tick(budget)
-    live.end(budget)
-    assert len(written) == 3 and written[-1].startswith("70 of about 100 answers") and written[-1].endswith("\n")
-
-
-def test_a_terminal_has_one_line_however_narrow_it_is(budget, now, monkeypatch):
-    monkeypatch.setenv("COLUMNS", "40")
-    live, written = display(terminal=True)
-    live.facts(ConstructionProgress(done=1, total=1000, kept=3, calls=1))
-    budget.activity.answered(from_endpoint=False)
-    live.tick(budget)
-    live.end(budget)
-    assert [text[0] for text in written] == ["\r", "\r", "\n"] and max(map(len, written)) == 40
-
-
-@pytest.mark.parametrize("terminal", [True, False])
-def test_nothing_is_said_of_nothing(budget, terminal):
-    live, written = display(terminal=terminal)
-    live.end(budget)
-    assert written == []

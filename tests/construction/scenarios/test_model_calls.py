@@ -10,11 +10,8 @@ from typing import NamedTuple
 import pytest
 from click.testing import CliRunner
 
-from curation.files.journal import Journal
-from curation.store.store import Store
 from scedit.commands import cli
 from schemas.core.errors import UserError
-from schemas.scripts import ScriptPrompt
 from tests.support.facts import make_fact, write_facts
 from tests.support.scripted_server import Batches, Raw, ScriptedServer, completion, field
 
@@ -70,11 +67,6 @@ def counted(payload, into=700, out=100):
 def of(payload, n):
     """Whether a call is about that fact."""
     return f"Country {n}" in payload["messages"][-1]["content"]
-
-
-def prompts(path):
-    with Store.open(path) as store:
-        return sorted(p.id for p in store.all(ScriptPrompt))
 
 
 @pytest.mark.parametrize("options", [["--rpm", "200"], ["--tpm", "120000"]], ids=str)
@@ -142,24 +134,6 @@ def test_errors_are_sorted_and_told(construct, monkeypatch):
     complaints = [p["messages"][-1]["content"] for p in server.requests if len(p["messages"]) > 3]
     warnings = [text for text in complaints if "cannot be used" in text]
     assert len(warnings) == 3 and all("valid list" in text and "questions" in text for text in warnings)
-
-
-def test_what_stays_unanswered_is_told_and_done_by_the_next_run(construct, monkeypatch):
-    monkeypatch.setattr("construction.llm.client.pause", lambda *a, **k: 0.0)
-    busy = [True]
-
-    def answer(payload):
-        return Raw(503, {"error": {"message": "busy"}}) if busy[0] and of(payload, 1) else good(payload)
-
-    with ScriptedServer(answer) as server:
-        first = construct(server.url, "--concurrency", "1")
-        assert first.code == 1 and "1 fact without an answer" in first.err
-        tries = sum(of(p, 1) for p in server.requests)
-        assert 3 <= tries <= 6, "retries have an end"
-        busy[0], count = False, len(server.requests)
-        second = construct(server.url)
-        assert second.code == 0 and len(server.requests) - count == 2
-    assert json.loads(second.out)["kept"] == 3
 
 
 def test_the_table_says_how_calls_without_a_usable_reply_are_asked_again(construct):
@@ -259,34 +233,6 @@ def test_what_cannot_be_is_refused_before_anything_is_made(construct, monkeypatc
     monkeypatch.delenv("OPENAI_API_KEY")
     result = construct(None, model="gpt-4o")
     assert result.code == 1 and "OPENAI_API_KEY is not set" in result.err and "--api-key-env" in result.err
-
-
-def test_batches_of_all_fates_make_what_live_calls_make(construct):
-    """Half of the first batch expires, some calls of the second fail in passing: they are submitted again."""
-    failing = [True]
-
-    def answer(payload):
-        if failing[0] and "Question: " in payload["messages"][-1]["content"] and of(payload, 1):
-            failing[0] = False
-            return Raw(500, {"error": {"message": "oops"}})
-        return good(payload)
-
-    batches = Batches(fate=lambda n: ("expired", 0.5) if n == 0 else "completed")
-    with ScriptedServer(answer, batches=batches) as server:
-        result = construct(server.url, "--batch", "--batch-poll", "0.02", facts=6)
-        assert result.code == 0, result.err
-        failing[0] = False
-        live = construct(server.url, facts=6, store="live.duckdb")
-    assert len(server.requests) == 12 and not result.err.count("Traceback")
-    assert [len(x) for x in batches.submitted] == [6, 6, 4]  # what is missing goes with what comes next
-    assert prompts(construct.folder / "s.duckdb") == prompts(construct.folder / "live.duckdb")
-    journals = [
-        {k: v["raw"] for k, v in Journal(construct.folder / f"{name}.duckdb.llm.jsonl").items() if k.startswith("llm/")}
-        for name in ("s", "live")
-    ]
-    assert journals[0] == journals[1] and len(journals[0]) == 12
-    a, b = json.loads(result.out), json.loads(live.out)
-    assert (a["calls"], b["calls"]) == (16, 12) and a | {"calls": 12, "store": "live.duckdb"} == b
 
 
 def test_a_cancelled_batch_is_told_and_the_same_command_goes_on(construct):

@@ -184,3 +184,33 @@ def test_nothing_of_it_stays() -> None:
         x = on_card(2)
         assert x.is_cuda and x.get_device() == 0 and torch.cuda.is_available()
     assert torch.cuda.is_available is before and not x.is_cuda and (x + torch.ones(2)).tolist() == [2.0, 2.0]
+
+
+# Memory of the fake device: what is alive, the peak, the caching allocator's way of keeping it, shortage.
+KIB = 1024
+
+
+def block(kib: int, card: int = 0) -> torch.Tensor:
+    return torch.zeros(kib * KIB, dtype=torch.uint8, device=f"cuda:{card}")
+
+
+def test_live_and_peak_are_exact() -> None:
+    with fake_gpu(memory=64 * KIB):
+        tensor = block(8)
+        for _ in range(5):
+            block(16)
+        assert torch.cuda.memory_allocated() == 8 * KIB and torch.cuda.max_memory_allocated() == 24 * KIB
+        torch.cuda.reset_peak_memory_stats()
+        assert torch.cuda.max_memory_allocated() == 8 * KIB
+        del tensor
+        assert torch.cuda.memory_allocated() == 0
+
+
+def test_out_of_memory() -> None:
+    with fake_gpu(memory=64 * KIB) as machine:
+        tensor = block(40)
+        with pytest.raises(torch.cuda.OutOfMemoryError, match="out of memory"):
+            block(25)
+        assert torch.cuda.memory_allocated() == 40 * KIB
+        assert block(24).is_cuda and len(tensor)
+    assert machine.memory.refused.total() == 1

@@ -15,14 +15,10 @@ from construction.documents.checks import (
 )
 from construction.events.checks import QuestionInputs, judge_event
 from curation.shipped import SHIPPED, named_split, shipped_split
-from curation.splits.split_file import Split, write_split
+from curation.splits.split_file import Split
 from schemas.cases import DocumentCase, EventCase
 from schemas.events.questions import TendencyQuestion
-from tests.support.curation.shipped_documents import build as build_documents
-from tests.support.curation.shipped_documents import main as write_documents
-from tests.support.curation.shipped_events import build as build_events
-from tests.support.documents.shipped_hops import build as build_hops
-from tests.support.documents.shipped_hops import main as write_hops
+from tests.support.shipped_splits import BUILDERS, main
 
 
 @pytest.fixture(scope="module")
@@ -31,9 +27,9 @@ def cases() -> list[EventCase]:
 
 
 def test_the_split_is_made_of_its_source(tmp_path: Path) -> None:
-    write_split(build_events(), tmp_path / "events.jsonl")
+    main("events", tmp_path)
     assert (tmp_path / "events.jsonl").read_bytes() == (SHIPPED / "events/events.jsonl").read_bytes()
-    assert named_split("events").digest == build_events().digest
+    assert named_split("events").digest == BUILDERS["events"]().digest
 
 
 @pytest.mark.parametrize("what", ["scope of facts", "scope of tendencies"])
@@ -57,10 +53,10 @@ def documents() -> list[DocumentCase]:
 
 
 def test_documents_are_made_of_their_source(tmp_path: Path) -> None:
-    write_documents(tmp_path / "documents.jsonl")
+    main("documents", tmp_path)
     for name in ("documents.jsonl", "checksums.sha256"):
         assert (tmp_path / name).read_bytes() == (shipped.SHIPPED / "documents" / name).read_bytes()
-    assert shipped.named_split("documents").digest == build_documents().digest
+    assert shipped.named_split("documents").digest == BUILDERS["documents"]().digest
 
 
 def test_every_check_keeps_every_probe_but_what_must_be_inferred(
@@ -79,7 +75,7 @@ def split() -> Split:
 
 
 def test_hops_are_made_of_their_source(split: Split, tmp_path: Path) -> None:
-    write_hops(tmp_path / "hops.jsonl")
+    main("hops", tmp_path)
     for name in ("hops.jsonl", "checksums.sha256"):
         assert (tmp_path / name).read_bytes() == (shipped.SHIPPED / "hops/hops.jsonl").with_name(name).read_bytes()
-    assert shipped.named_split("hops").digest == build_hops().digest == split.digest
+    assert shipped.named_split("hops").digest == BUILDERS["hops"]().digest == split.digest

@@ -5,16 +5,19 @@ from __future__ import annotations
 import asyncio
 import json
 import random
-from contextlib import asynccontextmanager
+from datetime import date
 
 import pytest
 
 from construction.llm.connection import model_session
 from construction.llm.cost.budget import Amount, Budget, BudgetReached, upper_bound
+from construction.llm.cost.estimates import CHARACTERS_PER_TOKEN, CallCounter
+from construction.llm.cost.prices import Price, price_of
 from construction.llm.endpoint import Access
 from construction.llm.reply_cache import ReplyCache
+from construction.llm.step import Message
 from curation.files.journal import Journal
-from schemas.core.errors import ModelError
+from schemas.core.errors import DataError, ModelError, UserError
 from tests.support.construction.asked_numbers import PRICE, request
 from tests.support.scripted_server import Batches, Raw, ScriptedServer, completion
 
@@ -59,44 +62,22 @@ def test_a_token_budget_is_never_exceeded_and_stops_in_one_sentence(ask):
     assert {r.status for r in result} == {"ok"} and len(server.requests) == 100
 
 
-@asynccontextmanager
-async def large_one_waiting(folder):
-    """A budget of 100 tokens, 60 of them set aside for "a", and the task of "b", which waits for 90."""
-    with Journal(folder / "j", write=True) as journal:
-        budget = Budget(ReplyCache(journal), max_tokens=100)
-        await budget.set_aside("a", Amount(60, 0))
-        large = asyncio.create_task(budget.set_aside("b", Amount(90, 0)))
-        await asyncio.sleep(0)
-        yield budget, large
-
-
 def test_after_a_call_that_did_not_fit_no_smaller_one_goes(tmp_path):
-    """The work stops; the reply of a call that went meanwhile would be paid for and thrown away."""
+    """The work stops, also for one that waits too; the reply of a call that went meanwhile would be thrown away."""
 
     async def main():
-        async with large_one_waiting(tmp_path) as (budget, large):
-            budget.settle("a", Amount(20, 0))
-            with pytest.raises(BudgetReached):
-                await large
-            with pytest.raises(BudgetReached):
-                await budget.set_aside("c", Amount(1, 0))
-            return budget.spent.tokens
-
-    assert asyncio.run(main()) == 20
-
-
-def test_a_smaller_call_that_waits_too_does_not_go_after_the_end(tmp_path):
-    """Both wait for the call in flight; the large one then ends the work, and the small one must not slip out."""
-
-    async def main():
-        async with large_one_waiting(tmp_path) as (budget, large):
-            small = asyncio.create_task(budget.set_aside("c", Amount(50, 0)))
+        with Journal(tmp_path / "j", write=True) as journal:
+            budget = Budget(ReplyCache(journal), max_tokens=100)
+            await budget.set_aside("a", Amount(60, 0))
+            waiting = [
+                asyncio.create_task(budget.set_aside(key, Amount(size, 0))) for key, size in (("b", 90), ("c", 50))
+            ]
             await asyncio.sleep(0)
             budget.settle("a", Amount(20, 0))
-            return await asyncio.gather(large, small, return_exceptions=True)
+            ended = await asyncio.gather(*waiting, budget.set_aside("d", Amount(1, 0)), return_exceptions=True)
+            return budget.spent.tokens, [type(one) for one in ended]
 
-    output = asyncio.run(main())
-    assert [type(t) for t in output] == [BudgetReached, BudgetReached]
+    assert asyncio.run(main()) == (20, [BudgetReached] * 3)
 
 
 def test_calls_whose_end_is_unknown_count_in_full(ask):
@@ -192,3 +173,33 @@ def test_two_clients_share_a_budget(tmp_path):
     with ScriptedServer(lambda p: counted(10, 10)) as server:
         seconds = asyncio.run(main(server.url))
         assert seconds is not None and 400 < seconds <= 1000 and {p["model"] for p in server.requests} == {"a", "b"}
+
+
+def test_prices(tmp_path):
+    mini = price_of("gpt-4o-mini")
+    assert mini and (mini.input, mini.output) == (0.15, 0.6)
+    half = price_of("gpt-4o-mini-2024-07-18", batch=True)
+    assert half and half.input == pytest.approx(0.075)
+    assert price_of("qwen") is None
+    path = tmp_path / "p.toml"
+    path.write_text('checked = 2026-02-03\n[models]\n"qwen" = { input = 1, output = 2, batch_output = 0.5 }\n')
+    live, batch = price_of("qwen", table=path), price_of("qwen", batch=True, table=path)
+    assert live == Price(1, 2, date(2026, 2, 3)) and batch == Price(1, 0.5, date(2026, 2, 3))
+    assert price_of("gpt-4o", table=path) is not None
+    path.write_text('checked = 2026-02-03\n[models]\n"qwen" = { input = -1, output = 2 }\n')
+    with pytest.raises(DataError, match="models.qwen.input"):
+        price_of("qwen", table=path)
+    with pytest.raises(UserError, match="no such"):
+        price_of("qwen", table=tmp_path / "none.toml")
+
+
+CHAT = [Message(role="system", content="x" * 9), Message(role="user", content="y" * 10)]
+
+
+@pytest.mark.parametrize("times", [1, 3, 1000])
+def test_tokens_are_rounded_once_over_all_calls(times):
+    counter = CallCounter()
+    counter.add(CHAT, reply_tokens=5, times=times)
+    estimate = counter.estimate(Price(2.0, 10.0, date(2026, 1, 1)))
+    assert estimate[:3] == (times, times * 19 // CHARACTERS_PER_TOKEN, 5 * times)
+    assert estimate.cost == pytest.approx((2.0 * estimate.tokens_in + 10.0 * estimate.tokens_out) / 1e6)

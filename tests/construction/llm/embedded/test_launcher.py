@@ -4,9 +4,8 @@ import json
 import subprocess
 import sys
 import time
-import urllib.error
-import urllib.request
 
+import httpx
 import pytest
 from click.testing import CliRunner
 
@@ -55,35 +54,28 @@ def test_server_is_stopped_after_an_exception(gguf, monkeypatch):
     assert not alive(children[0].pid)
 
 
+def asked(address, *turns):
+    """What the server sends back for one token more."""
+    messages = [{"role": role, "content": text} for role, text in zip(("system", "user"), turns, strict=False)]
+    reply = httpx.post(f"{address}/chat/completions", json={"max_tokens": 1, "messages": messages}, timeout=120)
+    return reply.json()
+
+
 def test_the_context_holds_for_each_slot(gguf):
-    text = " ".join(["word"] * 300)
-    body = json.dumps({"model": "x", "max_tokens": 1, "messages": [{"role": "user", "content": text}]}).encode()
     answers = {}
     for context in (256, 1024):
         with serve(gguf, slots=2, context=context) as address:
-            request = urllib.request.Request(f"{address}/chat/completions", body, {"Content-Type": "application/json"})
-            try:
-                with urllib.request.urlopen(request, timeout=120) as reply:
-                    answers[context] = json.loads(reply.read())["usage"]["prompt_tokens"]
-            except urllib.error.HTTPError as error:
-                answers[context] = json.loads(error.read())["error"]["message"]
-    assert "context" in str(answers[256])
-    assert answers[1024] > 300
+            answers[context] = asked(address, " ".join(["word"] * 300))
+    assert "context" in answers[256]["error"]["message"]
+    assert answers[1024]["usage"]["prompt_tokens"] > 300
 
 
 def test_what_a_call_shares_with_the_one_before_is_not_computed_again(gguf):
     """The examples of a profile are most of every call: only what differs is read."""
     shared = " ".join(f"word {n}" for n in range(60))
-    timings = []
     with serve(gguf) as address:
-        for question in ("one?", "two?"):
-            messages = [{"role": "system", "content": shared}, {"role": "user", "content": question}]
-            body = json.dumps({"model": "x", "max_tokens": 1, "messages": messages}).encode()
-            request = urllib.request.Request(f"{address}/chat/completions", body, {"Content-Type": "application/json"})
-            with urllib.request.urlopen(request, timeout=120) as reply:
-                timings.append(json.loads(reply.read())["timings"])
-    first, second = (t["prompt_n"] for t in timings)
-    assert first > 120 and second < 20, timings
+        first, second = (asked(address, shared, text)["timings"]["prompt_n"] for text in ("one?", "two?"))
+    assert first > 120 and second < 20, (first, second)
 
 
 def test_server_goes_when_its_parent_is_killed(gguf):
