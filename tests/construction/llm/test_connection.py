@@ -7,6 +7,7 @@ import json
 import signal
 import threading
 from contextlib import aclosing, contextmanager
+from types import SimpleNamespace
 
 import click
 import pytest
@@ -57,53 +58,52 @@ def test_what_cannot_go_together_is_refused():
     Access(model="never heard of", max_tokens=0).check()  # tokens need no price
 
 
-@pytest.mark.parametrize(("concurrency", "slots"), [(None, 1), (3, 3)])
-def test_the_embedded_model_is_served_while_the_client_is_open_and_sent_no_key(
-    tmp_path, monkeypatch, concurrency, slots
-):
-    monkeypatch.setenv("OPENAI_API_KEY", "sk-of-somebody-else")
-    requests = []
+@pytest.fixture
+def served(tmp_path, monkeypatch):
+    """Where model files are served in this test, and what the server was told."""
+    server = SimpleNamespace(url="no address", told=[])
 
     @contextmanager
     def serve(gguf, *, slots, **settings):
-        requests.append(slots)
-        yield server.url
-        requests.append("stopped")
+        server.told.append(slots)
+        try:
+            yield server.url
+        finally:
+            server.told.append("stopped")
+
+    monkeypatch.setattr(connection, "serve", serve)
+    monkeypatch.setattr(connection, "gguf_of", lambda name: tmp_path)
+    return server
+
+
+@pytest.mark.parametrize(("concurrency", "slots"), [(None, 1), (3, 3)])
+def test_the_embedded_model_is_served_while_the_client_is_open_and_sent_no_key(
+    tmp_path, monkeypatch, served, concurrency, slots
+):
+    monkeypatch.setenv("OPENAI_API_KEY", "sk-of-somebody-else")
 
     async def main():
         with model_session(tmp_path / "j", Access(concurrency=concurrency)) as session:
             async with session.client() as client:
                 replies = await gather_all([client.ask(request(str(n))) for n in range(2)])
-                assert requests == [slots]
+                assert served.told == [slots]
                 return replies
 
     with ScriptedServer(lambda p: '{"n": 4}') as server:
-        monkeypatch.setattr(connection, "serve", serve)
-        monkeypatch.setattr(connection, "gguf_of", lambda name: tmp_path)
+        served.url = server.url
         assert [r.value for r in asyncio.run(main())] == [Number(n=4)] * 2
-    assert requests == [slots, "stopped"] and not any("somebody" in key for key in server.keys)
+    assert served.told == [slots, "stopped"] and not any("somebody" in key for key in server.keys)
 
 
-def test_the_model_is_stopped_when_the_client_cannot_be_opened(tmp_path, monkeypatch):
-    requests = []
-
-    @contextmanager
-    def serve(gguf, *, slots, **settings):
-        try:
-            yield "no address"
-        finally:
-            requests.append("stopped")
-
+def test_the_model_is_stopped_when_the_client_cannot_be_opened(tmp_path, served):
     async def main():
         with model_session(tmp_path / "j", Access()) as session:
             async with session.client():
                 raise AssertionError("it opened")
 
-    monkeypatch.setattr(connection, "serve", serve)
-    monkeypatch.setattr(connection, "gguf_of", lambda name: tmp_path)
     with pytest.raises(ModelError, match="is not an address"):
         asyncio.run(main())
-    assert requests == ["stopped"]
+    assert served.told == [1, "stopped"]
 
 
 def test_work_that_cancels_itself_is_no_signal():
