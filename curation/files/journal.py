@@ -20,6 +20,7 @@ import logging
 import os
 import threading
 from collections.abc import Iterator
+from functools import cache
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -111,9 +112,9 @@ class Journal(contextlib.AbstractContextManager["Journal"]):
                     damaged[offset] = line
                 offset += len(line)
         if damaged:
-            moved = self._move_away(damaged) if self._write else ""
-            lines_are = counted(len(damaged), "line is", "lines are")
-            log.warning("%s: %s damaged%s; the work is done again", self.path, lines_are, moved)
+            _warn_of_damage(self.path, tuple(damaged))
+            if self._write:
+                self._move_away(damaged)
         if self._write and self.torn:
             self._file.truncate(offset)
         return offset
@@ -134,16 +135,14 @@ class Journal(contextlib.AbstractContextManager["Journal"]):
                 fix="run the command that wrote it again: it does the damaged part anew, everything else is kept",
             )
 
-    def _move_away(self, damaged: dict[int, bytes]) -> str:
-        """Append damaged lines to a file beside the journal, and overwrite them with spaces; says where they are."""
-        beside = self.path.with_name(self.path.name + ".damaged")
-        with open(beside, "ab") as copy, open(self.path, "r+b") as file:
+    def _move_away(self, damaged: dict[int, bytes]) -> None:
+        """Append damaged lines to a file beside the journal, and overwrite them with spaces."""
+        with open(_beside(self.path), "ab") as copy, open(self.path, "r+b") as file:
             for offset, line in damaged.items():
                 copy.write(line)
                 copy.flush()
                 file.seek(offset)
                 file.write(b" " * (len(line) - 1) + b"\n")
-        return f" and moved to {beside.name}"
 
     def _add(self, key: str, offset: int, line: bytes) -> None:
         self._index[key] = offset, len(line)
@@ -206,6 +205,18 @@ class Journal(contextlib.AbstractContextManager["Journal"]):
 
     def __exit__(self, *_: object) -> None:
         self.close()
+
+
+def _beside(path: Path) -> Path:
+    """Where damaged lines of a journal are kept."""
+    return path.with_name(f"{path.name}.damaged")
+
+
+@cache
+def _warn_of_damage(path: Path, places: tuple[int, ...]) -> None:
+    """Warn of damaged lines, once of the same: a command reads a journal to estimate its work and opens it to do it."""
+    lines_are = counted(len(places), "line is", "lines are")
+    log.warning("%s: %s damaged; the work is done again (kept in %s)", path, lines_are, _beside(path).name)
 
 
 def _with_digest(text: bytes) -> bytes:

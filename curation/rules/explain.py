@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+from collections import ChainMap
+from collections.abc import Iterable, Iterator
 from functools import lru_cache
 from typing import Any, NamedTuple
 
 from curation.rules.rule import Decision, SplitRule, matches, read_rule
-from curation.rules.selection import Loss, Ruling, ancestors, block_of
+from curation.rules.selection import BLOCK, Loss, Ruling, ancestors, block_of
 from curation.splits.versions import Errata
 from curation.splits.visible_texts import case_records
 from curation.store.reader import KeyRange
@@ -30,8 +31,7 @@ _PARTS: dict[str, tuple[type[Record], ...]] = {
 }
 """What rules about each kind of edit decide."""
 _EDITS = (Fact, Event, Document)
-_Selected = tuple[list[AnyCase], dict[str, Loss]]
-"""The cases of an edit, and why the rest is left out."""
+_REPLACED = "this version was replaced by another"
 
 
 class ExplanationStep(NamedTuple):
@@ -115,15 +115,28 @@ class Explainer:
         store: The store.
         rule: The rule.
         errata: Known faults.
+        many: Many items will be asked about, in order of their edits: edits are decided in blocks, not one by one.
     """
 
-    def __init__(self, store: Store, rule: SplitRule, *, errata: Errata | None = None) -> None:
-        self._store, self._ruling, self._stale = store, Ruling(store, rule, errata=errata), store.stale()
-        self._cases_of = lru_cache(maxsize=100)(self._select)  # a split's items are asked about case by case
+    def __init__(self, store: Store, rule: SplitRule, *, errata: Errata | None = None, many: bool = False) -> None:
+        self.store, self.ruling, self._stale = store, Ruling(store, rule, errata=errata), store.stale()
+        self._ranges = store.ranges(rule.prefix, BLOCK, kind=rule.edited) if many else []
+        self._block = lru_cache(maxsize=100)(self._decided)
+        # what several items of a case ask for is read once
+        self.found = lru_cache(maxsize=1000)(lambda kind, key: store.by_keys(kind, [key]))
+        self.beside = lru_cache(maxsize=1000)(lambda edits: store.edits_beside(edits))
+        self.links = lru_cache(maxsize=1000)(lambda edits: store.of_parents(Neighbour, edits))
+        self.prompts = lru_cache(maxsize=1000)(lambda fact: store.of_parents(ScriptPrompt, [fact]))
 
-    def _select(self, key: str) -> _Selected:
-        block = block_of(self._store, self._ruling, KeyRange(key, f"{key}\x01", ""))
-        return block.cases(), block.losses
+    def selected(self, key: str) -> tuple[AnyCase | None, dict[str, Loss]]:
+        """The case of an edit, and why the rest of it is left out."""
+        alone = KeyRange(key, f"{key}\x01", "")
+        cases, losses = self._block(next((keys for keys in self._ranges if key in keys), alone))
+        return cases.get(key), losses
+
+    def _decided(self, keys: KeyRange) -> tuple[dict[str, AnyCase], dict[str, Loss]]:
+        block = block_of(self.store, self.ruling, keys)
+        return {case.request.key: case for case in block.cases()}, block.losses
 
     def explain(self, item: str) -> Explanation:
         """Why a fact, event or document, what asks about it, a neighbour or a case is in or out.
@@ -134,7 +147,20 @@ class Explainer:
         Raises:
             UserError: there is no such item, or it is of a kind that the rule does not decide.
         """
-        record = self._store.get(item.removeprefix("case/"))
+        trace = self._trace(item)
+        status, why = self._status(trace)
+        steps, record = trace.steps(), trace.record
+        facts = [s.record.key for s in steps if isinstance(s.record, Fact)]
+        against = tuple(f"{key}: {text}" for key in facts for text in self.store.contradictions(key))
+        thresholds = tuple(t.text for t in self.ruling.rule.thresholds)
+        return Explanation(record.key, record.kind, status, why, steps, thresholds, against)
+
+    def reason(self, item: str) -> tuple[str, str]:
+        """Status and deciding reason of an item, as ``explain`` has them."""
+        return self._status(self._trace(item))
+
+    def _trace(self, item: str) -> _Trace:
+        record = self.store.get(item.removeprefix("case/"))
         is_case = item.startswith("case/")
         if isinstance(record, Case | EventCase | DocumentCase):
             record, is_case = record.request, True
@@ -142,18 +168,20 @@ class Explainer:
         if edited is None:
             what = f"'{record.key}' is a {record.kind}, which no rule decides"
             raise UserError(what, allowed="fact, question, script, prompt")
-        if edited != self._ruling.rule.edited:
+        if edited != self.ruling.rule.edited:
             what = f"'{record.key}' belongs to a kind of edit ({edited}) that the rule is not about"
             raise UserError(what, fix=f"--set edits={edited}")
-        trace = _Trace(self._store, self._ruling, record, self._cases_of, is_case=is_case)
-        explanation = trace.explain()
-        cases = (case for case in trace.cases if _place_in(case, record))  # neighbours' facts in them count, too
+        return _Trace(self, record, is_case=is_case)
+
+    def _status(self, trace: _Trace) -> tuple[str, str]:
+        status, why = trace.status()
+        if status != "in":
+            return status, why
+        cases = (case for case in trace.cases if _place_in(case, trace.record))  # neighbours' facts in them count, too
         edits = {r.key for case in cases for r in case_records(case) if isinstance(r, _EDITS)}
-        path, keys = {step.record.id for step in explanation.steps}, {explanation.key, *edits}
-        stale = [s for s in self._stale if s.id in path or keys & set(s.origins.split())]
-        if explanation.status != "in" or not stale:
-            return explanation
-        return explanation._replace(status="held", why=f"{stale[0].text}; splits with it are not frozen")
+        path, keys = {record.id for record in trace.path}, {trace.record.key, *edits}
+        stale = (s for s in self._stale if s.id in path or keys & set(s.origins.split()))
+        return next((("held", f"{s.text}; splits with it are not frozen") for s in stale), (status, why))
 
 
 def rule_of(header: dict[str, Any]) -> SplitRule:
@@ -168,58 +196,56 @@ def rule_of(header: dict[str, Any]) -> SplitRule:
 
 
 class _Trace:
-    """The selection over the edits that an item belongs to: their cases, and why the rest is left out."""
+    """The selection over the edits that an item belongs to: their cases, and why the rest is left out.
 
-    def __init__(
-        self, store: Store, ruling: Ruling, record: Record, cases_of: Callable[[str], _Selected], *, is_case: bool
-    ) -> None:
-        self._store, self._rule, self._ruling, self._record = store, ruling.rule, ruling, record
-        path = [record]
-        for one in path:  # the list grows while it is gone through
-            above = [found for kind, key in ancestors(one) for found in store.by_keys(kind, [key])]
-            path += [found for found in above if found not in path]
-        edits = {r.key for r in path if isinstance(r, _EDITS)}
+    Attributes:
+        record: The item.
+        path: The item first, then the records it depends on.
+        cases: The cases of these edits.
+    """
+
+    def __init__(self, source: Explainer, record: Record, *, is_case: bool) -> None:
+        self._source, self.record, facts = source, record, source.ruling.rule.edited == "fact"
+        self._current = [r.id for r in source.found(type(record), record.key)] == [record.id]
+        self.path = [record]
+        for one in self.path:  # the list grows while it is gone through
+            above = [found for kind, key in ancestors(one) for found in source.found(kind, key)]
+            self.path += [found for found in above if found not in self.path]
+        edits = {r.key for r in self.path if isinstance(r, _EDITS)}
         if isinstance(record, Neighbour):
             edits = {record.edit}
-        elif self._rule.edited == "fact" and not is_case:  # it can be in as a neighbour's
-            edits |= store.edits_beside(edits)
-        self._path = [*path, *(store.of_parents(ScriptPrompt, [record.key]) if isinstance(record, Fact) else ())]
-        self._links = store.of_parents(Neighbour, edits) if self._rule.edited == "fact" else []
-        self.cases: list[AnyCase] = []
-        self._losses: dict[str, Loss] = {}
-        for key in sorted(edits):
-            cases, losses = cases_of(key)
-            self.cases += cases
-            self._losses = losses | self._losses
+        elif facts and not is_case:  # it can be in as a neighbour's
+            edits |= source.beside(frozenset(edits))
+        self.path += source.prompts(record.key) if isinstance(record, Fact) else ()
+        self._links = source.links(frozenset(edits)) if facts else []
+        selected = [source.selected(key) for key in sorted(edits)]
+        self.cases = [case for case, _ in selected if case is not None]
+        self._losses = ChainMap(*(losses for _, losses in selected))
 
-    def explain(self) -> Explanation:
-        record = self._record
-        current = self._store.by_keys(type(record), [record.key])
-        if [r.id for r in current] == [record.id]:
-            ruling = self._ruling.over(r.id for r in self._path)
-            beside = [isinstance(r, Fact) and bool(ruling.out_of_scope(r)) for r in self._path]
-            steps = [self._step(r, ruling.decide(r, beside=b)) for r, b in zip(self._path, beside, strict=True)]
-            status, why = self._status(steps[0])
-        else:
-            status, why = "out", "this version was replaced by another"
-            steps = [self._step(record, Decision("drop", reason=why))]
-        facts = [s.record.key for s in steps if isinstance(s.record, Fact)]
-        against = tuple(f"{key}: {text}" for key in facts for text in self._store.contradictions(key))
-        thresholds = tuple(t.text for t in self._rule.thresholds)
-        return Explanation(record.key, record.kind, status, why, tuple(steps), thresholds, against)
-
-    def _step(self, record: Record, decision: Decision) -> ExplanationStep:
-        verdicts = tuple(self._store.verdicts([record.id]))
-        return ExplanationStep(record, _with_reason(decision, verdicts), verdicts)
-
-    def _status(self, step: ExplanationStep) -> tuple[str, str]:
+    def status(self) -> tuple[str, str]:
         """``in`` with the place in a case, or ``out`` or ``held`` with the reason."""
-        if places := [place for case in self.cases if (place := _place_in(case, step.record))]:
+        if not self._current:
+            return "out", _REPLACED
+        if places := [place for case in self.cases if (place := _place_in(case, self.record))]:
             return "in", min(places, key=lambda place: place.startswith("as "))
-        if step.judged.outcome != "keep":
-            return _status_of(Loss(step.judged, step.record))
-        losses = list(self._losses_of(step.record))
+        judged = self._decision(self.record)
+        if judged.outcome != "keep":
+            return self._told(Loss(judged, self.record))
+        losses = list(self._losses_of(self.record))
         return min(losses, key=lambda s: s[0] == "out", default=("out", "no case holds it"))
+
+    def steps(self) -> tuple[ExplanationStep, ...]:
+        """What the rule makes of every record on the path by itself, with all verdicts on it."""
+        steps = []
+        for record in self.path if self._current else [self.record]:
+            verdicts = tuple(self._source.store.verdicts([record.id]))
+            decision = self._decision(record) if self._current else Decision("drop", reason=_REPLACED)
+            steps.append(ExplanationStep(record, _with_reason(decision, verdicts), verdicts))
+        return tuple(steps)
+
+    def _decision(self, record: Record) -> Decision:
+        ruling = self._source.ruling.over([record.id])
+        return ruling.decide(record, beside=isinstance(record, Fact) and bool(ruling.out_of_scope(record)))
 
     def _losses_of(self, record: Record) -> Iterator[tuple[str, str]]:
         """Why an item that is kept by itself is in no case: its own loss, or those of what it could be in."""
@@ -227,9 +253,8 @@ class _Trace:
             yield self._told(loss)
             return
         if isinstance(record, ScriptQuestion | Script):
-            facts = [r.key for r in self._path if isinstance(r, Fact)]
-            prompts = self._store.of_parents(ScriptPrompt, facts)
-            prompts = [p for p in prompts if record.key in (p.question, p.script)]
+            facts = [r.key for r in self.path if isinstance(r, Fact)]
+            prompts = [p for fact in facts for p in self._source.prompts(fact) if record.key in (p.question, p.script)]
             yield from (status for prompt in prompts for status in self._losses_of(prompt))
             if not prompts:
                 yield "out", f"no script prompt was made of this {record.kind}"
@@ -241,7 +266,7 @@ class _Trace:
                 yield from self._losses_of(link)
         beside = "beside " if isinstance(record, Neighbour) else ""  # its fact first, then its edit
         for kind, key in ancestors(record):
-            edits = self._store.by_keys(kind, [key])
+            edits = self._source.found(kind, key)
             if kind in _EDITS and not edits:
                 yield "out", f"its {kind.kind} '{key}' is not in the store"
             yield from (self._told(loss) for edit in edits if (loss := self._losses.get(f"{beside}{edit.id}")))
@@ -249,7 +274,7 @@ class _Trace:
 
     def _told(self, loss: Loss) -> tuple[str, str]:
         """A loss with the reason that the verdict gives."""
-        decision = _with_reason(loss.decision, self._store.verdicts([loss.record.id]))
+        decision = _with_reason(loss.decision, self._source.store.verdicts([loss.record.id]))
         return _status_of(loss._replace(decision=decision))
 
 

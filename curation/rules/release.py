@@ -252,23 +252,23 @@ def compare(store: Store, old: Split, new: Split) -> Diff:
 
     @cache
     def explainer(what: str) -> Explainer:
-        return Explainer(store, rules[what], errata=merge_errata(headers[what]))
+        return Explainer(store, rules[what], errata=merge_errata(headers[what]), many=True)
 
     return diff(old, new, why=lambda key, what: _reason_of_change(explainer(what), key, what))
 
 
 def _reason_of_change(explainer: Explainer, key: str, what: str) -> str:
     try:
-        explanation = explainer.explain(key)
+        status, why = explainer.reason(key)
     except UserError:
         return "no longer in the store"
-    if explanation.status == "in":
+    if status == "in":
         return (
             "new in the store, or corrected there"
             if what == "added"
             else "the store has changed since: the rule would take it now"
         )
-    return f"the rule before left it out: {explanation.why}" if what == "added" else explanation.why
+    return f"the rule before left it out: {why}" if what == "added" else why
 
 
 def _quality(store: Store, split: Split, without: str | None) -> dict[str, Any]:

@@ -42,7 +42,9 @@ def test_a_torn_last_line_is_dropped(path: Path, tail: bytes) -> None:
     assert path.read_bytes() == full_content + b'{"key":"b","value":2,"digest":"64a977abcb734674"}\n'
 
 
-def test_a_damaged_line_is_named_when_reading_and_moved_away_when_writing(path: Path, tmp_path: Path) -> None:
+def test_a_damaged_line_is_named_when_reading_and_moved_away_when_writing(
+    path: Path, tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
     with Journal(path, write=True) as journal:
         for key in "abc":
             journal.append(key, f"value of {key}")
@@ -55,6 +57,9 @@ def test_a_damaged_line_is_named_when_reading_and_moved_away_when_writing(path: 
     with Journal(path, write=True) as journal:
         assert journal.keys() == ["a", "c"] and journal.sum != whole
         journal.append("b", "again")
+    assert [r.getMessage() for r in caplog.records] == [
+        f"{path}: 1 line is damaged; the work is done again (kept in j.jsonl.damaged)"
+    ], "one warning of the same, though a reader and a writer found it"
     assert (tmp_path / "j.jsonl.damaged").read_bytes() == damaged.splitlines(keepends=True)[1]
     assert dict(Journal(path).items()) == {"a": "value of a", "c": "value of c", "b": "again"}
 

@@ -6,11 +6,13 @@ import logging
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
+from unittest.mock import Mock
 
 import pytest
 
 from curation.rules.release import compare, freeze, freeze_with_report, note_published, release
 from curation.rules.rule import SplitRule
+from curation.rules.selection import block_of
 from curation.splits.split_file import make_split
 from curation.splits.versions import Erratum
 from curation.store.store import Store
@@ -37,6 +39,15 @@ def test_reasons_come_from_the_rule(store: Store) -> None:
     (change,) = comparison.changes
     assert (change.key, change.what) == (f"case/{EDIT.key}", "dropped")
     assert "has 0 script prompts, the rule wants 1 (leak drops the prompt" in change.reason
+
+
+def test_edits_are_decided_in_blocks_and_not_change_by_change(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
+    old = freeze(store, "mine", SplitRule())
+    store.put([said(EDIT.id, "leak@1", "drop"), said(P0.id, "leak@1", "drop")])
+    new = make_split("mine", [Case(key="case/f/old", fact=peru_fact("f/old"))], details={"rule": old.header["rule"]})
+    blocks = Mock(side_effect=block_of)
+    monkeypatch.setattr("curation.rules.explain.block_of", blocks)
+    assert len(compare(store, old, new).of("dropped")) == len(old.cases) == 2 and blocks.call_count == 1
 
 
 def test_the_next_version_says_where_its_rule_differs_and_who_wrote_it(
