@@ -7,6 +7,8 @@ from itertools import islice
 from pathlib import Path
 from typing import Any
 
+from typing_extensions import override
+
 from curation.checks.store_checks import CheckContext, StoreCheck
 from curation.files.model_packages import EMBEDDED, EMBEDDED_LABEL
 from schemas.answers import Answer
@@ -83,8 +85,8 @@ class MeasuredCheck(ModelCheck):
         """The verdict that follows from the answers."""
         raise NotImplementedError
 
+    @override
     def judge(self, items: Sequence[Record], around: CheckContext) -> Iterator[Verdict]:
-        """A measurement an item, or ``unscored``."""
         asked = [self.probes(item, around) for item in items]
         flat = {probe.id: probe for one in asked if not isinstance(one, str) for probe in one}
         new = [probe for probe in flat.values() if probe.id not in self._memory]
@@ -100,8 +102,8 @@ class MeasuredCheck(ModelCheck):
             wrong = next((answer.error for answer in mine if answer.error), None)
             yield self.verdict(item, "unscored", wrong) if wrong else self.measured(item, one, mine)
 
+    @override
     def cost(self, items: Sequence[Record], around: CheckContext) -> Mapping[str, Any]:
-        """Objects to score."""
         asked = [self.probes(item, around) for item in items]
         return {"scored objects": sum(len(p.targets) for one in asked if not isinstance(one, str) for p in one)}
 

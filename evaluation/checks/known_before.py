@@ -9,6 +9,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Literal
 
+from typing_extensions import override
+
 from curation.checks.store_checks import CheckContext
 from evaluation.checks.base import MeasuredCheck, ModelParams, PromptCheck, no_other, other_objects
 from schemas.answers import Answer
@@ -55,8 +57,8 @@ class KnownBefore(MeasuredCheck):
     class Params(_KnownParams):
         """Settings."""
 
+    @override
     def probes(self, item: Record, around: CheckContext) -> list[ScoreProbe] | str:
-        """One probe for the fact prompt and for every paraphrase."""
         assert isinstance(item, Fact)
         others = other_objects(item, around, limit=self.params.rivals)
         if not others:
@@ -64,8 +66,8 @@ class KnownBefore(MeasuredCheck):
         targets, texts = (item.old.text, *others), dict.fromkeys((item.fact_prompt, *item.paraphrases))
         return [ScoreProbe(purpose="check", item=item.key, prompt=text, targets=targets) for text in texts]
 
+    @override
     def measured(self, item: Record, probes: Sequence[ScoreProbe], answers: Sequence[Answer]) -> Verdict:
-        """A share a fact, with the ranks as the reason."""
         ranks = [rank(answer, normalisation=self.params.normalisation) for answer in answers]
         share, among = sum(place == 1 for place in ranks) / len(ranks), len(probes[0].targets)
         reason = f"the old object ranks {', '.join(map(str, ranks))} of {among} under {len(ranks)} plain prompts"

@@ -18,6 +18,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from math import exp, log
 
+from typing_extensions import override
+
 from curation.checks.store_checks import CheckContext
 from evaluation.checks.base import ModelParams, PromptCheck, no_other, other_objects
 from schemas.answers import Answer
@@ -91,8 +93,8 @@ class Predictability(PromptCheck):
         targets = (prompt.targets[0], *others)
         return masked_probes(prompt.text, fact.subject, fact.prompt, targets, separator=prompt.separator)
 
+    @override
     def measured(self, item: Record, probes: Sequence[ScoreProbe], answers: Sequence[Answer]) -> Verdict:
-        """Bits against all rivals together."""
         old, *others = probes[0].targets
         value = bits(answers)
         reason = f"the prompt without its subject gives {old!r} {value:+.2f} bits against {len(others)} rivals"

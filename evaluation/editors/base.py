@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Literal, TypeVar
 
 import torch
 from torch import nn
+from typing_extensions import override
 
 from evaluation.edits.edit import Edit
 from evaluation.edits.weight_deltas import WeightDelta
@@ -186,12 +187,12 @@ class GroupEditor(Editor):
     def edit_groups(self, groups: Sequence[Sequence[Any]]) -> list[Edit]:
         """See ``Editor``."""
 
+    @override
     def edit(self, requests: Sequence[Any]) -> Edit:
-        """One edit that makes all requests true."""
         return self.edit_groups([requests])[0]
 
+    @override
     def edit_each(self, requests: Sequence[Any]) -> list[Edit]:
-        """Independent edits, made together."""
         return self.edit_groups([[request] for request in requests])
 
 

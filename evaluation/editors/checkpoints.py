@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any, ClassVar
 
 from torch import Tensor
+from typing_extensions import override
 
 from curation.case_sources.support import TrainingData
 from curation.files.artifact_cache import remembered_sha256
@@ -37,13 +38,13 @@ class CheckpointEditor(Editor):
     _support: tuple[Any, ...] = ()
 
     @classmethod
+    @override
     def wants_support(cls, options: Mapping[str, Any]) -> bool:
-        """Only where there is no checkpoint."""
         return options.get("checkpoint") is None
 
     @classmethod
+    @override
     def training_data(cls, options: Mapping[str, Any]) -> TrainingData | None:
-        """What the named checkpoint was trained on."""
         named = options.get("checkpoint")
         return None if named is None else cls.trained_on(cls.checkpoint_path(str(named)))
 
@@ -84,8 +85,8 @@ class CheckpointEditor(Editor):
         return Path(str(folder / name.removeprefix(SHIPPED)))
 
     @property
+    @override
     def components(self) -> Mapping[str, str]:
-        """The checkpoint's digest, where one is named."""
         name = self.params.checkpoint
         return {} if name is None else {"checkpoint": remembered_sha256(self.checkpoint_path(name))}
 

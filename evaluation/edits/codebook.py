@@ -11,6 +11,7 @@ from typing import NamedTuple
 
 import torch
 from torch import Tensor
+from typing_extensions import override
 
 from evaluation.edits.routed_deltas import RoutedDelta
 
@@ -50,12 +51,12 @@ class Codebook(RoutedDelta):
         return self.values.shape[1], self.keys.shape[1]
 
     @property
+    @override
     def tensors(self) -> tuple[Tensor, ...]:
-        """Keys, values and radii."""
         return self.keys, self.values, self.radii
 
+    @override
     def on(self, device: torch.device) -> Codebook:
-        """The codebook on a device."""
         return replace(self, keys=self.keys.to(device), values=self.values.to(device), radii=self.radii.to(device))
 
     def decide(self, keys: Tensor, out: Tensor, lengths: Tensor) -> Tensor:

@@ -7,6 +7,8 @@ from contextlib import AbstractContextManager, contextmanager, nullcontext
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, Self
 
+from typing_extensions import override
+
 from evaluation.edits.delta_stack import applied
 from evaluation.edits.weight_deltas import Delta
 from schemas.answers import Answer, GeneratedText, TargetScore
@@ -82,8 +84,8 @@ class PromptEdit(NoEdit):
 
     prefix: str = ""
 
+    @override
     def rewrite(self, prompt: str) -> str:
-        """The prefix, then the prompt."""
         return self.prefix + prompt
 
 

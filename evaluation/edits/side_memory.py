@@ -13,6 +13,7 @@ from dataclasses import dataclass, replace
 import torch
 from torch import Tensor
 from transformers.activations import ACT2FN
+from typing_extensions import override
 
 from evaluation.edits.routed_deltas import RoutedDelta
 
@@ -39,12 +40,12 @@ class SideMemories(RoutedDelta):
         return self.changes.shape[1], self.changes.shape[2]
 
     @property
+    @override
     def tensors(self) -> tuple[Tensor, ...]:
-        """Changes and thresholds."""
         return self.changes, self.thresholds
 
+    @override
     def on(self, device: torch.device) -> SideMemories:
-        """The memories on a device."""
         return replace(self, changes=self.changes.to(device), thresholds=self.thresholds.to(device))
 
     def decide(self, keys: Tensor, out: Tensor, lengths: Tensor) -> Tensor:

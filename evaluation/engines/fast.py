@@ -12,6 +12,8 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
+from typing_extensions import override
+
 from evaluation.editors.base import Editor
 from evaluation.edits.edit import Edit, check_edit, own_answers
 from evaluation.engines.base import Engine, Job, JobResult, plain, rewritten
@@ -58,8 +60,8 @@ class FastEngine(Engine):
         layers = {layer for editor in editors if (layer := editor.first_layer)}
         self.scorer.stored.layers = frozenset(layers)
 
+    @override
     def work(self, editor: Editor, jobs: Sequence[Job]) -> Iterator[JobResult]:
-        """See ``Engine``."""
         waiting = deque(jobs)
         while waiting:
             yield from self._run_together(editor, self._next_group(editor, waiting))

@@ -7,6 +7,8 @@ import time
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
+from typing_extensions import override
+
 from evaluation.editors.base import Editor
 from evaluation.edits.edit import own_answers
 from evaluation.engines.base import Engine, Job, JobResult, plain, rewritten
@@ -29,8 +31,8 @@ class SimpleEngine(Engine):
     def __init__(self, scorer: Scorer, *, batch_tokens: int = 4096) -> None:
         self.scorer, self.batch_tokens = scorer, batch_tokens
 
+    @override
     def work(self, editor: Editor, jobs: Sequence[Job]) -> Iterator[JobResult]:
-        """See ``Engine``."""
         for job in jobs:
             yield self._run_job(editor, job)
 
@@ -56,8 +58,8 @@ class SimpleEngine(Engine):
         edited = time.perf_counter() - start - scored
         return JobResult(job, answers, notes, error, edited, scored, top)
 
+    @override
     def ask(self, jobs: Sequence[Job], *, rewrite: Callable[[str], str] | None) -> list[JobResult]:
-        """See ``Engine``."""
         out = []
         for job in jobs:
             begun = time.perf_counter()

@@ -9,6 +9,8 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 
+from typing_extensions import override
+
 from schemas.answers import Answer, GeneratedText
 from schemas.core.errors import UserError
 from schemas.probes import GenerateProbe, Probe, ScoreProbe, instructed
@@ -113,14 +115,14 @@ class ModelScorer(Scorer):
         self.name, self.revision, self.other_attention = lm.name, lm.revision, lm.other_attention
         self.device, self.has_chat, self.weights = str(lm.device), lm.has_chat, lm.model
 
+    @override
     def score(self, probes: Sequence[ScoreProbe], *, rewrite: Rewrite = None, batch_tokens: int = 4096) -> list[Answer]:
-        """See ``evaluation.inference.scoring.score``."""
         from evaluation.inference.scoring import score
 
         return score(self.lm, probes, rewrite=rewrite, batch_tokens=batch_tokens)
 
+    @override
     def write(self, probes: Sequence[GenerateProbe], *, rewrite: Rewrite = None) -> list[Answer]:
-        """See ``write``."""
         return write(self.lm, probes, rewrite=rewrite)
 
 

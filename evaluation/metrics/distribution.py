@@ -11,6 +11,8 @@ from collections.abc import Callable, Sequence
 from functools import partial
 from typing import ClassVar, Literal
 
+from typing_extensions import override
+
 from evaluation.metrics.base import (
     NEVER_NEGATIVE,
     TRUNCATED,
@@ -136,8 +138,8 @@ class DistributionShift(Metric):
     region: ClassVar[Region]
     value: ClassVar[Callable[[NextTokens, NextTokens], float]]
 
+    @override
     def probes(self, case: Case) -> Sequence[ScoreProbe]:
-        """Every prompt of the region."""
         return distribution_probes(case, self.region)
 
     def item_of(

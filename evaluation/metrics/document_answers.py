@@ -11,6 +11,8 @@ from collections import Counter
 from collections.abc import Callable, Sequence
 from typing import ClassVar
 
+from typing_extensions import override
+
 from evaluation.metrics.base import (
     Answers,
     Normalisation,
@@ -94,8 +96,8 @@ class WrittenMatch(DocumentMetric, PooledMean):
     about: ClassVar[str] = "Share of probes whose written answer is an accepted one; case, articles, punctuation aside"
     likeness: Callable[[str, str], float] = staticmethod(same_words)
 
+    @override
     def probe_of(self, probe: DocumentProbe) -> Probe:
-        """Ask for a text."""
         return written_probe(probe, self.choice)
 
     def value(self, probe: DocumentProbe, after: Answers, before: Answers) -> ItemScore | None:
@@ -366,12 +368,12 @@ NamedLocality = row(
 class PreferredAnswer(DocumentMetric, PooledMean):
     """Is the answer after the edit strictly more probable than the one before it? Pooled over probes that say both."""
 
+    @override
     def asked(self, case: DocumentCase) -> Sequence[DocumentProbe]:
-        """The probes of the group that say what was right before."""
         return [probe for probe in super().asked(case) if probe.old_answer is not None]
 
+    @override
     def probe_of(self, probe: DocumentProbe) -> Probe:
-        """How probable both answers are."""
         return preference_probe(probe, self.choice)
 
     def score(self, case: DocumentCase, after: Answers, before: Answers, normalisation: Normalisation) -> CaseScores:

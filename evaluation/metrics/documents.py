@@ -12,6 +12,8 @@ import re
 from collections.abc import Callable, Sequence
 from typing import Any, ClassVar
 
+from typing_extensions import override
+
 from evaluation.metrics.base import (
     TRUNCATED,
     Answers,
@@ -153,8 +155,8 @@ class DocumentMetric(Metric):
         """What all probes that count ask, but those with several blanks."""
         return [self.probe_of(probe) for probe in self.asked(case) if probe.blanks < 2]
 
+    @override
     def score(self, case: DocumentCase, after: Answers, before: Answers, normalisation: Normalisation) -> CaseScores:
-        """The value of every probe that counts."""
         items = tuple(self._item(probe, after, before) for probe in self.asked(case))
         return CaseScores(case=case.key, metric=self.name, items=tuple(item for item in items if item is not None))
 

@@ -11,6 +11,7 @@ from collections.abc import Mapping
 from typing import ClassVar
 
 from pydantic import Field
+from typing_extensions import override
 
 from evaluation.metrics.base import Answers, row
 from evaluation.metrics.event_questions import letter_probe, open_probe
@@ -54,8 +55,8 @@ class WrittenLetters(EventMetric):
 
     asks = tendencies_in_scope
 
+    @override
     def tendency_probes(self, question: TendencyQuestion) -> list[Probe]:
-        """The letter, as text."""
         return [letter_probe(question, self.choice)]
 
     def right_tendency(self, question: TendencyQuestion, answers: Answers) -> ItemScore:
@@ -141,8 +142,8 @@ class OpenQuestions(EventMetric):
 
     asks = tendencies_in_scope
 
+    @override
     def tendency_probes(self, question: TendencyQuestion) -> list[Probe]:
-        """The answer in the model's own words."""
         return [open_probe(question, self.choice)]
 
     def right_tendency(self, question: TendencyQuestion, answers: Answers) -> ItemScore:

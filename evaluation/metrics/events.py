@@ -8,6 +8,8 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import ClassVar
 
+from typing_extensions import override
+
 from evaluation.metrics.base import (
     TRUNCATED,
     Answers,
@@ -58,8 +60,8 @@ class EventMetric(Metric):
         """The questions that count."""
         return type(self).asks(case)
 
+    @override
     def probes(self, case: EventCase) -> list[Probe]:
-        """All that these questions ask."""
         return [probe for question in self.questions(case) for probe in self.probes_of(question)]
 
     def probes_of(self, question: Question) -> list[Probe]:
@@ -97,8 +99,8 @@ class EventMetric(Metric):
 class QuestionMetric(EventMetric, PooledMean):
     """One value a question, pooled over all of them: the published question level (Q-level)."""
 
+    @override
     def score(self, case: EventCase, after: Answers, before: Answers, normalisation: Normalisation) -> CaseScores:
-        """The value of every question."""
         items = tuple(self.value(question, after, before) for question in self.questions(case))
         return CaseScores(case=case.key, metric=self.name, items=items)
 
@@ -225,8 +227,8 @@ class EventRecall(QuestionMetric):
 
     asks = background_questions
 
+    @override
     def value(self, question: Question, after: Answers, before: Answers) -> ItemScore:
-        """1 for the right answer before the edit."""
         return self.right(question, before)
 
 
@@ -339,8 +341,8 @@ class ChoiceValue(QuestionMetric):
 
     asks = all_tendencies
 
+    @override
     def value(self, question: Question, after: Answers, before: Answers) -> ItemScore:
-        """The value of the choice after the edit."""
         assert isinstance(question, TendencyQuestion)
         option = chosen_option(question, after, self.choice)
         if isinstance(option, str):

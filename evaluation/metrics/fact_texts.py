@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import ClassVar, Literal, NamedTuple
 
+from typing_extensions import override
+
 from evaluation.metrics.base import (
     Metric,
     Normalisation,
@@ -158,8 +160,8 @@ class MatchedTokens(Metric):
 
     place: ClassVar[Place]
 
+    @override
     def probes(self, case: Case) -> Sequence[ScoreProbe]:
-        """The wanted object after each prompt."""
         return [argmax_probe(case, p, self.place) for p in fact_prompts(case, self.place)]
 
     def item_of(
@@ -211,8 +213,8 @@ class WrittenFact(WrittenMetric):
 
     place: ClassVar[Place]
 
+    @override
     def probes(self, case: Case) -> Sequence[GenerateProbe]:
-        """A text after each prompt."""
         return [text_probe(case, p, self.place, self.generation) for p in fact_prompts(case, self.place)]
 
     def value(self, case: Case, probe: GenerateProbe, written: GeneratedText) -> float:

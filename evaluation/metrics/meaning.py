@@ -9,6 +9,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import ClassVar, NamedTuple
 
+from typing_extensions import override
+
 from evaluation.metrics.base import (
     Answers,
     Metric,
@@ -70,8 +72,8 @@ class JointItem(Metric):
         """The probes of every prompt."""
         return [self.questions(p) for p in (script_prompts(case) if self.in_scripts else plain_prompts(case))]
 
+    @override
     def probes(self, case: Case) -> list[ScoreProbe]:
-        """All of them."""
         return [probe for group in self.groups(case) for probe in group]
 
     def score(self, case: Case, after: Answers, before: Answers, normalisation: Normalisation) -> CaseScores:
@@ -152,8 +154,8 @@ class TrueFalseFact(JointItem):
     about: ClassVar[str] = "The fact with the new object is called true, and with the old one false: both"
     question: ClassVar[str] = STATEMENT
 
+    @override
     def questions(self, prompt: AskedPrompt) -> Sequence[ScoreProbe]:
-        """The statement with either object."""
         return tuple(
             self.ask(prompt, self.question.replace("{}", f"{prompt.text}{prompt.separator}{name}"), answers)
             for name, answers in ((prompt.new, (TRUE, FALSE)), (prompt.old, (FALSE, TRUE)))
@@ -186,8 +188,8 @@ class ChoiceFact(JointItem):
     about: ClassVar[str] = "Asked by letter, A or B, the new object is chosen over the old one in both orders"
     question: ClassVar[str] = COMPLETION
 
+    @override
     def questions(self, prompt: AskedPrompt) -> Sequence[ScoreProbe]:
-        """The new object first, then second."""
         orders = (((prompt.new, prompt.old), ("A", "B")), ((prompt.old, prompt.new), ("B", "A")))
         head, options = self.question.split("{}")
         return tuple(self.ask(prompt, head + prompt.text + options % answers, letters) for answers, letters in orders)

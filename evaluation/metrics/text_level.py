@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import ClassVar, NamedTuple, TypedDict
 
+from typing_extensions import override
+
 from evaluation.metrics.base import (
     NEVER_NEGATIVE,
     Metric,
@@ -154,8 +156,8 @@ class WrittenMetric(Metric):
     def __init__(self, generation: Generation = Generation()) -> None:  # noqa: B008 - a value
         self.generation = generation
 
+    @override
     def probes(self, case: Case) -> Sequence[GenerateProbe]:
-        """The scripts of every question."""
         return scripts_for(case, self.generation)
 
     def value(self, case: Case, probe: GenerateProbe, written: GeneratedText) -> float | str:
@@ -209,12 +211,12 @@ class SESGen(WrittenMetric):
     )
     role: ClassVar[Role] = "text_efficacy"
 
+    @override
     def probes(self, case: Case) -> Sequence[GenerateProbe]:
-        """The rest of every cut step."""
         return [rest_of_step(case, p, self.generation) for p in case.prompts]
 
+    @override
     def value(self, case: Case, probe: GenerateProbe, written: GeneratedText) -> float:
-        """1 where the new object is named first."""
         prompt = next((p for p in case.prompts if p.key == probe.item), None)
         return float(names(written.text, *objects(case, prompt)).first == "new")
 
@@ -267,8 +269,8 @@ class SNSGenQuestion(WrittenMetric):
             for n in range(self.generation.choice.samples)
         ]
 
+    @override
     def value(self, case: Case, probe: GenerateProbe, written: GeneratedText) -> float:
-        """1 where the new object is not named first."""
         own = next(n.fact.old for n in case.neighbours if n.fact.key == probe.cluster)
         return float(is_script(written.text) and names(written.text, case.fact.new_object, own).first != "new")
 

@@ -6,6 +6,8 @@ import math
 from collections.abc import Callable, Sequence
 from typing import ClassVar, Literal
 
+from typing_extensions import override
+
 from evaluation.metrics.base import (
     Metric,
     Normalisation,
@@ -65,8 +67,8 @@ class ScriptPreference(Preference):
 
     wanted: ClassVar[Literal["new", "old"]] = "new"
 
+    @override
     def probes(self, case: Case) -> list[ScoreProbe]:
-        """Every script prompt of the edited fact."""
         return [script(case, prompt, purpose="script") for prompt in case.prompts]
 
 
@@ -80,8 +82,8 @@ class FactPreference(Preference):
     purpose: ClassVar[str]
     prompts: ClassVar[Callable[[Fact], Sequence[str]]]
 
+    @override
     def probes(self, case: Case) -> list[ScoreProbe]:
-        """Each prompt with both objects."""
         return [plain(case, p, purpose=self.purpose, item=case.fact.key) for p in type(self).prompts(case.fact)]
 
 
@@ -258,8 +260,8 @@ class Collapse(Metric):
     unedited: ClassVar[float | None] = 0.0
     takes: ClassVar[tuple[str, ...]] = ("fact", "event", "document")
 
+    @override
     def probes(self, case: AnyCase) -> Sequence[ScoreProbe]:
-        """The fixed text: the same for every case."""
         return [ScoreProbe(purpose="fixed_text", item="fixed_text", prompt=PROMPT, targets=(TEXT,))]
 
     def item_of(

@@ -7,6 +7,8 @@ import time
 from collections.abc import Iterator, Sequence
 from contextlib import ExitStack
 
+from typing_extensions import override
+
 from evaluation.engines.base import Job, JobResult, plain
 from evaluation.regimes.base import Missing, Regime, RegimeContext, WorkUnit, ask_under, edits_digest
 from evaluation.regimes.config import RegimeChoice
@@ -24,14 +26,14 @@ log = logging.getLogger(__name__)
 class SingleRegime(Regime):
     """Each edit alone, then undone."""
 
+    @override
     def units(self, cases: Sequence[AnyCase]) -> list[WorkUnit]:
-        """A unit a case."""
         return [WorkUnit(case.key, case) for case in cases]
 
+    @override
     def run(
         self, units: Sequence[WorkUnit], missing: Missing, context: RegimeContext
     ) -> Iterator[tuple[WorkUnit, JobResult]]:
-        """All of them through the engine."""
         known = {unit.key: unit for unit in units}
         for done in context.engine.work(context.editor, [Job(u.key, u.case, missing(u)) for u in units]):
             yield known[done.job.key], done
@@ -97,10 +99,10 @@ class RevertRegime(Regime):
         assert isinstance(there, Fact)
         return [there, back] if self.choice.name == "revert" else [there, back, there]
 
+    @override
     def run(
         self, units: Sequence[WorkUnit], missing: Missing, context: RegimeContext
     ) -> Iterator[tuple[WorkUnit, JobResult]]:
-        """Case by case."""
         for unit in units:
             job = Job(unit.key, unit.case, missing(unit))
             begun = time.perf_counter()

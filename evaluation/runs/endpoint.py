@@ -7,6 +7,8 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any, Literal
 
+from typing_extensions import override
+
 from construction.llm.client import Client, Reply, gather_all
 from construction.llm.connection import ModelSession, model_session
 from construction.llm.cost.estimates import CallCounter, CallEstimate
@@ -125,8 +127,8 @@ class EndpointEngine(Engine):
         self._session = session
         self._size = 10**9 if session.access.batch else _CHUNK
 
+    @override
     def work(self, editor: Editor, jobs: Sequence[Job]) -> Iterator[JobResult]:
-        """See ``Engine``."""
         for start in range(0, len(jobs), self._size):
             yield from self._work_some(editor, jobs[start : start + self._size])
 
@@ -161,8 +163,8 @@ class EndpointEngine(Engine):
             )
         return out
 
+    @override
     def ask(self, jobs: Sequence[Job], *, rewrite: Rewrite) -> list[JobResult]:
-        """See ``Engine``."""
         answers_by_job, spent = self._answers([(job.probes, rewrite) for job in jobs])
         return [
             JobResult(job, answers, rewritten(job.probes, rewrite), seconds_score=spent / len(jobs))

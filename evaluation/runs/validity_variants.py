@@ -11,6 +11,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, ClassVar
 
 import numpy as np
+from typing_extensions import override
 
 from evaluation.metrics.base import Metric
 from evaluation.metrics.fact_texts import GO_ON_IN_WORDS
@@ -109,8 +110,8 @@ class ChatFormat(Variant):
     name: ClassVar[str] = CHAT
     about: ClassVar[str] = "every probe is asked in the model's chat template"
 
+    @override
     def probe(self, probe: Probe) -> Probe:
-        """The probe in the chat template."""
         if isinstance(probe, ScoreProbe):
             return probe.model_copy(update={"chat": True})
         if probe.chat != "never":

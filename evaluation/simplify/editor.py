@@ -7,6 +7,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, NamedTuple
 
+from typing_extensions import override
+
 from evaluation.editors.base import Editor
 from evaluation.edits.edit import NoEdit
 from evaluation.simplify.base import Simplifier
@@ -116,13 +118,13 @@ class SimplifiedEditor(Editor):
         self._known: dict[str, tuple[SimplifiedFact, ...]] = {}
 
     @property
+    @override
     def components(self) -> Mapping[str, str]:
-        """Those of the method, and the strategy."""
         return {**self.method.components, "simplify": self._identity}
 
     @property
+    @override
     def first_layer(self) -> int | None:
-        """That of the method."""
         first: int | None = self.method.first_layer
         return first
 
@@ -135,12 +137,12 @@ class SimplifiedEditor(Editor):
         """The document's statements: groups of as many facts as a method takes together keep pace and memory."""
         return sum(1 for statement in self.statements(request) if statement.target)
 
+    @override
     def wants_support(self, options: Mapping[str, Any]) -> bool:  # type: ignore[override]
-        """As the method."""
         return bool(self.method.wants_support(options))
 
+    @override
     def prepare(self, support: Sequence[Any]) -> None:
-        """Prepare the method."""
         self.method.prepare(support)
 
     def statements(self, document: Document) -> tuple[SimplifiedFact, ...]:
@@ -163,8 +165,8 @@ class SimplifiedEditor(Editor):
     def _requests(self, documents: Sequence[Document]) -> list[Any]:
         return [SimplifiedRequest.of(f) for document in documents for f in self.statements(document) if f.target]
 
+    @override
     def edit(self, requests: Sequence[Document]) -> Any:
-        """One edit of all facts of all documents."""
         facts = self._requests(requests)
         return _noted(self.method.edit(facts), len(facts)) if facts else NoEdit({NOTE: 0})
 
@@ -174,8 +176,8 @@ class SimplifiedEditor(Editor):
         edits = iter(self.method.edit_groups([group for group in groups if group]))
         return [_noted(next(edits), len(group)) if group else NoEdit({NOTE: 0}) for group in groups]
 
+    @override
     def edit_after(self, requests: Sequence[Document], earlier: Sequence[Any]) -> Any:
-        """One edit on a model that carries earlier ones."""
         facts = self._requests(requests)
         if not facts:
             return NoEdit({NOTE: 0})
@@ -197,13 +199,13 @@ class StatementEditor(SimplifiedEditor):
         stated = self._stated(requests)
         return _noted(self.method.edit(stated), sum(len(one.facts) for one in stated))
 
+    @override
     def edit_each(self, requests: Sequence[Document]) -> list[Any]:
-        """Independent edits, a document each."""
         stated = self._stated(requests)
         return [_noted(e, len(one.facts)) for e, one in zip(self.method.edit_each(stated), stated, strict=True)]
 
+    @override
     def edit_after(self, requests: Sequence[Document], earlier: Sequence[Any]) -> Any:
-        """One edit on a model that carries earlier ones."""
         stated = self._stated(requests)
         return _noted(self.method.edit_after(stated, earlier), sum(len(one.facts) for one in stated))
 

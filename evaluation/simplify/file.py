@@ -7,6 +7,8 @@ from functools import cached_property
 from pathlib import Path
 from typing import ClassVar, NamedTuple
 
+from typing_extensions import override
+
 from curation.files.artifact_cache import remembered_sha256
 from curation.loaders import load
 from curation.loaders.base import Problem
@@ -40,8 +42,8 @@ class FileStatements(Simplifier):
     params: Params
 
     @property
+    @override
     def components(self) -> Mapping[str, str]:
-        """The file's digest."""
         return {"file": remembered_sha256(self._path)}
 
     @property
@@ -112,7 +114,7 @@ class GivenStatements(Simplifier):
                 fix='make statements of their texts: simplify = "ner_qg"',
             )
 
+    @override
     def simplify(self, document: Document) -> Iterable[SimplifiedFact]:
-        """The statements in order."""
         for place, given in enumerate(document.statements):
             yield self.statement(document, place, subject=given.subject, prompt=given.prompt, target=given.target)

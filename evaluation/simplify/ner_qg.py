@@ -11,6 +11,8 @@ from functools import cached_property
 from pathlib import Path
 from typing import ClassVar
 
+from typing_extensions import override
+
 from evaluation.simplify.base import PROMPT, QuestionStatement, Simplifier
 from evaluation.simplify.parsing import (
     DEFAULT_MODEL,
@@ -55,8 +57,8 @@ class EntityQuestions(Simplifier):
     params: Params
 
     @property
+    @override
     def components(self) -> Mapping[str, str]:
-        """The parser's model, and the one that writes questions."""
         writer = {} if self._writer is None else {"writer": self._writer.identity}
         return {"parser": parser_version(self.params.model), **writer}
 

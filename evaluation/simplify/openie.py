@@ -10,6 +10,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping
 from typing import ClassVar, NamedTuple
 
+from typing_extensions import override
+
 from evaluation.simplify.base import Simplifier
 from evaluation.simplify.parsing import DEFAULT_MODEL, Sentence, parse, parser_version
 from schemas.core.config import Options
@@ -107,12 +109,12 @@ class OpenStatements(Simplifier):
     params: Params
 
     @property
+    @override
     def components(self) -> Mapping[str, str]:
-        """The parser's model."""
         return {"parser": parser_version(self.params.model)}
 
+    @override
     def simplify(self, document: Document) -> Iterable[SimplifiedFact]:
-        """The clauses of all sentences."""
         parsed = [clause for sentence in parse(document.text, self.params.model) for clause in clauses(sentence)]
         usable = [c for c in parsed if "{}" not in "".join(c) and all(part.strip() for part in c)]
         for place, clause in enumerate(usable):

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import ClassVar
 
 from pydantic import Field
+from typing_extensions import override
 
 from evaluation.simplify.base import Simplifier
 from evaluation.simplify.parsing import DEFAULT_MODEL, QuestionWriter, parser_version, statement_about, written_pairs
@@ -45,8 +46,8 @@ class ModelQuestions(Simplifier):
     params: Params
 
     @property
+    @override
     def components(self) -> Mapping[str, str]:
-        """The model that writes, and the parser's."""
         return {"writer": self._writer.identity, "parser": parser_version(self.params.parser)}
 
     @cached_property

@@ -8,6 +8,8 @@ from collections.abc import Mapping
 from itertools import islice
 from typing import Any, ClassVar
 
+from typing_extensions import override
+
 from evaluation.trackers.base import PROJECT, Tracker, flat_settings
 
 BATCH = 100
@@ -32,12 +34,12 @@ class MlflowTracker(Tracker):
         while batch := dict(islice(rest, BATCH)):
             self.library.log_params(batch)
 
+    @override
     def log(self, values: Mapping[str, float], *, step: int) -> None:
-        """One point of every curve."""
         self.library.log_metrics({mlflow_name(name): value for name, value in values.items()}, step=step)
 
+    @override
     def finish(self, figures: Mapping[str, float], *, failed: bool) -> None:
-        """The figures, and the run's end."""
         if figures:
             self.library.log_metrics({mlflow_name(name): value for name, value in figures.items()})
         self.library.end_run("FAILED" if failed else "FINISHED")

@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any, ClassVar
 
+from typing_extensions import override
+
 from evaluation.trackers.base import PROJECT, Tracker, flat_settings
 
 
@@ -14,14 +16,14 @@ class TrackioTracker(Tracker):
     package: ClassVar[str] = "trackio"
     module: ClassVar[str] = "trackio"
 
+    @override
     def begin(self, title: str, settings: Mapping[str, Any]) -> None:
-        """Open a run."""
         self._step = 0
         config = {name: value for name, value in flat_settings(settings).items() if not name.startswith("_")}
         self.library.init(project=PROJECT, name=title, config=config)
 
+    @override
     def log(self, values: Mapping[str, float], *, step: int) -> None:
-        """One point of every curve."""
         self._step = step
         self.library.log(dict(values), step=step)
 

@@ -6,6 +6,8 @@ import os
 from collections.abc import Mapping
 from typing import Any, ClassVar
 
+from typing_extensions import override
+
 from evaluation.trackers.base import PROJECT, Tracker
 
 
@@ -15,16 +17,16 @@ class WandbTracker(Tracker):
     package: ClassVar[str] = "wandb"
     module: ClassVar[str] = "wandb"
 
+    @override
     def begin(self, title: str, settings: Mapping[str, Any]) -> None:
-        """Open a run."""
         project = os.environ.get("WANDB_PROJECT", PROJECT)
         self._run = self.library.init(project=project, name=title, config=dict(settings))
 
+    @override
     def log(self, values: Mapping[str, float], *, step: int) -> None:
-        """One point of every curve."""
         self._run.log(dict(values), step=step)
 
+    @override
     def finish(self, figures: Mapping[str, float], *, failed: bool) -> None:
-        """The figures, and the run's end."""
         self._run.summary.update(dict(figures))
         self._run.finish(exit_code=int(failed))

@@ -14,6 +14,7 @@ from typing import ClassVar, Literal, NamedTuple
 import torch
 from pydantic import Field
 from torch import Tensor
+from typing_extensions import override
 
 from evaluation.covariance.corpus import local_files
 from evaluation.covariance.covariance import Corpus
@@ -73,16 +74,16 @@ class Boost(Editor):
     _rows: list[list[int]] | None = None
 
     @property
+    @override
     def components(self) -> Mapping[str, str]:
-        """Digest of the corpus."""
         return {"corpus": self._corpus().digest}
 
+    @override
     def prepare(self, support: Sequence[Case]) -> None:
-        """Fit the constant direction."""
         self._constant()
 
+    @override
     def edit(self, requests: Sequence[Fact]) -> Edit:
-        """One change that raises all new objects alike."""
         chosen = [token for fact in check_requests(requests) for token in self._raised(fact)]
         return self._edits([sorted(set(chosen))])[0]
 

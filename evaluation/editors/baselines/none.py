@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import ClassVar
 
+from typing_extensions import override
+
 from evaluation.editors.base import Editor
 from evaluation.edits.edit import Edit, NoEdit
 from schemas.cases import EditRequest
@@ -17,6 +19,6 @@ class UneditedBaseline(Editor):
     takes: ClassVar[tuple[str, ...]] = ("fact", "event", "document")
     about: ClassVar[str] = "the unedited model"
 
+    @override
     def edit(self, requests: Sequence[EditRequest]) -> Edit:
-        """The empty edit."""
         return NoEdit()

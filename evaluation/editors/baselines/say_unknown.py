@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import ClassVar
 
+from typing_extensions import override
+
 from evaluation.editors.base import Editor
 from evaluation.edits.edit import ConstantAnswer, Edit
 from schemas.cases import EditRequest
@@ -22,6 +24,6 @@ class SayUnknown(Editor):
     takes: ClassVar[tuple[str, ...]] = ("fact", "event")
     about: ClassVar[str] = 'the answer to everything is "unknown" (control method)'
 
+    @override
     def edit(self, requests: Sequence[EditRequest]) -> Edit:
-        """An edit that answers itself."""
         return ConstantAnswer(text=UNKNOWN)

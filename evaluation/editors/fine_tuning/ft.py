@@ -8,6 +8,7 @@ from typing import Annotated, ClassVar
 import torch
 from pydantic import Field
 from torch import Tensor
+from typing_extensions import override
 
 from evaluation.editors.base import FactFormat
 from evaluation.editors.fine_tuning.training import BatchTraining, Change, DenseChange
@@ -61,12 +62,12 @@ class FineTuning(BatchTraining):
         last = (encoded.first - 1,) * len(encoded.target)
         return TargetText(encoded.ids[: encoded.first], last, encoded.target)
 
+    @override
     def changes(self, edits: int) -> list[Change]:
-        """Changes of each trained weight, zero at first."""
         return [DenseChange(self.lm, self.lm.layout.projection(layer), edits) for layer in self.edited_layers]
 
+    @override
     def optimiser(self, factors: Sequence[Tensor]) -> torch.optim.Optimizer:
-        """Adam."""
         return torch.optim.Adam(factors, lr=self.params.lr, fused=True)
 
 
@@ -83,6 +84,6 @@ class ConstrainedFineTuning(FineTuning):
 
     params: Params
 
+    @override
     def bound(self) -> float | None:
-        """``eps``."""
         return self.params.eps

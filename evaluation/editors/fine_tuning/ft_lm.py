@@ -8,6 +8,7 @@ from typing import Any, ClassVar
 
 import torch
 from pydantic import Field
+from typing_extensions import override
 
 from evaluation.editors.fine_tuning.trained_weights import Training, WeightScope, WeightTraining
 from evaluation.editors.in_context.retrieval import statement
@@ -52,8 +53,8 @@ class LanguageModelFineTuning(WeightTraining):
 
     params: Params
 
+    @override
     def training(self, requests: Sequence[EditRequest]) -> Training:
-        """Training on the requests' texts."""
         texts = tuple(map(statement, requests))
         cut = self._cut.note(texts) if self.params.pack is None else {}
         return partial(_train, texts=texts, params=self.params, cut=cut)

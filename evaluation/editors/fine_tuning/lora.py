@@ -10,6 +10,7 @@ from typing import Any, ClassVar
 import torch
 from pydantic import Field, field_validator
 from torch import Tensor, nn
+from typing_extensions import override
 
 from curation.files.artifact_cache import Cache
 from evaluation.editors.base import FactFormat
@@ -96,8 +97,8 @@ class Lora(BatchTraining):
             raise UserError("a document of one token leaves nothing to learn", where=request.key)
         return TargetText.shifted(tuple(ids[: self.lm.limit]), 1)
 
+    @override
     def optimiser(self, factors: Sequence[Tensor]) -> torch.optim.Optimizer:
-        """AdamW."""
         return torch.optim.AdamW(factors, lr=self.params.lr, weight_decay=self.params.weight_decay, fused=True)
 
     def make_edits(self, groups: Sequence[Sequence[Any]]) -> list[WeightEdit]:

@@ -11,6 +11,7 @@ from typing import Annotated, Any, ClassVar, Literal, NamedTuple
 import torch
 from pydantic import Field
 from torch import Tensor
+from typing_extensions import override
 
 from evaluation.covariance.corpus import TextSource
 from evaluation.covariance.covariance import open_corpus
@@ -88,8 +89,8 @@ class UnstructuredEditing(WeightTraining):
     params: Params
 
     @property
+    @override
     def components(self) -> Mapping[str, str]:
-        """Digest of the corpus."""
         return {"corpus": open_corpus(self.params.corpus).digest}
 
     def training(self, requests: Sequence[EditRequest]) -> Training:

@@ -8,6 +8,7 @@ from typing import Any, ClassVar, NamedTuple
 import torch
 from pydantic import Field, field_validator
 from torch import Tensor
+from typing_extensions import override
 
 from evaluation.editors.base import Editor, FactFormat, check_requests, norm_notes
 from evaluation.editors.hypernetwork.gradients import gradients
@@ -121,8 +122,8 @@ class UltraEdit(Editor):
     _support: Mapping[int, FeatureStatistics] | None = None
 
     @classmethod
+    @override
     def wants_support(cls, options: Mapping[str, Any]) -> bool:
-        """Always: the statistics start there."""
         return True
 
     @property
@@ -130,8 +131,8 @@ class UltraEdit(Editor):
         """As for every low-rank change, with a column for each token of a usual target."""
         return _USUAL_TOKENS * super().bytes_an_edit
 
+    @override
     def prepare(self, support: Sequence[Case]) -> None:
-        """Statistics of the support's features in the unedited model."""
         facts = [case.fact for case in support[: self.params.support_cases] if case.fact.new is not None]
         if not facts:
             raise UserError(
@@ -144,8 +145,8 @@ class UltraEdit(Editor):
             n: FeatureStatistics.total(_statistics(features[n]) for features in of_facts) for n in self.params.layers
         }
 
+    @override
     def edit(self, requests: Sequence[Fact]) -> Edit:
-        """One edit that writes all requests at once."""
         return self._write([self._joined(check_requests(requests))], ())[0]
 
     def edit_after(self, requests: Sequence[Fact], earlier: Sequence[Edit]) -> Edit:

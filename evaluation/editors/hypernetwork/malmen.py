@@ -7,6 +7,7 @@ from typing import Any, ClassVar, Literal
 
 import torch
 from pydantic import Field
+from typing_extensions import override
 
 from evaluation.editors.hypernetwork.gradients import ALL, apply_changes
 from evaluation.editors.hypernetwork.mend import Mend
@@ -59,8 +60,8 @@ class Malmen(Mend):
         p = self.params
         return super().training_task(cases)._replace(joint=True, answers=p.tokens == "answer", clip=p.clip)
 
+    @override
     def _change(self, at: int, pairs: Sequence[GradientPairs]) -> WeightChange:
-        """One change for all requests, by least squares."""
         joined = GradientPairs(*(torch.cat(some, 1) for some in zip(*pairs, strict=True)))
         return self._network().network.together(at, joined)
 

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from typing import Annotated, Any, ClassVar, Literal
 
 from pydantic import Field, field_validator
+from typing_extensions import override
 
 from evaluation.editors.hypernetwork.mend import Mend
 from evaluation.editors.hypernetwork.training import TrainingTask
@@ -63,8 +64,8 @@ class DocumentMend(Mend):
     params: Params
 
     @property
+    @override
     def edited_layers(self) -> tuple[int, ...]:
-        """The blocks of the options, or of the network that was read."""
         return super().edited_layers or (() if self._ready is None else self._ready.layers)
 
     @property

@@ -7,6 +7,7 @@ from collections.abc import Mapping, Sequence
 from typing import Annotated, Any, ClassVar, Literal
 
 from pydantic import Field
+from typing_extensions import override
 
 from evaluation.editors.base import check_requests
 from evaluation.editors.in_context.retrieval import (
@@ -56,13 +57,13 @@ class Retrieval(MemoryEditor):
     _support: tuple[Case, ...] = ()
 
     @classmethod
+    @override
     def wants_support(cls, options: Mapping[str, Any]) -> bool:
-        """Where the memory is filled up."""
         memory = options.get("memory", cls.Params.model_fields["memory"].default)
         return memory != "split" and bool(memory)
 
+    @override
     def prepare(self, support: Sequence[Case]) -> None:
-        """Keep the support: its facts fill the memory."""
         self._support = tuple(support)
 
     @abstractmethod
@@ -144,10 +145,10 @@ class Bm25Retrieval(Retrieval):
     params: Params
 
     @property
+    @override
     def components(self) -> Mapping[str, str]:
-        """The splitting into words."""
         return {"words": "bm25s-en@1"}
 
+    @override
     def index(self, texts: Sequence[str]) -> Index:
-        """A BM25 index."""
         return Bm25(texts, k1=self.params.k1, b=self.params.b)

@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any, ClassVar
 
+from typing_extensions import override
+
 from curation.files.artifact_cache import Cache
 from curation.similarity.embeddings import encoder_identity
 from evaluation.editors.in_context.bm25 import Retrieval
@@ -43,8 +45,8 @@ class DenseRetrieval(Retrieval):
         self._queries = Vectors(params.encoder, prefix=params.query_prefix, device=device)
 
     @property
+    @override
     def components(self) -> Mapping[str, str]:
-        """The embedding model."""
         return {"embedding": encoder_identity(self.params.encoder)}
 
     def index(self, texts: Sequence[str]) -> Index:

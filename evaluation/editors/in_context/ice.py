@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from typing import ClassVar
 
 from pydantic import Field, field_validator
+from typing_extensions import override
 
 from evaluation.editors.base import Editor, check_requests
 from evaluation.editors.in_context.retrieval import said_before, statement
@@ -48,8 +49,8 @@ class InContextEditor(Editor):
 
     params: Params
 
+    @override
     def edit(self, requests: Sequence[EditRequest]) -> Edit:
-        """One instruction with all new facts, or all events, or all documents."""
         if all(isinstance(request, Event | Document) for request in check_requests(requests)):
             return PromptEdit(prefix="".join(map(said_before, requests)))
         facts = "; ".join(map(statement, requests))

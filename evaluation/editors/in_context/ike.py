@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any, ClassVar
 
 from pydantic import Field, field_validator
+from typing_extensions import override
 
 from curation.files.artifact_cache import Cache
 from curation.similarity.embeddings import MODEL
@@ -59,17 +60,17 @@ class Ike(Editor):
         self._vectors = Vectors(device=encoder_device(lm))
 
     @classmethod
+    @override
     def wants_support(cls, options: Mapping[str, Any]) -> bool:
-        """Always."""
         return True
 
     @property
+    @override
     def components(self) -> Mapping[str, str]:
-        """The embedding model, which measures how near cases are."""
         return {"embedding": MODEL}
 
+    @override
     def prepare(self, support: Sequence[Case]) -> None:
-        """Keep the cases that can show something, and index them."""
         wanted = [k for k, r in zip(("copy", "update", "retain"), self.params.ratio, strict=True) if r > 0]
         self._cases = tuple(c for c in support if any(self.shows(c)[k] for k in wanted))  # type: ignore[index]
         texts = [statement(c.fact) for c in self._cases]
@@ -93,8 +94,8 @@ class Ike(Editor):
             self._index.expect([_query([request]) for request in requests])
         return [self.edit([request]) for request in requests]
 
+    @override
     def edit(self, requests: Sequence[Fact]) -> Edit:
-        """Demonstrations near to the requests, then the requests."""
         check_requests(requests)
         if self._index is None:
             raise UserError(

@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any, ClassVar
 
+from typing_extensions import override
+
 from evaluation.editors.base import Editor, check_requests
 from evaluation.editors.in_context.retrieval import said_before
 from evaluation.edits.edit import Edit, PromptEdit
@@ -40,12 +42,12 @@ class Placebo(Editor):
     _others: tuple[EditRequest, ...] = ()
 
     @classmethod
+    @override
     def wants_split(cls, options: Mapping[str, Any]) -> bool:
-        """Always."""
         return True
 
+    @override
     def read_split(self, requests: Sequence[EditRequest]) -> None:
-        """Keep the edits to draw among."""
         self._others = tuple(requests)
 
     def edit(self, requests: Sequence[EditRequest]) -> Edit:

@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import ClassVar
 
+from typing_extensions import override
+
 from evaluation.editors.base import Editor, check_requests
 from evaluation.edits.edit import Edit, PromptEdit
 from schemas.facts import Fact
@@ -21,8 +23,8 @@ class PromptEditor(Editor):
     about: ClassVar[str] = "the new fact is said before every prompt (in context)"
     costs: ClassVar[str] = "no search; longer prompts"
 
+    @override
     def edit(self, requests: Sequence[Fact]) -> Edit:
-        """One prefix that says all new facts."""
         return PromptEdit(
             prefix="".join(f"{fact.fact_prompt} {fact.new_object.text}. " for fact in check_requests(requests))
         )

@@ -10,6 +10,8 @@ from functools import cache as remember
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol
 
+from typing_extensions import override
+
 from curation.similarity.embeddings import Embedder
 from evaluation.editors.base import Editor
 from evaluation.edits.edit import NoEdit
@@ -161,8 +163,8 @@ class Dense(Index):
         vectors = vectors or Vectors()
         self._rows, self._queries = vectors.of(texts), queries or vectors
 
+    @override
     def expect(self, queries: Sequence[str]) -> None:
-        """Encode them in batches."""
         if queries:
             self._queries.of(queries)
 
@@ -206,12 +208,12 @@ class MemoryEditor(Editor):
     _looked_up_in: tuple[tuple[str, ...], Any] | None = None
 
     @classmethod
+    @override
     def wants_split(cls, options: Mapping[str, Any]) -> bool:
-        """Where the memory holds all edits of the split."""
         return bool(options.get("memory", cls.Params.model_fields["memory"].default) == "split")
 
+    @override
     def read_split(self, requests: Sequence[EditRequest]) -> None:
-        """Keep the edits that fill the memory."""
         self._edits = tuple(requests)
 
     def with_split(self, requests: Sequence[EditRequest]) -> list[EditRequest]:
@@ -240,8 +242,8 @@ class RetrievalEdit(NoEdit):
         """Told the prompts that will be asked: what finds for them may look at all of them at once."""
         self.look_up([prompt for prompt in dict.fromkeys(prompts) if prompt not in self._seen])
 
+    @override
     def rewrite(self, prompt: str) -> str:
-        """What was found for the prompt, then the prompt."""
         if prompt not in self._seen:
             self._seen[prompt] = self.find(prompt)
         return self._seen[prompt] + prompt

@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any, ClassVar
 
 from pydantic import Field
+from typing_extensions import override
 
 from evaluation.editors.in_context.dense import DenseRetrieval
 from evaluation.editors.in_context.retrieval import statement
@@ -46,8 +47,8 @@ class SelectiveReasoning(DenseRetrieval):
     params: Params
 
     @property
+    @override
     def components(self) -> Mapping[str, str]:
-        """The embedding model, and how the model is asked."""
         return {**super().components, "asked": "scr@2", "form": "chat" if self.lm.has_chat else "raw"}
 
     def matter(self, found: Sequence[tuple[EditRequest, str]]) -> list[bool]:

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from typing import ClassVar
 
 from pydantic import Field
+from typing_extensions import override
 
 from evaluation.editors.in_context.demonstrations import Demonstration, Shows, of_scripts
 from evaluation.editors.in_context.ike import Ike
@@ -38,8 +39,8 @@ class ScriptIke(Ike):
         """Scripts up to the object."""
         return of_scripts(case)
 
+    @override
     def demonstration(self, fact: Fact, shown: Demonstration) -> str:
-        """The new fact, then question and script."""
         return f"New Fact: {statement(fact)}.\n{shown.text}\n\n"
 
     def question(self, facts: Sequence[Fact]) -> str:

@@ -8,6 +8,7 @@ from typing import Any, ClassVar, NamedTuple
 import torch
 from pydantic import Field, model_validator
 from torch import Tensor
+from typing_extensions import override
 
 from evaluation.editors.base import check_requests
 from evaluation.editors.layer_memory.base import LayerMemoryEditor, MemoryLayer
@@ -99,8 +100,8 @@ class Wise(LayerMemoryEditor):
     _contexts: tuple[str, ...] | None = None
 
     @classmethod
+    @override
     def wants_support(cls, options: Mapping[str, Any]) -> bool:
-        """Always: unrelated prompts are taken from it."""
         return True
 
     @property
@@ -109,8 +110,8 @@ class Wise(LayerMemoryEditor):
         return 4 * self.lm.layout.width * self.lm.layout.inner
 
     @property
+    @override
     def components(self) -> Mapping[str, str]:
-        """The template sampler's version."""
         return {} if self.params.templates is not None else {"templates": f"sampled@{context_templates.VERSION}"}
 
     def prepare(self, support: Sequence[Case]) -> None:

@@ -8,6 +8,7 @@ from typing import Any, ClassVar
 import torch
 from pydantic import Field, model_validator
 from torch import Tensor
+from typing_extensions import override
 
 from evaluation.covariance.covariance import KeyCovariance
 from evaluation.editors.base import Editor, FactFormat, check_requests
@@ -86,8 +87,8 @@ class AnyEdit(Memit):
     _moments: dict[int, KeyCovariance] | None = None
 
     @property
+    @override
     def components(self) -> Mapping[str, str]:
-        """Digests of corpus or ready statistics."""
         return {**options.moments_digest(self.params)}
 
     def _material(self) -> tuple[tuple[str, ...], dict[int, KeyCovariance]]:
@@ -115,8 +116,8 @@ class AnyEdit(Memit):
             for one in windows_of(self.lm, n, request, window=p.window, overlap=p.overlap, lead=p.lead)
         ]
 
+    @override
     def _search(self, facts: Sequence[Any]) -> list[SearchedValue]:
-        """The states of all windows, request after request."""
         p = self.params
         settings = SearchSettings(p.steps, p.lr, 0.0, p.weight_decay, p.clamp, p.stop_below)
         by_request: dict[int, list[TargetWindow]] = {}

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, ClassVar, Literal, NamedTuple, Protocol
 
 from pydantic import Field
+from typing_extensions import override
 
 from evaluation.editors.base import check_requests
 from evaluation.editors.in_context.retrieval import MemoryEditor, RetrievalEdit, said_before
@@ -40,8 +41,8 @@ class RoutingEditor(MemoryEditor):
     _support: tuple[AnyCase, ...] = ()
     _ready: bool = False
 
+    @override
     def prepare(self, support: Sequence[AnyCase]) -> None:
-        """Keep the support, and learn from it or read what was learnt."""
         self._support, self._looked_up_in, self._ready = tuple(support), None, False
         self._learn_once()
 
@@ -58,8 +59,8 @@ class RoutingEditor(MemoryEditor):
     def router(self, texts: Sequence[str]) -> Router:
         """What sends prompts to one of the memory's events."""
 
+    @override
     def edit(self, requests: Sequence[EditRequest]) -> Edit:
-        """An edit that routes every prompt."""
         keys = {r.key for r in check_requests(requests)}
         memory = self.with_split(requests) if self.params.memory == "split" else list(requests)
         self._learn_once()

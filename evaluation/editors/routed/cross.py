@@ -8,6 +8,7 @@ from typing import Any
 
 import torch
 from torch import Tensor, nn
+from typing_extensions import override
 
 from evaluation.editors.in_context.retrieval import Vectors
 from evaluation.editors.routed.base import Route, Router, best_route
@@ -75,8 +76,8 @@ class CrossRouter(Router):
         self._scorer, self._texts = scorer, list(texts)
         self._memory, self._shortlist, self._threshold = EventMemory(texts, vectors), shortlist, threshold
 
+    @override
     def expect(self, prompts: Sequence[str]) -> None:
-        """Encode their questions in batches."""
         self._memory.expect([question_of(prompt) for prompt in prompts])
 
     def route(self, prompt: str) -> Route:

@@ -7,6 +7,7 @@ from typing import NamedTuple
 
 import torch
 from torch import Tensor, nn
+from typing_extensions import override
 
 from evaluation.editors.in_context.retrieval import Vectors
 from evaluation.editors.routed.base import Route, Router, best_route
@@ -116,8 +117,8 @@ class HeadRouter(Router):
         self._shortlist, self._threshold = shortlist, threshold
         self._rows = torch.from_numpy(self._memory.rows).to(next(head.parameters()).device)
 
+    @override
     def expect(self, prompts: Sequence[str]) -> None:
-        """Encode their questions in batches."""
         self._memory.expect([question_of(prompt) for prompt in prompts])
 
     @torch.inference_mode()

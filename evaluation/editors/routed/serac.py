@@ -12,6 +12,7 @@ from typing import Any, ClassVar, Literal
 
 import torch
 from pydantic import Field, model_validator
+from typing_extensions import override
 
 from curation.case_sources.support import TrainingData, text_digest
 from curation.similarity.embeddings import encoder_identity
@@ -124,8 +125,8 @@ class Serac(CheckpointEditor, RoutingEditor):
         return data
 
     @property
+    @override
     def components(self) -> Mapping[str, str]:
-        """The encoder; the checkpoint's digest, where one is named."""
         return {"encoder": encoder_identity(self.params.encoder), "words": "bm25s-en@1", **super().components}
 
     def learn(self) -> None:
@@ -136,8 +137,8 @@ class Serac(CheckpointEditor, RoutingEditor):
         """
         self._make_router = load_router(self.checkpoint_file(), self.params.encoder, device=self.device)
 
+    @override
     def router(self, texts: Sequence[str]) -> Router:
-        """The scorer over these events."""
         assert self._make_router is not None
         return self._make_router(texts, self._encoder(), threshold=self.params.threshold)
 

@@ -10,6 +10,7 @@ from typing import Any, ClassVar, NamedTuple
 
 import torch
 from torch import Tensor, nn
+from typing_extensions import override
 
 from evaluation.editors.in_context.retrieval import Vectors
 from evaluation.editors.routed.cross import CrossScorer
@@ -230,12 +231,12 @@ class HeadTrainer(ScorerTrainer):
         rest = [w for name, w in self.network.named_parameters() if not name.startswith("words.")]
         return [{"params": rest}, {"params": [self.network.words.weight], "lr": WORD_RATE * self.settings.lr}]
 
+    @override
     def units(self, example: Example) -> list[Any]:
-        """A question with its events."""
         return [example]
 
+    @override
     def loss(self, units: Sequence[Example]) -> Tensor:
-        """Cross-entropy of the right event, or of none."""
         goals = torch.tensor([example.goal for example in units], device=self._rows.device)
         return nn.functional.cross_entropy(self._scores(units), goals)
 
@@ -268,8 +269,8 @@ class CrossTrainer(ScorerTrainer):
         events = example.pairs.events.tolist()
         return [(example.question, self._texts[event], example.goal == n + 1) for n, event in enumerate(events)]
 
+    @override
     def loss(self, units: Sequence[tuple[str, str, bool]]) -> Tensor:
-        """Binary cross-entropy."""
         questions, events, inside = zip(*units, strict=True)
         scores = self.network(questions, events)
         return nn.functional.binary_cross_entropy_with_logits(scores, torch.tensor(inside).to(scores))

@@ -10,6 +10,8 @@ from collections.abc import Iterable, Mapping, Sequence
 from itertools import pairwise
 from typing import TYPE_CHECKING, Any, ClassVar
 
+from typing_extensions import override
+
 from curation.similarity.texts import words
 from evaluation.editors.in_context.retrieval import Tfidf
 from evaluation.editors.routed.base import Route, Router, RoutingEditor
@@ -37,8 +39,8 @@ class Wording(RoutingEditor):
     _scopes: ScopeByWording | None = None
 
     @classmethod
+    @override
     def wants_support(cls, options: Mapping[str, Any]) -> bool:
-        """Always."""
         return True
 
     def learn(self) -> None:
@@ -49,8 +51,8 @@ class Wording(RoutingEditor):
         """
         self._scopes = ScopeByWording(c for c in self._support if isinstance(c, EventCase))
 
+    @override
     def router(self, texts: Sequence[str]) -> Router:
-        """A router over these events."""
         assert self._scopes is not None
         return WordingRouter(texts, self._scopes, self.params.threshold)
 
