@@ -19,8 +19,6 @@ from annotation_ui.ratings.database import RatingsDB
 from curation.export.formats import EXPORTERS, export
 from curation.files.json_files import write_array
 from curation.splits.split_file import load_split, make_split, write_split
-from curation.store.backup import dump, rebuild
-from curation.store.store import Store
 from schemas.core.errors import StoreError
 from tests.support.arithmetic import make_cases
 from tests.support.small import small_split
@@ -41,25 +39,6 @@ def files(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 def read(path: Path) -> Any:
     return json.loads(path.read_text(encoding="utf-8"))
-
-
-def contents(path: Path) -> dict[str, Any]:
-    """Records, and what their calls were, without times and addresses."""
-    with Store.open(path) as store:
-        values = list(store.everything())
-    records = [[v["kind"], v["body"]["key"], v["current"], v["body"]] for kind, v in values if kind == "records"]
-    lines = [v["body"] for kind, v in values if kind == "lineage"]
-    calls = [[v["item_id"], v["stage"], v.get("request"), v.get("model")] for v in lines]
-    text = json.dumps({"records": sorted(records, key=str), "lineage": sorted(calls, key=str)}, ensure_ascii=False)
-    return json.loads(text)  # type: ignore[no-any-return]
-
-
-def test_a_store_opens_and_is_rebuilt_from_its_dump(files: Path) -> None:
-    with Store.open(files / "constructed/store.duckdb") as store:
-        dump(store, Path("dump.jsonl"))
-    rebuild(Path("dump.jsonl"), Path("new.duckdb"))
-    expected = read(files / "constructed/contents.json")
-    assert contents(Path("new.duckdb")) == contents(files / "constructed/store.duckdb") == expected
 
 
 def test_a_split_is_read_written_and_frozen_again(files: Path) -> None:

@@ -113,15 +113,6 @@ def test_what_cannot_be_constructed_is_refused_before_a_store_is_made(
     assert not server.requests and not list(Path().iterdir())
 
 
-def test_a_used_up_budget_keeps_what_was_paid_for(server: ScriptedServer) -> None:
-    with pytest.raises(UserError, match="budget is used up"):
-        scedit.construct(ROWS, name(server), questions=2, max_tokens=3500, concurrency=1, progress=False)
-    asked = len(server.requests)
-    assert 0 < asked < 9
-    scedit.construct(ROWS, name(server), questions=2, progress=False)
-    assert len({str(r["messages"]) for r in server.requests}) == len(server.requests) > asked
-
-
 @pytest.mark.parametrize(
     ("name", "words"),
     [

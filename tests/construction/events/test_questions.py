@@ -166,13 +166,16 @@ def test_a_path_of_which_no_fact_is_known_is_refused(tmp_path: Path) -> None:
     assert read(tmp_path / "t.toml", contents, ("First League", "P17", "Peru")).template
 
 
+def filled_from(lists: Any) -> FilledTemplate:
+    """Ana Roe has left Alba and plays for Brenta."""
+    roles = {"A": Entity(text="Ana Roe"), "B": Entity(text="Brenta"), "C": Entity(text="Alba")}
+    return FilledTemplate(lists.template[0], roles)
+
+
 def asked(*more: tuple[str, str, str], untouched: int = 5, without: Any = None, **changes: Any) -> AskedFacts:
     """The questions of "Ana Roe has left Alba and plays for Brenta"."""
     lists = templates(**changes)
-    roles = {"A": Entity(text="Ana Roe"), "B": Entity(text="Brenta"), "C": Entity(text="Alba")}
-    return ask_facts(
-        FilledTemplate(lists.template[0], roles), lists, table(*more, without=without), untouched=untouched
-    )
+    return ask_facts(filled_from(lists), lists, table(*more, without=without), untouched=untouched)
 
 
 def test_answers_come_from_roles_paths_and_the_unknown() -> None:
@@ -199,8 +202,7 @@ def worded(lists: Any, **background: str) -> Any:
 
 def test_a_path_whose_relations_are_worded_gives_background_questions() -> None:
     lists = worded(templates(), P118="Which league is {subject} a club of?")
-    roles = {"A": Entity(text="Ana Roe"), "B": Entity(text="Brenta"), "C": Entity(text="Alba")}
-    filled = FilledTemplate(lists.template[0], roles)
+    filled = filled_from(lists)
     plain = ask_facts(filled, templates(), table())
     facts = ask_facts(filled, lists, table())
     (league,) = [q for q in facts.questions if q.background]
@@ -214,12 +216,11 @@ def test_a_path_whose_relations_are_worded_gives_background_questions() -> None:
 def test_every_step_of_a_path_is_asked_for_or_none() -> None:
     impacted = [{"role": "A", "relation": "P27", "object": "B.P118.P27"}]
     lists = templates(impacted=impacted, untouched=[])
-    roles = {"A": Entity(text="Ana Roe"), "B": Entity(text="Brenta"), "C": Entity(text="Alba")}
     known = table(("Second League", "P27", "Chile"))
-    one_step = ask_facts(FilledTemplate(lists.template[0], roles), worded(lists, P27="Where is {subject}?"), known)
+    one_step = ask_facts(filled_from(lists), worded(lists, P27="Where is {subject}?"), known)
     assert [q.background_questions for q in one_step.questions] == [()]
     both = worded(lists, P27="Where is {subject}?", P118="Which league is {subject} a club of?")
-    (question,) = ask_facts(FilledTemplate(lists.template[0], roles), both, known).questions
+    (question,) = ask_facts(filled_from(lists), both, known).questions
     asked = [(b.text, b.answer.text) for b in question.background_questions]
     assert asked == [("Which league is Brenta a club of?", "Second League"), ("Where is Second League?", "Chile")]
 
@@ -227,8 +228,7 @@ def test_every_step_of_a_path_is_asked_for_or_none() -> None:
 def test_a_background_question_that_asks_the_question_itself_is_left_out() -> None:
     lists = templates(impacted=[{"role": "B", "relation": "P118", "object": "B.P118"}], untouched=[])
     wording = lists.wording("P118").questions[0]  # type: ignore[union-attr]
-    roles = {"A": Entity(text="Ana Roe"), "B": Entity(text="Brenta"), "C": Entity(text="Alba")}
-    filled = FilledTemplate(lists.template[0], roles)
+    filled = filled_from(lists)
     same = worded(lists, P118=wording)
     for question in ask_facts(filled, same, table()).questions:
         assert question.background_questions == ()
@@ -271,8 +271,7 @@ def test_of_two_questions_that_are_worded_alike_one_is_asked(
     wording = {r.id: r.questions for r in lists.relation}
     relation = [r.model_copy(update={"questions": wording[worded_like]}) if r.id == id else r for r in lists.relation]
     same = lists.model_copy(update={"relation": tuple(relation)})
-    roles = {"A": Entity(text="Ana Roe"), "B": Entity(text="Brenta"), "C": Entity(text="Alba")}
-    facts = ask_facts(FilledTemplate(same.template[0], roles), same, known)
+    facts = ask_facts(filled_from(same), same, known)
     assert facts.missing["worded as another question"] == 1
     assert len({q.key for q in facts.questions}) == len(facts.questions)
     asked = {(q.relation.id, q.scope) for q in facts.questions}
@@ -285,8 +284,7 @@ def test_no_question_is_in_and_out_of_scope() -> None:
     relation = [r if r.id != "P27" else r.model_copy(update={"questions": ("Which number does {subject} wear?",)})
                 for r in lists.relation]  # fmt: skip
     same = lists.model_copy(update={"relation": tuple(relation)})
-    roles = {"A": Entity(text="Ana Roe"), "B": Entity(text="Brenta"), "C": Entity(text="Alba")}
-    template = FilledTemplate(same.template[0], roles)
+    template = filled_from(same)
     facts = ask_facts(template, same, table())
     assert facts.missing["asked in scope, too"] == 1
     event = template.event(Source(name="t", licence="CC0-1.0"))

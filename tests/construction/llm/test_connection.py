@@ -3,19 +3,15 @@
 from __future__ import annotations
 
 import asyncio
-import json
 import signal
 import threading
 from contextlib import aclosing, contextmanager
 from types import SimpleNamespace
 
-import click
 import pytest
-from click.testing import CliRunner
 from pydantic import ValidationError
 
 from construction.llm import connection
-from construction.llm.cli_options import model_options
 from construction.llm.client import Client, gather_all, ordered_map
 from construction.llm.connection import model_session, run
 from construction.llm.endpoint import Access
@@ -231,15 +227,3 @@ def test_nothing_runs_on_after_the_end(leave):
         return worker.now, len(asyncio.all_tasks())
 
     assert asyncio.run(main()) == (0, 1) and worker.begun < 6
-
-
-def test_every_asking_command_gets_one_access():
-    @click.command()
-    @click.option("--other", default=1)
-    @model_options
-    def ask(access, other):
-        click.echo(json.dumps([access.model, access.rpm, access.max_cost, access.batch, access.key_name, other]))
-
-    result = CliRunner().invoke(ask, ["--model", "m", "--rpm", "60", "--max-cost", "2", "--batch", "--other", "7"])
-    assert json.loads(result.output) == ["m", 60.0, 2.0, True, "OPENAI_API_KEY", 7]
-    assert CliRunner().invoke(ask, ["--rpm", "0"]).exit_code == 2

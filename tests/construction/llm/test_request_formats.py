@@ -121,14 +121,6 @@ def test_a_server_error_stays_transient(ask):
     )
 
 
-def test_samples_are_calls_of_their_own(ask):
-    with ScriptedServer(lambda p: '{"n": 1}') as server:
-        replies = ask(server.url, work=lambda client: client.samples(request(), 3))
-        assert len({r.request for r in replies}) == len(server.requests) == 3
-        ask(server.url, work=lambda client: client.samples(request(), 3))
-        assert len(server.requests) == 3
-
-
 def test_words_about_a_reply_type_are_no_part_of_a_request():
     class Answer(BaseModel):
         """Words for people.

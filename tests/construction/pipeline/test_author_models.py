@@ -217,13 +217,6 @@ def test_a_model_file_whose_path_has_an_at_sign(tmp_path):
     assert result.access.price().cost(10**9, 10**9) == 0.0  # a limit in dollars does not stop what costs nothing
 
 
-def test_settings_of_a_model_on_this_machine_stay_with_such_models():
-    base = Access(model="local", context=9000, threads=3)
-    our_values, reference, shadow = script_authors(["embedded", "gpt-4o", "local@http://x/v1"], base, "paper")
-    assert (our_values.access.context, our_values.access.threads) == (9000, 3)
-    assert all((a.access.context, a.access.threads) == (None, None) for a in (reference, shadow))
-
-
 def test_temporal_edits_get_the_nearest_subjects_with_questions_of_their_own(tmp_path):
     edit = make_fact("Lake Garda", "Rome", "Oslo", key="e/1").model_copy(update={"change": "temporal"})
     others = [make_fact("Lake Como", "Bern", None), make_fact("Quux", "Kyiv", None), make_fact("Lake X", "Rome", None)]

@@ -265,14 +265,6 @@ def test_how_much_is_asked_for(options, edit_count, serving):
     assert (tuple(plan.quota(edited=True)), tuple(plan.quota(edited=False))) == (edit_count, serving)
 
 
-def test_edits_that_are_neighbours_of_each_other_are_no_further_work():
-    plan = ConstructionPlan(neighbours=3)
-    twin = make_fact("Old Peru", "Lima", "Rome")
-    work = plan_work([PERU, twin], [PERU, twin, INCA], plan)
-    assert [f.key for f in work.others] == [INCA.key] and set(work.drawn) == {PERU.key, twin.key}
-    assert plan_work([PERU], [PERU, INCA], ConstructionPlan(neighbours=0)).drawn == {}
-
-
 # Questions that people dropped before scripts: whose verdicts count, and that no script is written for them.
 def said(item: str, who: str, label: Label, form: str = "screen_question@1") -> Verdict:
     by = f"person:{who}/{form}"

@@ -15,10 +15,9 @@ from construction.checks import CheckInputs, judge
 from construction.checks.fact_dates import days
 from construction.llm.prompt_text import LONGEST
 from construction.prompts.prompt_file import FILES
-from construction.scripts.question_step import QuestionAsk, QuestionStep
-from construction.scripts.script_step import Draft, ScriptAsk, ScriptStep, script_of
+from construction.scripts.script_step import Draft, script_of
 from construction.scripts.truncation import cut_script, first_cut, separator_of
-from construction.verifier.steps import STEPS, VerifyAsk
+from construction.verifier.steps import VerifyAsk
 from curation.export.formats import EXPORTERS, export
 from curation.export.publish import publish
 from curation.loaders import load
@@ -91,31 +90,6 @@ def test_checks_judge_hostile_text_and_say_it_in_plain_words(made) -> None:
     assert {v.check: v.label for v in judge("question", CheckInputs(fact=fact, question=leaking))}[
         "leak_in_question"
     ] == "drop"
-
-
-@pytest.mark.parametrize("profile", ["paper", "embedded"])
-def test_prompts_hold_a_hostile_fact_once_and_as_data(made, profile: str) -> None:
-    """Filled in one pass, in the last turn only: what looks like a placeholder in a name stays as it is."""
-    fact, question, _, prompt = made
-    plain = hostile_fact("Plain")
-    asks = [
-        (QuestionStep(FILES.load("questions", profile)), QuestionAsk(fact=fact), QuestionAsk(fact=plain)),
-        (
-            ScriptStep(FILES.load("scripts", profile)),
-            ScriptAsk(questions=(question,), old=fact.old),
-            ScriptAsk(questions=(question,), old=plain.old),
-        ),
-        (
-            STEPS["prompt"].load(model="m"),
-            [VerifyAsk(fact, prompt)],
-            [VerifyAsk(plain, prompt)],
-        ),
-    ]
-    for step, hostile, harmless in asks:
-        a, b = step.prompt(hostile), step.prompt(harmless)
-        assert [m.role for m in a] == [m.role for m in b]
-        assert a[:-1] == b[:-1], "only the last turn holds the fact"
-        json.dumps([m.model_dump() for m in a])
 
 
 @pytest.mark.timeout(120)

@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 
 from tests.support import forked_programs as programs
 from tests.support.commands import invoke
-from tests.support.construction.stored import replies
+from tests.support.construction.stored import contents, replies
 from tests.support.scripted_server import ScriptedServer
 
 ENV = {**os.environ, "OPENAI_API_KEY": "sk-secret-for-tests", "PYTHONWARNINGS": "ignore"}
@@ -21,10 +21,9 @@ Answer = Callable[[dict[str, Any]], Any]
 
 
 class KilledRun(NamedTuple):
-    """What a whole run and a killed one print, and the calls that each sent."""
+    """What a whole run prints and a killed one too, calls of the last run aside; the calls that each sent."""
 
-    whole: Any
-    parts: Any
+    printed: Any
     calls: int
     sent: int
 
@@ -49,7 +48,7 @@ def killed(
     pause: float = 0.0,
     key_of: Callable[[dict[str, Any]], str] | None = None,
 ) -> KilledRun:
-    """Run it whole in ``folder/whole`` and killed so often in ``folder/parts``.
+    """Run it whole in ``folder/whole`` and killed so often in ``folder/parts``: both leave and print the same.
 
     Args:
         command: The command for a folder and the address of an endpoint.
@@ -78,7 +77,11 @@ def killed(
 
         for moment in sorted(rng.sample(range(2, int(0.8 * calls)), kills)):
             resume(moment)
-        return KilledRun(whole, resume(), calls, len(server.requests))
+        parts = resume()
+    first, second = (folder / name / "s.duckdb" for name in ("whole", "parts"))
+    assert contents(first) == contents(second) and replies(first) == replies(second)
+    assert whole.pop("calls") >= parts.pop("calls") and whole == parts
+    return KilledRun(whole, calls, len(server.requests))
 
 
 def _kill(command: list[Any], server: ScriptedServer, moment: int, pause: float) -> None:

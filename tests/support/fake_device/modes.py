@@ -152,29 +152,20 @@ class DeviceMode(TorchFunctionMode):
         self.machine.memory.place(out, device)
         return out
 
-    def _to(self, x: Tensor, *args: Any, **more: Any) -> Tensor:
+    def _to(self, x: Tensor, *args: Any, copy: bool = False, other: Tensor | None = None, **more: Any) -> Tensor:
         """``Tensor.to`` in all its spellings."""
-        device, dtype = more.pop("device", None), more.pop("dtype", None)
-        more.pop("non_blocking", None)
-        other = more.pop("other", None)
-        for n, one in enumerate(args):
-            if isinstance(one, Tensor):
-                other = one
-            elif isinstance(one, torch.dtype):
-                dtype = one
-            elif isinstance(one, bool):
-                if n == len(args) - 1 and sum(isinstance(a, bool) for a in args) == 2:
-                    more["copy"] = one
-            elif one is not None:
-                device = one
+        if args and isinstance(args[0], Tensor):
+            other, args = args[0], args[1:]
+        args = tuple(full_name(one) if type(one) is int else one for one in args)
+        more = {name: full_name(one) if type(one) is int else one for name, one in more.items()}
+        parse = torch._C._nn._parse_to  # type: ignore[attr-defined]
+        device, dtype, _, layout = parse(*args, **more) if args or more else (None, None, False, None)
         if other is not None:
             device, dtype = self.machine.device_of(other), other.dtype
-        if more.get("memory_format") is None:
-            more.pop("memory_format", None)
         if device is not None and full_name(device).type not in ("cpu", "cuda"):
             return x.to(device)
-        if dtype is not None or more:
-            x = Tensor.to(x, dtype=x.dtype if dtype is None else dtype, **more)
+        if dtype is not None or copy or layout:
+            x = Tensor.to(x, dtype or x.dtype, copy=copy, memory_format=layout or torch.preserve_format)
         return x if device is None else self._moved(x, full_name(device))
 
     def _moved(self, x: Tensor, device: torch.device) -> Tensor:
