@@ -54,14 +54,13 @@ os.environ.setdefault("RAY_worker_niceness", "0")
 LONGEST = (
     "docs/test_tutorial.py",
     "annotation_ui/label_studio/test_server.py",
-    "annotation_ui/app/test_main.py",
-    "annotation_ui/app/test_form.py",
+    "annotation_ui/browser/test_forms.py",
+    "annotation_ui/browser/test_pages.py",
+    "annotation_ui/browser/test_keys.py",
     "evaluation/cli/test_demo.py",
-    "annotation_ui/app/test_item_view.py",
     "evaluation/runs/distributed/test_ray_engine.py",
     "construction/scenarios/test_killed.py",
     "docs/test_rating_page.py",
-    "annotation_ui/app/test_draft_keeper.py",
     "evaluation/scenarios/test_parity.py",
 )
 """Files that take minutes, the longest first."""

@@ -17,7 +17,6 @@ from schemas.core.errors import UserError
 
 if TYPE_CHECKING:
     from annotation_ui.label_studio.client import LabelStudioSite
-    from annotation_ui.label_studio.validation import PullResult
 
 URL, TOKEN = "LABEL_STUDIO_URL", "LABEL_STUDIO_API_KEY"
 
@@ -98,12 +97,6 @@ def pull(
             done = validate_annotations(db, name, found)
         else:
             done = _site().pull(db, name)
-    _print_pull(done, report_path, as_json=as_json)
-    if done.rejected or done.missing:
-        raise SystemExit(1)
-
-
-def _print_pull(done: PullResult, report_path: Path | None, *, as_json: bool) -> None:
     rows = [f._asdict() for f in done.rejected] + [{"missing": m} for m in done.missing]
     if report_path:
         body = "".join(json.dumps(r, ensure_ascii=False) + "\n" for r in rows)
@@ -116,6 +109,8 @@ def _print_pull(done: PullResult, report_path: Path | None, *, as_json: bool) ->
         *(f"  missing in Label Studio: {text}" for text in done.missing[:20]),
     ]
     show(data, "\n".join(lines), as_json=as_json)
+    if done.rejected or done.missing:
+        raise SystemExit(1)
 
 
 def _account(text: str) -> tuple[str, str]:

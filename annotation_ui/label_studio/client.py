@@ -258,22 +258,20 @@ class LabelStudioSite:
             return int(known[owner])
         title = f"scedit {campaign.name}" + ("" if owner == _EVERYBODY else f" / {owner}")
         ids = [p.id for p in self.sdk.projects.list(title=title) if p.title == title]
-        number = ids[0] if ids else self._create_project(campaign, task, title)
+        if not ids:
+            made = self.sdk.projects.create(
+                title=title,
+                label_config=label_config(task.form),
+                expert_instruction=str(campaign.settings.get("consent") or task.form.intro),
+                show_instruction=bool(campaign.settings.get("consent")),
+                show_skip_button=False,
+                maximum_annotations=int(campaign.settings["overlap"]),
+                show_collab_predictions=False,
+            )
+            ids = [made.id]
         db.link(self.url, f"config/{campaign.name}", [(owner, config_digest(label_config(task.form)))])
-        db.link(self.url, f"project/{campaign.name}", [(owner, str(number))])
-        return int(number)
-
-    def _create_project(self, campaign: Campaign, task: RatingTask, title: str) -> int:
-        project = self.sdk.projects.create(
-            title=title,
-            label_config=label_config(task.form),
-            expert_instruction=str(campaign.settings.get("consent") or task.form.intro),
-            show_instruction=bool(campaign.settings.get("consent")),
-            show_skip_button=False,
-            maximum_annotations=int(campaign.settings["overlap"]),
-            show_collab_predictions=False,
-        )
-        return int(project.id)
+        db.link(self.url, f"project/{campaign.name}", [(owner, str(ids[0]))])
+        return int(ids[0])
 
     def _tasks(self, db: RatingsDB, name: str, owner: str, project: int) -> dict[str, str]:
         """Tasks by content id: those we know of, and those of a push that was stopped before it told us."""

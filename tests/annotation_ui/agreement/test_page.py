@@ -16,7 +16,6 @@ from annotation_ui.tasks.script_questions import FilterQuestion
 from curation.stats.bootstrap import Resampling
 from curation.stats.estimates import Estimate
 from curation.stats.severity_means import MethodDifference, SeverityReport
-from schemas.core.errors import UserError
 from schemas.raters import Rater
 
 FEW = Resampling(30)
@@ -68,14 +67,6 @@ def test_the_page_is_one_file_that_asks_for_nothing(tmp_path: Path) -> None:
     assert not re.search(r"src=\"(?!data:)|href\s*=|url\(|@import|<script|<link|https?://", text)
 
 
-def test_a_page_that_cannot_be_written_is_told_and_nothing_is_left(tmp_path: Path) -> None:
-    rows = said({"ann": [1, 2, 3], "bob": [1, 2, 3]})
-    (tmp_path / "file").write_text("")
-    with pytest.raises(UserError):
-        write_page(agreement_report(rows, TASK, resampling=FEW), rows, TASK, tmp_path / "file" / "a.html", title="x")
-    assert [p.name for p in tmp_path.iterdir()] == ["file"]
-
-
 def test_every_answer_of_people_is_counted_and_judges_are_left_out() -> None:
     rows = said({"ann": [1, 1, 7, 4], "bob": [1, 2, 7, 4]})
     rows.append(Judgement("i0", "c0", Rater.judge("m"), "coherence", 5))
@@ -112,14 +103,6 @@ def test_nothing_rated_and_one_rater_still_make_a_page() -> None:
     assert "nobody yet" in body([])
     one = body(said({"ann": [1, 2, 3, 4]}))
     assert "undefined" in one and "Alpha by aspect" not in one and "nan" not in one.lower()
-
-
-def test_a_judge_is_compared_with_the_mean_of_people() -> None:
-    rows = said({"ann": [1, 2, 3, 4, 5], "bob": [1, 2, 3, 4, 6]})
-    rows += [Judgement(f"i{n}", f"c{n}", Rater.judge("m"), "coherence", n + 1) for n in range(5)]
-    html = body(rows)
-    assert "judge:m against the mean of people" in html
-    assert "2 people (ann, bob)" in html
 
 
 def test_aspects_are_pooled_only_where_there_are_several() -> None:

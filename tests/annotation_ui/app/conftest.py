@@ -1,10 +1,9 @@
-"""Pages in a browser; and without one, as Streamlit runs them for one person, where what is shown can be asked."""
+"""Pages as Streamlit runs them for one person, without a browser, where what is shown can be asked."""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator
-from contextlib import ExitStack
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -18,39 +17,8 @@ from annotation_ui.ratings.database import RatingsDB
 from annotation_ui.ratings.raters import keep_preference
 from curation.store.store import Store
 from tests.annotation_ui.conftest import begin
-from tests.support.app import served_app as served
-from tests.support.app.served_app import App
 
 Open = Callable[..., Any]
-Visit = Callable[..., Any]
-
-
-@pytest.fixture(scope="module")
-def browser() -> Iterator[Any]:
-    served.need_browser()
-    with served.browser() as one:
-        yield one
-
-
-@pytest.fixture
-def app(db: RatingsDB, browser: Any) -> Iterator[App]:
-    """The served app, for a browser."""
-    with served.served(db.path) as one:
-        yield one
-
-
-@pytest.fixture
-def visit(app: App, browser: Any) -> Iterator[Visit]:
-    """A page of the served app for the owner of a secret, in a context of its own: at a desk unless told otherwise."""
-    with ExitStack() as contexts:
-
-        def opened(secret: str, **options: Any) -> Any:
-            options = {"viewport": {"width": 1366, "height": 768}} | options
-            page = contexts.enter_context(browser.new_context(**options)).new_page()
-            served.enter(page, app, secret)
-            return page
-
-        yield opened
 
 
 def _page(module: str, function: str, ratings: str, person: str, token: str, store: str) -> None:

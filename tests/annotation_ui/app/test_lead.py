@@ -21,10 +21,9 @@ from curation.store.store import Store
 from schemas.lineage import Lineage
 from schemas.ratings import Rating
 from schemas.verdicts import Verdict, verdict_key
-from tests.annotation_ui.agreement.test_judgements import HOSTILE
-from tests.annotation_ui.app.conftest import Open, Visit, button, pilot, texts
+from tests.annotation_ui.agreement.test_report import HOSTILE
+from tests.annotation_ui.app.conftest import Open, button, pilot, texts
 from tests.annotation_ui.conftest import work
-from tests.support.app.served_app import App
 from tests.support.commands import command
 from tests.support.events import event_case
 from tests.support.open_answer_records import open_answers
@@ -316,31 +315,6 @@ def test_comments_stand_beside_answers_and_withdrawn_or_replaced_ones_do_not(
     page = open_page("lead.show_adjudication", "lea")
     html = pane(page)
     assert "&lt;b&gt;second&lt;/b&gt;" in html and "first thought" not in html and "Comment by ann" in html
-
-
-@pytest.mark.slow
-def test_the_lead_sees_the_whole_text_and_the_hints_at_every_size(
-    db: RatingsDB, store: Store, visit: Visit, app: App
-) -> None:
-    """A turned phone cut the text in a box, and a desk hid the hints that raters see."""
-    pilot(db, store, "ann", "bob")
-    secret = people.invite(db, "lou", role="lead")
-    for person, value in (("ann", 1), ("bob", 7)):
-        for a in db.assignments("pilot", person):
-            answers = {"coherence": value, "consistency": 7, "completeness": 7}
-            db.save("pilot", person, a.item, answers, form="rate_script@4")
-    for width, height in ((390, 844), (320, 568), (740, 360), (1366, 768)):
-        page = visit(secret, viewport={"width": width, "height": height}, has_touch=width < 1000)
-        page.get_by_text("24 of 24 answers").wait_for()
-        page.locator("[data-test-script-state='notRunning']").wait_for()
-        page.goto(f"{app.url}adjudicate")
-        page.get_by_role("button", name=DECIDE).wait_for()
-        page.locator("[data-test-script-state='notRunning']").wait_for()
-        cut = "(e) => e.scrollHeight > e.clientHeight + 1"
-        assert not page.locator(".se-item").evaluate(cut), (width, height, "the text is whole")
-        hints = page.locator(".se-hint").all()
-        assert len(hints) == 3 and all(hint.is_visible() for hint in hints), (width, height)
-        page.context.close()
 
 
 def test_where_all_agree_there_is_nothing_to_decide(db: RatingsDB, store: Store, open_page: Open) -> None:

@@ -13,7 +13,8 @@ from annotation_ui.campaigns.control_items import RaterControlItem
 from annotation_ui.ratings import database
 from annotation_ui.ratings import raters as people
 from annotation_ui.ratings.database import RatingsDB
-from annotation_ui.ratings.open_items import keep_draft, next_item, skip_item, skipped_items
+from annotation_ui.ratings.open_items import keep_draft, next_item, read_draft, skip_item, skipped_items
+from annotation_ui.tasks.script_questions import FilterQuestion
 from curation.store.store import Store
 from schemas.core.errors import StoreError
 from tests.annotation_ui.app.conftest import Open, button, pilot, texts
@@ -372,3 +373,39 @@ def test_what_a_later_task_has_shown_more_of_is_closed(db: RatingsDB, store: Sto
     assert texts(page).count("cannot be changed: a later task") == 2, (
         "the one that was answered, and the next, which stands open"
     )
+
+
+HALF = {"meaningful": "no", "reasons": ["duplicate"], "comment": "half a se"}
+
+
+def test_a_draft_fills_the_form_and_a_save_ends_it(db: RatingsDB, store: Store, open_page: Open) -> None:
+    pilot(db, store, "ann", task="filter_question")
+    first = db.assignments("pilot", "ann")[0].item
+    keep_draft(db, "pilot", "ann", first, HALF, FilterQuestion.form)
+    page = open_page("rate.show_rating", "ann")
+    assert [r.value for r in page.radio] == ["no", None, None, None]
+    assert (page.button_group[0].value, page.text_area[0].value) == (["duplicate"], "half a se")
+    for radio in page.radio[1:]:
+        radio.set_value("yes")
+    button(page, "Save and next").click().run()
+    assert (db.history("pilot")[0].answers or {})["comment"] == "half a se"
+    assert read_draft(db, "pilot", "ann", first, FilterQuestion.form) == {}
+    assert [r.value for r in page.radio] == [None, None, None, None]
+
+
+def test_marks_of_another_text_are_refused_and_the_form_stays_filled(
+    db: RatingsDB, store: Store, open_page: Open
+) -> None:
+    pilot(db, store, "ann", task="filter_question", spans=True)
+    page = open_page("rate.show_rating", "ann")
+    (field,) = [t for t in page.text_area if "Mark the words" in t.label]
+    field.set_value('[{"text": "cut", "start": 0, "end": 4, "words": "Stop", "label": "leak", "digest": "0"}]')
+    for radio in page.radio:
+        radio.set_value("yes")
+    button(page, "Save and next").click().run()
+    assert "another text" in page.error[0].value and not db.history("pilot")
+    assert [r.value for r in page.radio] == ["yes"] * 4
+    (field,) = [t for t in page.text_area if "Mark the words" in t.label]
+    field.set_value("")
+    button(page, "Save and next").click().run()
+    assert len(db.history("pilot")) == 1 and "marked" not in (db.history("pilot")[0].answers or {})

@@ -1,8 +1,10 @@
-"""The app's own addresses: the cookie, drafts, and the headers of every answer, without Streamlit behind them."""
+"""The app's own addresses without Streamlit behind them, and logging in."""
 
 from __future__ import annotations
 
 import json
+import sys
+import time
 from collections.abc import Iterator
 from typing import Any
 
@@ -13,9 +15,10 @@ from annotation_ui.ratings import database
 from annotation_ui.ratings import raters as people
 from annotation_ui.ratings.database import RatingsDB
 from annotation_ui.ratings.open_items import read_draft
+from annotation_ui.ratings.raters import identity_of
 from annotation_ui.tasks.generated_scripts import RateScript
 from curation.store.store import Store
-from tests.annotation_ui.app.conftest import pilot
+from tests.annotation_ui.app.conftest import button, pilot, texts
 
 server: Any = pytest.importorskip("annotation_ui.app.server", reason="starlette is not installed")
 OWN = {"x-scedit": "1"}
@@ -133,3 +136,95 @@ def test_an_ended_session_a_full_disk_and_a_lock_are_said(
     people.log_out(db, token)
     response = client.post(server.DRAFT_PATH, json=draft, headers=OWN)
     assert response.status_code == 401
+
+
+AppTest: Any = pytest.importorskip("streamlit.testing.v1").AppTest
+
+
+def _login(ratings: str, *, ended: bool = False) -> None:
+    from annotation_ui.app.main import show_login
+    from annotation_ui.ratings.database import RatingsDB
+
+    with RatingsDB(ratings) as db:
+        show_login(db, ended=ended)
+
+
+@pytest.fixture
+def page(db: RatingsDB) -> Any:
+    testing = pytest.importorskip("streamlit.testing.v1", reason="streamlit is not installed")
+    return testing.AppTest.from_function(_login, kwargs={"ratings": str(db.path)}, default_timeout=60).run()
+
+
+def sessions(db: RatingsDB) -> int:
+    return int(db.connection.execute("SELECT count(*) FROM sessions").fetchone()[0])
+
+
+@pytest.mark.parametrize("padding", ["{}", "  {}\n"])
+def test_the_right_secret_opens_one_session_of_its_person(db: RatingsDB, page: Any, padding: str) -> None:
+    people.invite(db, "bob")
+    secret = people.invite(db, "ann")
+    page.text_input[0].set_value(padding.format(secret))
+    button(page, "Log in").click().run()
+    assert not page.error
+    person = people.authenticate(db, page.session_state["token"])
+    assert person is not None and person.name == "ann"
+    assert page.session_state["remember"] is True, "so that a reload does not ask again"
+    assert sessions(db) == 1
+
+
+@pytest.mark.parametrize("secret", ["", "guess", "ann", "' OR 1=1 --", "x" * 5000, "\U0001f600"])
+def test_a_wrong_one_waits_says_so_and_opens_nothing(db: RatingsDB, page: Any, secret: str) -> None:
+    people.invite(db, "ann")
+    page.text_input[0].set_value(secret)
+    began = time.monotonic()
+    button(page, "Log in").click().run()
+    assert time.monotonic() - began >= 0.5, "guessing is slow"
+    assert len(page.error) == 1 and (not secret or secret not in page.error[0].value)
+    assert "token" not in page.session_state and sessions(db) == 0
+
+
+def test_a_session_that_ended_says_so_and_that_the_draft_is_saved(db: RatingsDB, page: Any) -> None:
+    testing = pytest.importorskip("streamlit.testing.v1", reason="streamlit is not installed")
+    assert not page.warning, "nobody was logged in"
+    ended = testing.AppTest.from_function(_login, kwargs={"ratings": str(db.path), "ended": True}, default_timeout=60)
+    assert ended.run().warning[0].value.startswith("Your session has ended. Your answers and your draft are saved.")
+    ended.session_state["logged-out"] = True
+    assert not ended.run().warning, "whoever logged out knows it"
+
+
+def test_the_secret_is_typed_unseen(page: Any) -> None:
+    assert page.text_input[0].proto.type == page.text_input[0].proto.PASSWORD
+
+
+def _main() -> None:
+    from annotation_ui.app.main import main
+
+    main()
+
+
+def by_link(monkeypatch: pytest.MonkeyPatch, db: RatingsDB, **parameters: str) -> Any:
+    """The app as who opens a personal link sees it."""
+    monkeypatch.setattr(sys, "argv", ["main.py", str(db.path)])
+    opened = AppTest.from_function(_main, default_timeout=60)
+    for name, value in parameters.items():
+        opened.query_params[name] = value
+    return opened.run()
+
+
+def test_a_personal_link_leads_in_and_the_finish_page_shows_the_code(
+    db: RatingsDB, store: Store, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    url = "https://app.prolific.com/submissions/complete?cc=C1ABCD"
+    pilot(db, store, "p01", task="rate_executability", completion_code="C1ABCD", completion_url=url)
+    secret = people.invite(db, "p01")
+    for a in db.assignments("pilot", "p01"):
+        db.save("pilot", "p01", a.item, {"executability": 3}, form="rate_executability@3")
+    mine = by_link(monkeypatch, db, invitation=secret, PROLIFIC_PID="5f1", evil="<script>")
+    assert "12 of 12 done" in mine.get("progress")[0].proto.text and "Your completion code: C1ABCD" in texts(mine)
+    (link,) = mine.get("link_button")
+    assert (link.proto.label.replace("\\", ""), link.proto.url) == ("Finish at app.prolific.com", url)
+    assert not dict(mine.query_params), "the secret does not stay in the address"
+    assert identity_of(db, "p01") == {"PROLIFIC_PID": "5f1"}
+    other = by_link(monkeypatch, db, invitation=secret, PROLIFIC_PID="other")
+    assert "belongs to another participant" in texts(other) and not other.radio
+    assert "not valid any more" in texts(by_link(monkeypatch, db, invitation="wrong"))

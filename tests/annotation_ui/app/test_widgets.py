@@ -9,6 +9,8 @@ from typing import Any
 
 import pytest
 
+from annotation_ui.app.browser_parts import can_save_at_once
+from annotation_ui.app.form import reasons_style
 from annotation_ui.app.widgets import PageContext, edited_objects, item_html, marked_html
 from annotation_ui.campaigns.campaign import make_task
 from annotation_ui.ratings import raters as people
@@ -327,3 +329,18 @@ def test_a_ratings_file_that_is_gone_is_told_in_one_sentence(
     db.path.unlink()
     page = app(monkeypatch, db, "x")
     assert "no such ratings file" in page.error[0].value.replace("\\", "") and not page.exception and contexts == []
+
+
+def test_a_set_of_choices_is_always_shown_and_has_no_letters() -> None:
+    """Tags are an answer, not the reasons of a no: they were hidden until a question was answered no."""
+    form = make_task("curate_probe").form
+    rule = reasons_style(form, {f.name: f"c/i/{f.name}" for f in form.fields})
+    assert '[data-testid="stForm"] .st-key-c-i-tags {display: block !important;}' in rule
+    assert ".st-key-c-i-tags button::before {content: none" in rule and "st-key-c-i-reasons" not in rule
+
+
+def test_forms_with_something_left_to_do_are_not_saved_by_the_last_answer() -> None:
+    at_once = {name for name in TASKS.names() if can_save_at_once(make_task(name).form)}
+    assert {"rate_script", "rate_executability", "compare_scripts", "filter_question", "quality"} <= at_once
+    assert not {"curate_probe"} & at_once
+    assert not any(can_save_at_once(make_task(name, spans=True).form) for name in TASKS.names()), "marks come last"

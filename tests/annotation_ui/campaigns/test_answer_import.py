@@ -1,7 +1,8 @@
-"""From live answers to the store: the form looks again, and a lead's decision is told apart from what people said."""
+"""From live answers to the store: the form looks again; what is settled, and by whom."""
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -10,13 +11,17 @@ import pytest
 from annotation_ui.agreement.report import agreement_report, live_judgements
 from annotation_ui.campaigns.answer_import import (
     RaterAnswer,
+    SettledItem,
     import_answers,
     import_campaign,
+    settled_answers,
 )
-from annotation_ui.campaigns.campaign import assign_items, make_task
+from annotation_ui.campaigns.campaign import CampaignOptions, assign_items, create_campaign, make_task
+from annotation_ui.ratings import raters
 from annotation_ui.ratings import raters as people
 from annotation_ui.ratings.database import RatingsDB
 from annotation_ui.tasks.generated_scripts import import_scripts
+from annotation_ui.tasks.probes import CurateProbe
 from curation.rules.explain import explain
 from curation.rules.rule import SplitRule
 from curation.store.store import Store
@@ -25,6 +30,7 @@ from schemas.generated_scripts import GeneratedScript
 from schemas.ratings import Rating
 from schemas.verdicts import Verdict
 from tests.annotation_ui.conftest import TASK, answer, begin, fill, scripts, work
+from tests.support.documents.records import document_store
 
 YES = {"meaningful": "yes", "depends": "yes", "changes": "yes", "guides": "yes"}
 NO = {**YES, "guides": "no", "reasons": ["target_not_forced"]}
@@ -195,3 +201,52 @@ def test_a_file_or_store_that_is_not_there_is_told(bare: Path, tmp_path: Path) -
     with pytest.raises(UserError):
         import_scripts(path, tmp_path / "none.duckdb")
     assert not (tmp_path / "none.duckdb").exists()
+
+
+CURATE = CurateProbe()
+KEEP: dict[str, Any] = {"usable": "yes", "right": "yes", "level": 1}
+
+
+@pytest.fixture
+def curated(tmp_path: Path) -> Iterator[RatingsDB]:
+    (store,) = [*_opened(tmp_path)]
+    with RatingsDB(tmp_path / "r.sqlite", create=True) as ratings:
+        for person in ("ann", "bo"):
+            raters.invite(ratings, person)
+        raters.invite(ratings, "lea", role="lead")
+        with Store.open(store) as opened:
+            create_campaign(ratings, opened, "c", CURATE, CampaignOptions(overlap=2))
+        assign_items(ratings, "c")
+        yield ratings
+
+
+def _opened(folder: Path) -> Iterator[Path]:
+    for store in document_store(folder):
+        store.close()
+        yield folder / "s.duckdb"
+
+
+def settled(curated: RatingsDB) -> list[SettledItem]:
+    current, assigned = curated.current_answers("c"), curated.assignments("c")
+    return settled_answers(
+        CURATE, curated.items("c"), current=current, assigned=assigned, decisions=curated.adjudications("c")
+    )
+
+
+def save(curated: RatingsDB, person: str, item: str, answers: dict[str, Any]) -> None:
+    curated.save("c", person, item, answers, form=CURATE.form.label, seconds=5.0)
+
+
+def test_all_have_to_answer_or_the_lead_decides(curated: RatingsDB) -> None:
+    first, second, third, *_ = curated.items("c")
+    for item in (first, second, third):
+        save(curated, "ann", item, KEEP)
+    assert settled(curated) == []
+    save(curated, "bo", first, KEEP)
+    save(curated, "bo", second, {"usable": "yes"})
+    (one,) = settled(curated)
+    assert one.item.id == first and set(one.answers) == {"ann", "bo"} and not one.lead
+    curated.adjudicate("c", second, "lea", {**KEEP, "level": 2})
+    by_item = {s.item.id: s for s in settled(curated)}
+    assert set(by_item) == {first, second} and by_item[second].lead
+    assert by_item[second].answers == {"lea": {**KEEP, "level": 2}}

@@ -11,7 +11,7 @@ import pytest
 from annotation_ui.label_studio.validation import PullResult, task_data
 from annotation_ui.ratings.database import RatingsDB
 from annotation_ui.tasks.script_questions import FilterQuestion
-from schemas.core.errors import DataError, UserError
+from schemas.core.errors import UserError
 from tests.annotation_ui.cli.conftest import call
 from tests.support.app.label_studio_results import build_result
 from tests.support.commands import json_value
@@ -96,13 +96,6 @@ def test_an_account_is_a_number_and_a_name(pilot: tuple[Path, list[str]], tmp_pa
     path = export(tmp_path / "e.json", pilot[0])
     result = call("label-studio", "pull", "p", "-r", pilot[0], "--export", path, "--account", account)
     assert result.exit_code == 2 and f"got '{account}'" in result.output
-
-
-def test_a_file_that_is_no_export_is_refused(pilot: tuple[Path, list[str]], tmp_path: Path) -> None:
-    path = tmp_path / "e.csv"
-    path.write_text("id,choice\n1,yes\n")
-    with pytest.raises(DataError, match="not readable as JSON"):
-        call("label-studio", "pull", "p", "-r", pilot[0], "--export", path)
 
 
 class Site:

@@ -6,13 +6,13 @@ from typing import Any
 
 import pytest
 
-from annotation_ui.app.browser_parts import can_save_at_once
 from annotation_ui.campaigns.campaign import make_task
 from annotation_ui.ratings import raters as people
 from annotation_ui.ratings.database import RatingsDB
-from annotation_ui.tasks import TASKS
 from curation.store.store import Store
-from tests.annotation_ui.app.conftest import Visit, pilot
+from tests.annotation_ui.app.conftest import pilot
+from tests.annotation_ui.browser.conftest import Visit
+from tests.annotation_ui.conftest import begin
 from tests.support.app import served_app as served
 
 
@@ -162,7 +162,7 @@ def test_keys_work_after_a_page_link_and_a_new_item_takes_them_after_a_moment(
 ) -> None:
     """Enter after a link opened the link again; twelve digits in half a second saved items that nobody had seen."""
     pilot(db, store, "ann", task="rate_executability", auto_save=True)
-    page = visit(people.invite(db, "ann"))
+    page = visit(people.invite(db, "ann"), viewport={"width": 1360, "height": 768})  # its own: its clock is stopped
     ready(page, 0, 12)
     page.get_by_role("link", name="My answers").click()
     page.get_by_text("You have not answered anything yet").wait_for()
@@ -209,13 +209,6 @@ def test_keys_work_after_the_select_box_and_the_number_of_adjudicate(db: Ratings
     page.get_by_text("2 of 3").wait_for()
     listening(page)
     press(page, "3", ["3", "", ""])
-
-
-def test_forms_with_something_left_to_do_are_not_saved_by_the_last_answer() -> None:
-    at_once = {name for name in TASKS.names() if can_save_at_once(make_task(name).form)}
-    assert {"rate_script", "rate_executability", "compare_scripts", "filter_question", "quality"} <= at_once
-    assert not {"curate_probe"} & at_once
-    assert not any(can_save_at_once(make_task(name, spans=True).form) for name in TASKS.names()), "marks come last"
 
 
 @pytest.mark.slow
@@ -298,3 +291,23 @@ def test_adjudication_by_keys_on_one_screen_or_a_page_that_scrolls(
     page.keyboard.press("Enter")
     page.get_by_text("2 items with a disagreement, 1 decided").wait_for()
     assert db.adjudications("pilot")[items[1]].answers == {"coherence": 6, "consistency": 7, "completeness": 4}
+
+
+@pytest.mark.slow
+def test_unsure_by_keys_asks_for_a_reason_and_is_saved_with_it(db: RatingsDB, events: Store, visit: Visit) -> None:
+    secret = people.invite(db, "ann")
+    begin(db, events, "e", "judge_tendency", overlap=1)
+    page = visit(secret, viewport={"width": 390, "height": 844})
+    ready(page, 0, 2)
+    reasons = page.locator("[role=toolbar] button")
+    assert not reasons.first.is_visible()
+    page.keyboard.press("3")
+    reasons.first.wait_for(state="visible")
+    page.keyboard.press("Enter")
+    page.get_by_text("You chose “Unsure”. Please choose a reason").wait_for()
+    listening(page)
+    page.keyboard.press("b")
+    page.locator("[role=toolbar] [aria-pressed=true]").wait_for()
+    save(page, 1, 2, by="Enter")
+    (revision,) = db.history("e")
+    assert revision.answers == {"label": "unsure", "reasons": ["ambiguous"]}

@@ -1,65 +1,42 @@
-"""The form of an item, in a browser: on one screen, large enough for fingers, saved by itself where that is wanted.
-
-And what people and their browsers do beside rating: double clicks, two windows, two servers, odd texts, turned phones.
-"""
+"""A form on the screen: whole at every size, large enough for fingers, odd texts shown as text; one key an answer."""
 
 from __future__ import annotations
 
 import time
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from annotation_ui.app.form import reasons_style
 from annotation_ui.campaigns.campaign import make_task
 from annotation_ui.ratings import raters as people
 from annotation_ui.ratings.database import Assignment, CampaignItem, RatingsDB
 from annotation_ui.ratings.raters import read_preferences
 from annotation_ui.tasks.base import TaskItem
 from curation.store.store import Store
-from tests.annotation_ui.app.conftest import Visit, pilot
-from tests.annotation_ui.app.test_keyboard import listening, press, ready, save, wait_until
-from tests.annotation_ui.conftest import begin
+from tests.annotation_ui.app.conftest import pilot
+from tests.annotation_ui.browser.conftest import Visit
+from tests.annotation_ui.browser.test_keys import listening, press, ready, wait_until
 from tests.support.app import served_app as served
+from tests.support.app.served_app import App
 from tests.support.documents.records import document_store
 
 SAVE = "Save and next"
+
+
 SCRIPTS = (
     "\n".join(f"Step {n}: Write down what the <b>office</b> of ward {n} asks for & why" for n in range(1, 320)),
-    "\n".join(f"الخطوة {n}: احجز غرفة قرب محطة أوسلو ثم اسأل عن <script>alert(1)</script> الطريق" for n in range(1, 9)),
+    "<img src=x onerror=\"document.title='owned'\"> **bold** $x^2$ [link](http://127.0.0.1:9) :smile: # head\n"
+    + "\n".join(
+        f"الخطوة {n}: احجز غرفة قرب محطة أوسلو ثم اسأل عن <script>alert(1)</script> الطريق" for n in range(1, 9)
+    ),
     "x" * 20_000,
 )
+
+
 _BOXES = """(selector) => [...document.querySelectorAll(selector)].map((e) => e.getBoundingClientRect())
     .map((r) => [r.top, r.bottom, r.left, r.right, r.width, r.height])"""
-
-
-def test_a_set_of_choices_is_always_shown_and_has_no_letters() -> None:
-    """Tags are an answer, not the reasons of a no: they were hidden until a question was answered no."""
-    form = make_task("curate_probe").form
-    rule = reasons_style(form, {f.name: f"c/i/{f.name}" for f in form.fields})
-    assert '[data-testid="stForm"] .st-key-c-i-tags {display: block !important;}' in rule
-    assert ".st-key-c-i-tags button::before {content: none" in rule and "st-key-c-i-reasons" not in rule
-
-
-@pytest.mark.slow
-def test_unsure_by_keys_asks_for_a_reason_and_is_saved_with_it(db: RatingsDB, events: Store, visit: Visit) -> None:
-    secret = people.invite(db, "ann")
-    begin(db, events, "e", "judge_tendency", overlap=1)
-    page = visit(secret, viewport={"width": 390, "height": 844})
-    ready(page, 0, 2)
-    reasons = page.locator("[role=toolbar] button")
-    assert not reasons.first.is_visible()
-    page.keyboard.press("3")
-    reasons.first.wait_for(state="visible")
-    page.keyboard.press("Enter")
-    page.get_by_text("You chose “Unsure”. Please choose a reason").wait_for()
-    listening(page)
-    page.keyboard.press("b")
-    page.locator("[role=toolbar] [aria-pressed=true]").wait_for()
-    save(page, 1, 2, by="Enter")
-    (revision,) = db.history("e")
-    assert revision.answers == {"label": "unsure", "reasons": ["ambiguous"]}
 
 
 @pytest.mark.slow
@@ -125,10 +102,21 @@ def test_the_filter_form_is_on_one_screen_with_its_reasons(db: RatingsDB, store:
 SIZES = ((390, 844), (320, 568), (740, 360), (1366, 768))
 
 
+def at_every_size(visit: Visit, app: App, secret: str, address: str = "") -> Iterator[tuple[Any, int, int]]:
+    """A page at the sizes of phones, held upright and turned, with a finger; then at a desk's."""
+    for sizes in (SIZES[:3], SIZES[3:]):
+        page = visit(secret, has_touch=len(sizes) > 1)
+        page.get_by_role("button", name="Log out").wait_for(state="attached")
+        for width, height in sizes:
+            page.set_viewport_size({"width": width, "height": height})
+            page.goto(app.url + address)
+            yield page, width, height
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize("task", ["filter_question", "rate_script", "curate_probe"])
 def test_text_scale_and_message_are_seen_at_every_size(
-    db: RatingsDB, store: Store, tmp_path: Path, task: str, visit: Visit
+    db: RatingsDB, store: Store, tmp_path: Path, task: str, visit: Visit, app: App
 ) -> None:
     """A phone hid the end of the text and the message; a form with tags took no keys and showed no message either."""
     if task == "curate_probe":
@@ -137,8 +125,7 @@ def test_text_scale_and_message_are_seen_at_every_size(
         store = next(documents)
     pilot(db, store, "ann", task=task)
     secret = people.invite(db, "ann")
-    for width, height in SIZES:
-        page = visit(secret, viewport={"width": width, "height": height}, has_touch=width < 1000)
+    for page, width, height in at_every_size(visit, app, secret):
         listening(page)
         cut = "(e) => e.scrollHeight > e.clientHeight + 1"
         assert not page.locator(".se-item").evaluate(cut), "the text is whole"
@@ -155,7 +142,6 @@ def test_text_scale_and_message_are_seen_at_every_size(
         page.wait_for_timeout(400)
         (alert,) = page.evaluate(_BOXES, "[data-testid=stForm] [data-testid=stAlert]")
         assert alert[0] >= 0 and alert[1] <= height, (width, height, alert)
-        page.context.close()
 
 
 def _secret(db: RatingsDB) -> str:
@@ -173,44 +159,6 @@ def put_scripts(db: RatingsDB, person: str) -> None:
         for n, script in enumerate(SCRIPTS)
     ]
     db.add_items("pilot", items, [Assignment(person, i.item.id, 0, n) for n, i in enumerate(items)])
-
-
-@pytest.mark.slow
-def test_double_clicks_two_windows_two_servers_and_the_way_back(db: RatingsDB, store: Store, visit: Visit) -> None:
-    from playwright.sync_api import expect
-
-    pilot(db, store, "ann")
-    secret = people.invite(db, "ann")
-    with served.served(db.path) as other:
-        page = visit(secret)
-        ready(page, 0, 12)
-        second = page.context.new_page()
-        second.goto(other.url)  # the same file, another server: the session is one of the file
-        ready(second, 0, 12)
-        press(page, "375", ["3", "7", "5"])
-        page.get_by_role("button", name=SAVE).dblclick()
-        ready(page, 1, 12)
-        assert page.get_by_text("Please answer").count() == 0, "the second click asks nothing of the next item"
-        assert len(db.history("pilot")) == 1
-
-        press(second, "111", ["1", "1", "1"])
-        second.keyboard.press("Enter")
-        second.get_by_text("was saved in another window").wait_for()
-        wait_until(second, ["1", "1", "1"])
-        assert len(db.history("pilot")) == 1
-        ready(second, 1, 12)
-        save(second, 1, 12, by="Enter")
-        second.get_by_text("You have answered this item").wait_for(state="detached")
-        assert [(r.answers or {})["coherence"] for r in db.history("pilot")] == [3, 1], "both stay stored"
-
-        page.get_by_label("Comment (optional)").fill("half a thought")
-        page.get_by_text("Draft saved.").wait_for()
-        assert page.locator(".st-key-draft [role=status]").count() == 1, "read out, not only shown"
-        page.get_by_role("link", name="My answers").click()
-        page.get_by_role("button", name="Change").wait_for()
-        page.go_back()
-        ready(page, 1, 12)
-        expect(page.get_by_label("Comment (optional)")).to_have_value("half a thought")
 
 
 @pytest.mark.slow
@@ -241,6 +189,7 @@ def test_long_and_foreign_scripts_on_a_turned_phone_and_at_double_size(
     page.get_by_role("button", name="Change").first.tap()  # the side bar lies over nothing any more
     page.get_by_text("You have answered this item").wait_for()
     assert [list((r.answers or {}).values()) for r in db.history("pilot")] == [[3, 7, 5]] * len(SCRIPTS)
+    assert page.title() != "owned", "text of models is shown as text"
 
 
 def assert_usable(page: Any, size: tuple[int, int]) -> None:
@@ -255,3 +204,23 @@ def assert_usable(page: Any, size: tuple[int, int]) -> None:
     assert all(b["y"] + b["height"] <= box["y"] + 1 or b["y"] >= box["y"] + box["height"] - 1 for b in groups), size
     boxes = [e.bounding_box() for e in page.locator(".se-item, [role=radiogroup]").all()]
     assert max(b["x"] + b["width"] for b in boxes) <= size[0] + 1
+
+
+@pytest.mark.slow
+def test_the_lead_sees_the_whole_text_and_the_hints_at_every_size(
+    db: RatingsDB, store: Store, visit: Visit, app: App
+) -> None:
+    """A turned phone cut the text in a box, and a desk hid the hints that raters see."""
+    pilot(db, store, "ann", "bob")
+    secret = people.invite(db, "lou", role="lead")
+    for person, value in (("ann", 1), ("bob", 7)):
+        for a in db.assignments("pilot", person):
+            answers = {"coherence": value, "consistency": 7, "completeness": 7}
+            db.save("pilot", person, a.item, answers, form="rate_script@4")
+    for page, width, height in at_every_size(visit, app, secret, "adjudicate"):
+        page.get_by_role("button", name="Save decision").wait_for()
+        page.locator("[data-test-script-state='notRunning']").wait_for()
+        cut = "(e) => e.scrollHeight > e.clientHeight + 1"
+        assert not page.locator(".se-item").evaluate(cut), (width, height, "the text is whole")
+        hints = page.locator(".se-hint").all()
+        assert len(hints) == 3 and all(hint.is_visible() for hint in hints), (width, height)
