@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import atexit
 import contextlib
+import gc
 import os
 import shutil
 import tempfile
@@ -19,6 +20,7 @@ from tests.support.facts import peru_fact
 if TYPE_CHECKING:
     from evaluation.models.language_model import LM
 
+gc.disable()  # while modules are imported there is no garbage, and looking for it takes a third of the time
 os.environ.setdefault("HF_HUB_OFFLINE", "1")  # tests need no hub, and do not wait for one that is not there
 
 
@@ -76,6 +78,12 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
         return places.get(path.as_posix(), len(LONGEST))
 
     items.sort(key=place)
+
+
+def pytest_collection_finish() -> None:
+    """Garbage is collected from here on, and never looked for among what the imports left."""
+    gc.enable()
+    gc.freeze()
 
 
 def shared_folder() -> Path | None:
