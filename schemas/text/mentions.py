@@ -161,8 +161,8 @@ def _name(name: str) -> _Name | None:
     if acronym and folded.isalpha() and len(folded) > 1:  # "US" is also found as "U.S."
         body, anchor = rf"{body}|{'[.]'.join(folded)}[.]?", folded[0]
     elif not acronym and re.search(r"[bcdfghjklmnpqrstvwxz]y$", folded):
-        body = rf"{body}|{body[:-1]}ies"
-        anchor = anchor[:-1] if len(parts) == 1 else anchor
+        body += "|" + _GAP.join(_part(part) for part in (*parts[:-1], f"{parts[-1][:-1]}ies"))
+        anchor = anchor[:-1] if parts == [anchor] else anchor
     return _Name(name, anchor, rf"{_left_guard(folded)}({body}){_right_guard(folded, acronym=acronym)}", not acronym)
 
 

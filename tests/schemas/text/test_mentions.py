@@ -200,6 +200,7 @@ CASES = [
     ("number", "take line 2.", "2", (), ["2"]),
     ("sign after", "write C++ and C#", "C", (), []),
     ("plural in ies", "two cities", "city", (), ["cities"]),
+    ("plural of a name with a dot", "St.Maries, St.Mary, StMary", "St.Mary", (), ["St.Maries", "St.Mary", "StMary"]),
     ("no plural in es", "the Romees", "Rome", (), []),
     ("plural possessive", "the nurses' room", "nurse", (), ["nurse"]),
     ("underscore", "New_York_hotel", "New York", (), ["New_York"]),
