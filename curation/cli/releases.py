@@ -25,7 +25,7 @@ from curation.quality.sample import keep_sample, sample_named
 from curation.rules.release import compare
 from curation.rules.release import release as make
 from curation.shipped import named_split
-from curation.splits.split_file import Split, write_split
+from curation.splits.split_file import write_split
 from curation.splits.versions import Errata, Erratum, add_erratum, merge_errata, read_errata, withdraw_errata
 from curation.splits.versions import changelog as write
 from curation.splits.versions import diff as compare_files
@@ -51,9 +51,9 @@ def diff(old: str, new: str, store_path: Path | None, changelog: bool, as_json: 
     """
     if store_path:
         with Store.open(store_path) as store:
-            comparison = compare(store, _split(old, store), _split(new, store))
+            comparison = compare(store, named_split(old, store), named_split(new, store))
     else:
-        comparison = compare_files(_split(old, None), _split(new, None))
+        comparison = compare_files(named_split(old), named_split(new))
     if changelog:
         click.echo(write(comparison, date=today()), nl=False)
         return
@@ -74,12 +74,6 @@ def diff(old: str, new: str, store_path: Path | None, changelog: bool, as_json: 
     )
     same = f"the same {counted(len(comparison.new.all_cases), 'case')} (digest {comparison.new.digest[:12]})"
     click.echo(json.dumps(total) if as_json else line if comparison.changes else same)
-
-
-def _split(name: str, store: object) -> Split:
-    if isinstance(store, Store) and not Path(name).is_file():
-        return store.open_split(name)
-    return named_split(name)
 
 
 @click.command("add")

@@ -31,8 +31,8 @@ from curation.rules.explain import rule_of
 from curation.rules.release import freeze_with_report as make
 from curation.rules.release import note_published, rule_for
 from curation.rules.rule import SplitRule, read_rule
-from curation.shipped import SHIPPED_NAMES, SPLITS, named_split, read_config, shipped_split
-from curation.splits.split_file import Split, load_split, write_split
+from curation.shipped import named_split, read_config
+from curation.splits.split_file import Split, write_split
 from curation.splits.versions import merge_errata, read_errata
 from curation.store.store import Store
 from schemas.cases import Case
@@ -125,7 +125,7 @@ def _edits_beside(split: Split) -> int:
 @click.command()
 @click.argument("name")
 @click.argument("path", type=click.Path(path_type=Path))
-@store_option(required=False, also="Left out: a shipped split (mini, open, open:dev, open:test).")
+@store_option(required=False, also="Left out: a split file, or a shipped split (mini, open, open:dev, open:test).")
 @shared_option(
     "--format",
     "format_name",
@@ -147,7 +147,7 @@ def export(name: str, path: Path, store_path: Path | None, format_name: str, kno
     exporter = chosen_exporter(format_name, knowedit_lists)
     with ExitStack() as stack:
         store = stack.enter_context(Store.open(store_path)) if store_path else None
-        split = store.open_split(name) if store else shipped_split(name)
+        split = named_split(name, store)
         written = write(split, path, format_name, knowedit_lists, store=store)
         left = Counter(case.group for case in split.all_cases) if written < len(split.all_cases) else Counter()
         left.pop(exporter.only or "", None)
@@ -219,7 +219,6 @@ def _print_split(
 @click.argument("name")
 @click.argument("out_dir", type=click.Path(path_type=Path))
 @store_option(required=False, also="Gives split, verdicts, ratings, lineage.")
-@shared_option("--split-file", type=click.Path(path_type=Path), also="Instead of a split in --store.")
 @click.option("--formats", help="Formats divided by commas; all that can hold a case of the split when left out.")
 @click.option(
     "--knowedit-lists",
@@ -238,7 +237,6 @@ def publish(
     name: str,
     out_dir: Path,
     store_path: Path | None,
-    split_file: Path | None,
     formats: str | None,
     knowedit_lists: bool,
     creator: str | None,
@@ -252,46 +250,30 @@ def publish(
 
     \b
     OUT_DIR must be new or empty. datasets.load_dataset(OUT_DIR) works on it, offline too.
-    The split comes from the store, or from --split-file; shipped ones need neither.
+    NAME is a split in the store, a split file, or (without a store) a shipped split.
 
     Example: scedit split publish mini release --store my.duckdb
     """  # noqa: D301 - click wants the character
     if store_path and not store_path.exists():
-        fix = f"name the store that holds the split '{name}', or its file with --split-file"
+        fix = f"name the store that holds the split '{name}', or its file in place of its name"
         raise UserError("there is no such store", where=str(store_path), fix=fix)
     details = PublisherDetails(creator=creator, url=url, cite=cite, date=f"{date:%Y-%m-%d}" if date else today())
     chosen = _names(formats) if formats is not None else None
     with ExitStack() as stack:
         store = stack.enter_context(Store.open(store_path)) if store_path else None
-        split = _split(name, store, split_file)
+        split = named_split(name, store)
         done = write_release(
             split, out_dir, store=store, formats=chosen, publisher=details, replace=force, knowedit_lists=knowedit_lists
         )
     for gap in chosen_exporter("easyedit", knowedit_lists=True).gaps if knowedit_lists else ():
         click.echo(f"Note: {gap}", err=True)
-    if store_path and split_file is None:
+    if store_path:
         note_published(store_path, split)
     data = {"folder": str(out_dir), "cases": done.cases, "skipped": done.skipped}
     lines = [f"{out_dir}: {split.name}@{split.version} ({split.digest[:12]}), {counted(len(split.all_cases), 'case')}"]
     lines += [f"{cases:>7}  {format_name}" for format_name, cases in done.cases.items()]
     lines += [f"hold no case of this split and were passed over: {', '.join(done.skipped)}"] if done.skipped else []
     show(data | {"files": {f.path: f.sha256 for f in done.files}}, "\n".join(lines), as_json=as_json)
-
-
-def _split(name: str, store: Store | None, file: Path | None) -> Split:
-    """The split by that name, from the file, the store, or (a shipped one) the package."""
-    if file is not None:
-        split = load_split(file)
-        if name not in (split.name, f"{split.name}@{split.version}"):
-            raise UserError(f"the file holds the split '{split.name}@{split.version}', not '{name}'", where=str(file))
-        return split
-    if store is not None:
-        return store.open_split(name)
-    if name in SPLITS:
-        return shipped_split(name)
-    raise UserError(
-        f"no split '{name}' comes with the program", allowed=SHIPPED_NAMES, fix="for yours: --store or --split-file"
-    )
 
 
 def _names(formats: str) -> list[str]:

@@ -61,7 +61,7 @@ def test_the_open_split_by_name(tmp_path: Path, store: Path) -> None:
     path = tmp_path / "again.jsonl"
     invoke("split", "export", "open-dev", path, "-s", store)
     assert load_split(path).digest == header["digest"] and load_split(path).extras == shipped_split("open:dev").extras
-    with pytest.raises(UserError, match="no split 'mine' comes with the program"):
+    with pytest.raises(UserError, match="mine: there is no such split file; allowed: a file, or mini, open"):
         invoke("split", "export", "mine", out)
 
 
@@ -127,8 +127,8 @@ def test_the_command(tmp_path: Path, store: Path) -> None:
     text = publish("mini", tmp_path / "a", "--store", store)
     assert "58 cases" in text and "     42  scedit-cf" in text
     assert "No people have judged it" in (tmp_path / "a" / "README.md").read_text()
-    words = ("--split-file", SMALL, "--formats", "split, scedit-t", "--json", "--date", "2026-01-02")
-    text = publish("mini@1.0.0", tmp_path / "b", *words)
+    words = ("--formats", "split, scedit-t", "--json", "--date", "2026-01-02")
+    text = publish(SMALL, tmp_path / "b", *words)
     assert json.loads(text)["cases"] == {"split": 58, "scedit-t": 16}
     assert json.loads((tmp_path / "b" / "croissant.json").read_text())["datePublished"] == "2026-01-02"
     publish("mini", tmp_path / "c", "--formats", "facts")
@@ -138,12 +138,14 @@ def test_the_command(tmp_path: Path, store: Path) -> None:
 @pytest.mark.parametrize(
     ("args", "complaint"),
     [
-        (("other",), "no split 'other' comes with the program; allowed: mini, open, .*--store or --split-file"),
-        (("other", "--split-file", SMALL), "holds the split 'mini@1.0.0', not 'other'"),
+        (("other",), "other: there is no such split file; allowed: a file, or mini, open"),
         (("mini", "--formats", "parket"), "unknown exporter 'parket'.*did you mean 'parquet'"),
         (("mini", "--formats", ","), "names no format"),
         (("mini", "--formats", "split", "--knowedit-lists"), "only the format easyedit has lists of KnowEdit"),
-        (("mini", "--store", "nowhere.duckdb"), "no such store.*holds the split 'mini', or its file with --split-file"),
+        (
+            ("mini", "--store", "nowhere.duckdb"),
+            "no such store.*holds the split 'mini', or its file in place of its name",
+        ),
     ],
     ids=lambda value: value if isinstance(value, str) else "",
 )
