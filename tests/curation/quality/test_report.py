@@ -5,15 +5,33 @@ from __future__ import annotations
 import json
 import random
 from collections import Counter
+from pathlib import Path
 
 import pytest
 
+from curation.loaders.importer import import_split
 from curation.quality.report import answers, report, summary, text
 from curation.quality.sample import Sample, allocate, draw, keep_people, keep_sample, sample_named, samples
 from curation.store.store import Store
 from schemas.core.errors import UserError
 from tests.support.curation.judged_sample import MINI, judge
 from tests.support.curation.verdicts import make_verdict
+
+
+@pytest.fixture(scope="module")
+def base(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    path = tmp_path_factory.mktemp("base") / "s.duckdb"
+    import_split(MINI, path, origin="test")
+    return path
+
+
+@pytest.fixture
+def sample(store: Store) -> Sample:
+    draw_result = draw(MINI, percent=30)
+    keep_sample(store, draw_result)
+    keep_people(store, {d.item_id: ("ann", "bob") for d in draw_result.items})
+    keep_sample(store, draw_result)  # again changes nothing
+    return sample_named(store, draw_result.name[:6])
 
 
 def test_report_weights_back_to_the_split(store: Store) -> None:
