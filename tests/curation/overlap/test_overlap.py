@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import json
 import random
 import tomllib
@@ -30,11 +31,27 @@ from tests.support import ROOT
 from tests.support.arithmetic import make_case
 from tests.support.commands import invoke
 from tests.support.curation.mini_store import mini_store
-from tests.support.curation.near_texts import items, made, slow_pairs
 from tests.support.curation.rule_outcomes import choose
 from tests.support.curation.rule_records import BESIDE, CHAINS, EDIT, LINK, OTHER, P0, Q0, S0
 from tests.support.facts import peru_fact
 from tests.support.small import SMALL, small_split
+
+WORDS = ["how", "can", "i", "visit", "the", "red", "old", "castle", "in", "peru", "chile", "oslo", "by", "train"]
+
+
+def made(n: int, *, seed: int = 0, vocabulary: list[str] = WORDS) -> list[str]:
+    rng = random.Random(seed)
+    return [" ".join(rng.choices(vocabulary, k=rng.randint(0, 9))) for _ in range(n)]
+
+
+def slow_pairs(texts: list[str], threshold: float) -> dict[tuple[int, int], float]:
+    pairs = {(i, j): rouge1_f(texts[i], texts[j]) for i, j in itertools.combinations(range(len(texts)), 2)}
+    return {k: v for k, v in pairs.items() if v >= threshold - 1e-9}
+
+
+def items(*texts: str, groups: str = "") -> list[TextItem]:
+    return [TextItem(f"id{n}", f"k{n}", t, groups[n] if groups else "") for n, t in enumerate(texts)]
+
 
 PERU = Fact(
     key="a/peru",

@@ -5,17 +5,35 @@ from __future__ import annotations
 import json
 import random
 from collections import Counter
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
 from curation.loaders.importer import import_split
 from curation.quality.report import answers, report, summary, text
-from curation.quality.sample import Sample, allocate, draw, keep_people, keep_sample, sample_named, samples
+from curation.quality.sample import CRITERIA, Sample, allocate, draw, keep_people, keep_sample, sample_named, samples
+from curation.splits.split_file import make_split
 from curation.store.store import Store
 from schemas.core.errors import UserError
-from tests.support.curation.judged_sample import MINI, judge
+from schemas.verdicts import Verdict, verdict_key
 from tests.support.curation.verdicts import make_verdict
+from tests.support.small import small_split
+
+MINI = make_split("mini", small_split().cases[:30])
+
+
+def judge(store: Store, sample: Sample, person: str, no: Callable[[str], str] = lambda item: "") -> None:
+    """A person's verdicts: yes to all, but no to the criterion that ``no`` names for an item."""
+    verdicts = []
+    for item in (d.item_id for d in sample.items):
+        against = no(item)
+        verdicts.append(make_verdict(item, "drop" if against else "keep", f"person:{person}/quality@3"))
+        for criterion in CRITERIA:
+            by, value = f"person:{person}/quality_{criterion}@3", float(criterion != against)
+            key = verdict_key(item_id=item, by=by)
+            verdicts.append(Verdict(key=key, item_id=item, by=by, label=None, value=value, unit="yes"))
+    store.put(verdicts)
 
 
 @pytest.fixture(scope="module")

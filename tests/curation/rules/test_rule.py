@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from curation.overlap.near_duplicates import near_duplicates, store_items
-from curation.rules.explain import explain
+from curation.rules.explain import Explainer, explain
 from curation.rules.rule import SplitRule
 from curation.rules.selection import Ruling, SelectionStream
 from curation.splits.versions import Errata, Erratum
@@ -339,9 +339,11 @@ def test_explaining_reads_one_cluster_and_says_what_all_clusters_say(tmp_path: P
     with Store.open(tmp_path / "s.duckdb", create=True) as store:
         store.put(records)
         keys = {p.key for case in choose(store, rule).cases for p in case.prompts}
+        many = Explainer(store, rule, many=True)
         for record in records:
             if isinstance(record, ScriptPrompt):
                 explanation = explain(store, rule, record.key)
+                assert many.reason(record.key) == (explanation.status, explanation.why)
                 is_neighbour = "as a neighbour" in explanation.why
                 assert (explanation.status == "in" and not is_neighbour) == (record.key in keys), explanation.text()
 

@@ -211,6 +211,8 @@ def test_recurring_neighbours_decide_the_kind() -> None:
 
 def test_differences_stay_inside_and_are_never_certain() -> None:
     ones, zeros = ({str(k): v for k in range(6)} for v in (1.0, 0.0))
+    mixed = {str(k): k / 5 for k in range(6)}
+    assert difference_interval(mixed, mixed).half == 0.0, "case by case"
     up, same = difference_interval(ones, zeros), difference_interval(ones, ones)
     assert up.high == 1.0 and 0 < up.low < 0.6
     assert (same.mean, same.half) == (0.0, 0.0)
