@@ -17,7 +17,9 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import click
 
 if TYPE_CHECKING:
+    from curation.splits.split_file import Split
     from curation.store.import_sources import SourceUpdate
+    from curation.store.store import Store
 
 F = TypeVar("F", bound=Callable[..., Any])
 PATH = click.Path(path_type=Path)
@@ -218,6 +220,13 @@ def limit_option(*, default: int | None = None, minimum: int = 1, also: str = ""
 def seed_option(*, also: str = "") -> Callable[[F], F]:
     """``--seed``: the parameter ``seed``, 0 where it is not given."""
     return shared_option("--seed", type=int, default=0, show_default=True, also=also)
+
+
+def split_of(store: Store | None, name: str) -> Split:
+    """The split that a command names: a file, one in the store, or (without a store) a shipped one."""
+    from curation.shipped import named_split
+
+    return store.open_split(name) if store is not None and not Path(name).is_file() else named_split(name)
 
 
 def show(data: Any, text: str, *, as_json: bool) -> None:

@@ -15,6 +15,7 @@ from curation.cli.options import (
     seed_option,
     shared_option,
     show,
+    split_of,
     store_option,
     writes,
 )
@@ -24,7 +25,6 @@ from curation.quality.sample import draw as take
 from curation.quality.sample import keep_sample, sample_named
 from curation.rules.release import compare
 from curation.rules.release import release as make
-from curation.shipped import named_split
 from curation.splits.split_file import write_split
 from curation.splits.versions import Errata, Erratum, add_erratum, merge_errata, read_errata, withdraw_errata
 from curation.splits.versions import changelog as write
@@ -51,9 +51,9 @@ def diff(old: str, new: str, store_path: Path | None, changelog: bool, as_json: 
     """
     if store_path:
         with Store.open(store_path) as store:
-            comparison = compare(store, named_split(old, store), named_split(new, store))
+            comparison = compare(store, split_of(store, old), split_of(store, new))
     else:
-        comparison = compare_files(named_split(old), named_split(new))
+        comparison = compare_files(split_of(None, old), split_of(None, new))
     if changelog:
         click.echo(write(comparison, date=today()), nl=False)
         return

@@ -17,6 +17,7 @@ from curation.cli.options import (
     json_option,
     shared_option,
     show,
+    split_of,
     store_option,
     update_text,
     writes,
@@ -147,7 +148,7 @@ def export(name: str, path: Path, store_path: Path | None, format_name: str, kno
     exporter = chosen_exporter(format_name, knowedit_lists)
     with ExitStack() as stack:
         store = stack.enter_context(Store.open(store_path)) if store_path else None
-        split = named_split(name, store)
+        split = split_of(store, name)
         written = write(split, path, format_name, knowedit_lists, store=store)
         left = Counter(case.group for case in split.all_cases) if written < len(split.all_cases) else Counter()
         left.pop(exporter.only or "", None)
@@ -261,7 +262,7 @@ def publish(
     chosen = _names(formats) if formats is not None else None
     with ExitStack() as stack:
         store = stack.enter_context(Store.open(store_path)) if store_path else None
-        split = named_split(name, store)
+        split = split_of(store, name)
         done = write_release(
             split, out_dir, store=store, formats=chosen, publisher=details, replace=force, knowedit_lists=knowedit_lists
         )

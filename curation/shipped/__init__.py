@@ -9,15 +9,12 @@ from collections import Counter
 from collections.abc import Iterable
 from functools import lru_cache
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from curation.splits.split_file import Extras, Split, load_split, part_of, read_split
 from schemas.cases import Case
 from schemas.core.config import read_toml
 from schemas.core.errors import DataError, UserError
-
-if TYPE_CHECKING:
-    from curation.store.store import Store
 
 SHIPPED = Path(__file__).parent
 """The folder of what comes with the program; ``docs/data.md`` says what each file is."""
@@ -183,25 +180,22 @@ def shipped_split(name: str) -> Split:
     return part_of_split(_whole_split(whole), part) if part else _whole_split(whole)
 
 
-def named_split(name: str, store: Store | None = None, *, allowed: str = f"a file, or {SHIPPED_NAMES}") -> Split:
-    """The split that a command line names: a frozen split file, one in the store, or (without a store) a shipped one.
+def named_split(name: str, *, allowed: str = f"a file, or {SHIPPED_NAMES}") -> Split:
+    """The split that a command line names: a shipped one, or a frozen split file.
 
     Args:
         name: Name or file.
-        store: The store that is given.
         allowed: What the error says, where a command takes more.
 
     Raises:
-        UserError: none of that name.
+        UserError: neither of that name.
         DataError: as ``curation.splits.split_file.load_split``.
 
     Example:
         >>> named_split("mini").name
         'mini'
     """
-    if store is not None and not Path(name).is_file():
-        return store.open_split(name)
-    if store is None and name in SPLITS:
+    if name in SPLITS:
         return shipped_split(name)
     if Path(name).is_dir() or not Path(name).exists():
         raise UserError("there is no such split file", where=name, allowed=allowed)
