@@ -63,3 +63,9 @@ def visit(app: App, browser: Any, contexts: dict[str, Any]) -> Iterator[Visit]:
     for context in contexts.values():
         for page in context.pages:
             page.close()
+
+
+def remembered(page: Any) -> None:
+    """Wait until the window has the session's cookie: before, another address asks for the secret again."""
+    while not any(cookie["name"].startswith("scedit_") for cookie in page.context.cookies()):
+        page.wait_for_timeout(50)

@@ -16,7 +16,7 @@ from annotation_ui.ratings.raters import read_preferences
 from annotation_ui.tasks.base import TaskItem
 from curation.store.store import Store
 from tests.annotation_ui.app.conftest import pilot
-from tests.annotation_ui.browser.conftest import Visit
+from tests.annotation_ui.browser.conftest import Visit, remembered
 from tests.annotation_ui.browser.test_keys import listening, press, ready, wait_until
 from tests.support.app import served_app as served
 from tests.support.app.served_app import App
@@ -106,7 +106,7 @@ def at_every_size(visit: Visit, app: App, secret: str, address: str = "") -> Ite
     """A page at the sizes of phones, held upright and turned, with a finger; then at a desk's."""
     for sizes in (SIZES[:3], SIZES[3:]):
         page = visit(secret, has_touch=len(sizes) > 1)
-        page.get_by_role("button", name="Log out").wait_for(state="attached")
+        remembered(page)
         for width, height in sizes:
             page.set_viewport_size({"width": width, "height": height})
             page.goto(app.url + address)

@@ -17,7 +17,7 @@ from annotation_ui.tasks.forms import text_digest
 from curation.store.store import Store
 from schemas.verdicts import Verdict
 from tests.annotation_ui.app.conftest import pilot
-from tests.annotation_ui.browser.conftest import Visit
+from tests.annotation_ui.browser.conftest import Visit, remembered
 from tests.annotation_ui.browser.test_keys import last, listening, press, ready, save, wait_until
 from tests.annotation_ui.conftest import begin
 from tests.support.app import served_app as served
@@ -90,6 +90,7 @@ def test_the_lead_sees_progress_agreement_and_decides(db: RatingsDB, store: Stor
     secrets = set_up(db, store, "rate_script", 2)
     looks = visit(secrets["lea"])
     looks.get_by_text("0 of 24 answers").wait_for()
+    remembered(looks)
     items = [a.item for a in db.assignments("pilot", NAMES[0])]
     for person, value in zip(NAMES, (2, 7), strict=False):
         for n, item in enumerate(items):
