@@ -86,6 +86,11 @@ def pytest_collection_finish() -> None:
     gc.freeze()
 
 
+def pytest_unconfigure() -> None:
+    """At the end all garbage counts again, or libraries take what is left for a leak."""
+    gc.unfreeze()
+
+
 def shared_folder() -> Path | None:
     """The folder of real test data: SCEDIT_SHARED, or ../shared beside the repository."""
     location = os.environ.get("SCEDIT_SHARED")

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
-from typing import Any, NamedTuple
+from collections.abc import Coroutine, Iterable, Mapping, Sequence
+from typing import Any, NamedTuple, TypeVar
 
 from construction.authoring.diversity import chosen_verdict, selection_order, surplus_verdict
 from construction.authoring.outcome import FactOutcome, QuestionOutcome, ScriptOutcome, Slot, overall_label
@@ -28,6 +28,7 @@ from schemas.text.escaping import escape_line
 from schemas.verdicts import Verdict
 
 FAILED = "failed"  # stage of a call that brought nothing; it is cached for its tokens and for its reason
+T = TypeVar("T")
 
 
 class ScriptWriter(NamedTuple):
@@ -104,7 +105,7 @@ class Author:
         trace: list[Lineage] = []
         asks = self._questions.calls(fact, count=quota.candidates, edited=edited)
         try:
-            parts = await gather_all([self._slots(ask, trace) for ask in asks])
+            parts = await _finish_all([self._slots(ask, trace) for ask in asks])
             slots = _drop_repeats([slot for part in parts for slot in part], quota.candidates)
             await self._read_questions(fact, slots, trace)
             for slot in slots:  # after the reading, or the rest would be read anew
@@ -190,7 +191,7 @@ class Author:
             for n in range(count)
             for start in range(0, len(questions), writer.step.wording.together)
         ]
-        parts = await gather_all(tasks)
+        parts = await _finish_all(tasks)
         for one in questions:
             written = [part[one.question.key] for part in parts if one.question.key in part]
             one.scripts = list({script.script.id: script for part in written for script in part.scripts}.values())
@@ -310,6 +311,26 @@ async def _ask(client: Client, step: PromptStep[Any, Any, WriterPrompt], item: A
     if reply.status == "unanswered":
         raise UnansweredCall(reply.message)
     return _Call(client, step, sample, reply)
+
+
+async def _finish_all(work: Sequence[Coroutine[Any, Any, T]]) -> list[T]:
+    """Results in order; where a call stays unanswered the others end first, or their replies would be paid for twice.
+
+    Raises:
+        UnansweredCall: the first of them.
+    """
+    results = await gather_all([_or_unanswered(one) for one in work])
+    for result in results:
+        if isinstance(result, UnansweredCall):
+            raise result
+    return [result for result in results if not isinstance(result, UnansweredCall)]
+
+
+async def _or_unanswered(work: Coroutine[Any, Any, T]) -> T | UnansweredCall:
+    try:
+        return await work
+    except UnansweredCall as error:
+        return error
 
 
 def _check_draft(fact: Fact, question: ScriptQuestion, draft: Draft) -> ScriptOutcome:

@@ -143,6 +143,21 @@ def test_an_unanswered_call_leaves_the_fact_unfinished_with_nothing_to_store():
     )
 
 
+def test_calls_on_their_way_end_though_another_stays_unanswered():
+    """Their replies are paid for: cancelled, they would be asked for again."""
+    first, turns = iter([None]), itertools.count()
+    reply = json.dumps({"question": QUESTIONS[0]})
+    author, client = author_of(lambda request: next(first, reply), profile="embedded")
+    ask = client.ask
+
+    async def later(request):
+        await asyncio.sleep(0.01 * next(turns))
+        return await ask(request)
+
+    client.ask = later
+    assert make(author, questions=3, scripts=0).unfinished == "busy" and client.calls == 3
+
+
 def test_attempts_at_a_script_end_with_the_first_that_is_kept():
     steps = {0: ("Go there", "Come back"), 1: GOOD, 2: ("Walk to Lima",)}
     author, client = author_of(answers(QUESTIONS[:1], lambda _, request: steps[request.sample % SAMPLES]), attempts=3)

@@ -316,7 +316,7 @@ def test_scripts_that_are_missing_are_counted(tmp_path, countries):
 
     line = ("--questions", "4", "--limit", "1", "--author", "ann", "--author", "bob")
     with ScriptedServer(busy) as server:
-        assert "1 fact without an answer" in run(countries, tmp_path / "o", server, *line, "--concurrency", 1, code=1)
+        run(countries, tmp_path / "o", server, *line, "--concurrency", 1, code=1)
         server.answer = answer
         report = run(countries, tmp_path / "o", server, *line, "--dry-run")
         count = len(server.requests)
