@@ -17,8 +17,8 @@ from curation.files.model_packages import EMBEDDED
 from schemas.core.config import Options
 from schemas.core.errors import ModelError, UserError
 
-NAME_WITH_ADDRESS = re.compile(r"[^@/]@(?P<scheme>https?://)?[\w.\[\]-]+(?::|/v\d)")
-"""A name, and after ``@`` an address, which is known by a port or by the end that such addresses have."""
+NAME_WITH_ADDRESS = re.compile(r"[^@/]@(?!sha256:)(?P<scheme>https?://)?[\w.\[\]-]+(?::|/v\d)")
+"""A name, and after ``@`` an address, known by a port or by the end that such addresses have; a digest is none."""
 NO_KEY = "none"  # the openai package insists on one
 DEFAULT_KEY = "OPENAI_API_KEY"
 

@@ -52,6 +52,7 @@ def test_what_cannot_go_together_is_refused():
     with pytest.raises(ValidationError):
         Access(modle="m")
     Access(model="never heard of", max_tokens=0).check()  # tokens need no price
+    Access(model="llama3@sha256:0f1e").check()  # a digest is no address
 
 
 @pytest.fixture
