@@ -223,7 +223,7 @@ def nearest_one_by_one(
     return by_edit
 
 
-@pytest.mark.parametrize(("seed", "block"), enumerate([1, 300, 2_000_000]))
+@pytest.mark.parametrize(("seed", "block"), [(0, 1), (1, 300), (2, 2_000_000)])
 def test_equal_to_the_slow_twin(block, seed):
     facts = table(240, seed=seed)
     edits = edits_of(facts, 25)
