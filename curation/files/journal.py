@@ -216,7 +216,8 @@ def _beside(path: Path) -> Path:
 def _warn_of_damage(path: Path, places: tuple[int, ...]) -> None:
     """Warn of damaged lines, once of the same: a command reads a journal to estimate its work and opens it to do it."""
     lines_are = counted(len(places), "line is", "lines are")
-    log.warning("%s: %s damaged; the work is done again (kept in %s)", path, lines_are, _beside(path).name)
+    kept = f"keeps what is damaged in {_beside(path).name}"  # a dry run keeps nothing
+    log.warning("%s: %s damaged; a run does the work again and %s", path, lines_are, kept)
 
 
 def _with_digest(text: bytes) -> bytes:

@@ -245,7 +245,7 @@ def test_a_damaged_line_is_named_when_reading_and_moved_away_when_writing(
         assert journal.keys() == ["a", "c"] and journal.sum != whole
         journal.append("b", "again")
     assert [r.getMessage() for r in caplog.records] == [
-        f"{path}: 1 line is damaged; the work is done again (kept in j.jsonl.damaged)"
+        f"{path}: 1 line is damaged; a run does the work again and keeps what is damaged in j.jsonl.damaged"
     ], "one warning of the same, though a reader and a writer found it"
     assert (tmp_path / "j.jsonl.damaged").read_bytes() == damaged.splitlines(keepends=True)[1]
     assert dict(Journal(path).items()) == {"a": "value of a", "c": "value of c", "b": "again"}
