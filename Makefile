@@ -47,7 +47,7 @@ demo-documents: $(READY)
 	@$(BIN)/scedit demo --documents --model $(AUTHOR) --out $(if $(filter file,$(origin OUT)),demo-documents,$(OUT))
 
 test: $(READY)
-	@OMP_NUM_THREADS=1 $(BIN)/python -m pytest -n 4 --dist loadfile --durations=10 -m "not slow and not gpu and not api"
+	@OMP_NUM_THREADS=1 $(BIN)/python -m pytest -n 4 --dist loadfile --no-loadscope-reorder --durations=10 -m "not slow and not gpu and not api"
 
 test-slow: $(READY)
 	@OMP_NUM_THREADS=1 $(BIN)/python -m pytest -n 4 --dist loadfile --no-loadscope-reorder --durations=40 -m "slow and not gpu and not api" \

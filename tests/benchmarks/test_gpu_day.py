@@ -31,6 +31,7 @@ def measure(section: str, out: Path, pack: Path, *more: str) -> dict[str, Any]:
     return steps
 
 
+@pytest.mark.slow
 def test_a_section_on_the_cpu_is_written_as_it_goes_and_resumed(pack: Path, tmp_path: Path) -> None:
     out = tmp_path / "day"
     assert measure("gpt2-xl", out, pack, "--minutes", "0") == {}, "nothing is begun when the time is up"
@@ -71,6 +72,7 @@ def test_some_of_the_steps_alone(pack: Path, tmp_path: Path, capsys: pytest.Capt
     assert "no such step: walking; there are covariances, factors, scoring, rome" in capsys.readouterr().err
 
 
+@pytest.mark.slow
 def test_without_peft_lora_alone_is_missing_and_is_done_again(
     pack: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

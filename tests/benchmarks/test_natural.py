@@ -11,6 +11,8 @@ from construction.scripts.script_step import Draft, script_of
 from construction.scripts.truncation import first_cut
 from schemas.scripts import MAX_WORDS, ScriptQuestion, words
 
+pytestmark = pytest.mark.slow
+
 
 @pytest.fixture(scope="module")
 def judged() -> list[Judged]:

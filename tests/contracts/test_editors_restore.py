@@ -52,7 +52,8 @@ def breaking(place: Any, name: str, at: int, error: type[BaseException], *, afte
         setattr(place, name, real) if is_instance_attribute else delattr(place, name)
 
 
-@pytest.mark.parametrize("kind", ["llama", pytest.param("gpt2", marks=pytest.mark.slow)])
+@pytest.mark.slow
+@pytest.mark.parametrize("kind", ["llama", "gpt2"])
 def test_weights_after_random_edits(kind: str, tmp_path: Path) -> None:
     lm, draw = make(kind), random.Random(f"restore/{kind}")
     digest, before, state = lm.weights_digest(), score(lm, PROBES), torch.random.get_rng_state()

@@ -110,11 +110,7 @@ def compare(job, folder, kills, seed):
     return endpoints[0].did
 
 
-def test_facts_killed_three_times(tmp_path, some):
-    did = compare(some(30), tmp_path / "cf", 3, 4)
-    assert did["good"] > 30 and len(did) > 6
-
-
+@pytest.mark.slow
 def test_further_attempts_are_walked_through_like_any_call_when_killed(tmp_path, some):
     did = compare(some(20)._replace(attempts=2), tmp_path / "again", 2, 5)
     assert sum(did.get(name, 0) for name in ("empty", "refusal", "cut JSON", "wrong schema", "wrong types")) > 1
@@ -143,6 +139,7 @@ def test_many_facts_killed_twelve_times(tmp_path, grouped, shared, some):
     compare(Job(str(temporal), edits[1]), tmp_path / "t", 3, 21)
 
 
+@pytest.mark.slow
 def test_batches_make_the_store_of_live_calls_also_when_killed(tmp_path, some):
     """Killed while the second round is out; nothing is submitted twice."""
     job = some(6)

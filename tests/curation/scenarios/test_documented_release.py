@@ -31,6 +31,7 @@ def fill(folder: Path) -> None:
         fill_sheet(path, dict.fromkeys(CRITERIA, "yes"))
 
 
+@pytest.mark.slow
 def test_the_commands_of_the_page_word_by_word(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """In an empty folder outside the clone; people fill in the sheets, and one release is refused."""
     monkeypatch.chdir(tmp_path)

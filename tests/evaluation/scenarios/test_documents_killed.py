@@ -91,6 +91,7 @@ def asked_once(regime: str, whole: Path, out: Path, shots: int) -> None:
     assert sum(repeated.values()) <= shots, "at most the state that was in hand at a kill is asked again"
 
 
+@pytest.mark.slow
 def test_killed_three_times_in_a_batch(tmp_path: Path) -> None:
     killed_and_resumed(3, partial(start, regime="batch"), tmp_path, 3, partial(asked_once, "batch"))
 

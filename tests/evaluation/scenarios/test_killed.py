@@ -122,6 +122,7 @@ def killed_and_resumed(
             out, payloads = folder / f"killed{shots}", {}  # it had ended: the other shots hit a new run
 
 
+@pytest.mark.slow
 def test_many_short_cases_killed_three_times(tmp_path: Path) -> None:
     begin = partial(programs.start, SHORT_CASES, modules=(__name__,))
     killed_and_resumed(3, begin, tmp_path, seed=2)

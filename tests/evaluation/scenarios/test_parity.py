@@ -121,6 +121,7 @@ def tuning(method: str, lm: LM, folder: Path) -> Editor:
     return make_editor(method, lm, Cache(folder), options)
 
 
+@pytest.mark.slow
 def test_fine_tuning(embedded: LM, reference: Path, tmp_path: Path) -> None:
     case = cases(reference, TUNING["ft_l"][0])[NUMBER]
     check(embedded, case, tuning("ft_l", embedded, tmp_path).edit([case.fact]), within=1e-3)
@@ -172,6 +173,7 @@ def rome(which: str, lm: LM, reference: Path, folder: Path) -> Editor:
     return make_editor("r_rome" if which == "r_rome" else "rome", lm, Cache(folder), options)
 
 
+@pytest.mark.slow
 def test_rome(embedded: LM, reference: Path, tmp_path: Path) -> None:
     import numpy as np
 

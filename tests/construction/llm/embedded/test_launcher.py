@@ -107,6 +107,7 @@ def test_a_damaged_model_is_told(gguf, tmp_path):
         pass
 
 
+@pytest.mark.slow
 def test_embedded_model_constructs_and_says_what_it_is(gguf, tmp_path):
     facts = tmp_path / "facts.jsonl"
     facts.write_text(
