@@ -273,7 +273,7 @@ def _campaign(context: PageContext, campaign: Campaign, *, heading: bool) -> Non
         text, button = st.columns([5, 1], vertical_alignment="center")
         first = " ".join(texts.get(name, "").split())[:140]
         text.html(
-            f'<div class="se-text" dir="auto">{html.escape(first)}</div><div class="se-ends">{html.escape(line)}</div>'
+            f'<div class="se-text" dir="auto">{html.escape(first)}</div><div class="se-count">{html.escape(line)}</div>'
         )
         if item in closed:
             button.caption(context.say("closed_answer"))

@@ -53,6 +53,8 @@ def test_item_and_scale_are_on_one_screen_and_three_keys_save(db: RatingsDB, sto
         if width > 600:
             assert item[0] >= 0 and max(b[1] for b in [*options, button, item]) <= height, "all on one screen"
         assert page.evaluate("(e => e.scrollHeight <= e.clientHeight + 1)(document.querySelector('.se-item'))")
+        bar, block = (page.locator(name).first.bounding_box() for name in (".stProgress", ".stMainBlockContainer"))
+        assert bar["width"] > 0.9 * block["width"] - 80, "as wide as the page"
         words = page.locator(".se-intro, [data-testid=stForm] .se-hint, .se-ends").all()
         assert len(words) == 7 and all(w.is_visible() for w in words), "everybody rates by the same texts"
         assert min(b[2] for b in options) >= 0 and max(b[3] for b in options) <= width

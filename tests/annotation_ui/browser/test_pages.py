@@ -236,6 +236,8 @@ def test_double_clicks_two_windows_two_servers_and_the_way_back(db: RatingsDB, s
         assert page.locator(".st-key-draft [role=status]").count() == 1, "read out, not only shown"
         page.get_by_role("link", name="My answers").click()
         page.get_by_role("button", name="Change").wait_for()
+        question, line = (page.locator(name).first.bounding_box() for name in (".se-text", ".se-count"))
+        assert question["y"] + question["height"] <= line["y"] + 1, "one text lies over the other"
         page.go_back()
         ready(page, 1, 12)
         expect(page.get_by_label("Comment (optional)")).to_have_value("half a thought")
