@@ -103,6 +103,7 @@ _ERRORS = (
         "name another file, or restore a backup: scedit store restore",
     ),
     ("Permission denied|Read-only", "the file may not be written or read", "check its permissions"),
+    ("same database file", "this process has the store open already", "leave its 'with', or close it, first"),
     ("already closed", "the store is closed", "read it while it is open, inside its 'with'"),
     (
         "No space left|File too large|Could not write|out of memory|disk is full|max_temp_directory",

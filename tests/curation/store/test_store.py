@@ -246,6 +246,13 @@ def test_reading_through_a_closed_store_is_refused_in_a_sentence(store: Store) -
     store.close()
 
 
+def test_reading_what_this_process_writes_is_refused_in_a_sentence(store: Store) -> None:
+    with pytest.raises(StoreError, match="s.duckdb: this process has the store open already; leave its 'with'"):
+        Store.open(store.path)
+    store.close()
+    Store.open(store.path).close()
+
+
 @pytest.mark.parametrize("error", [UserError, KeyboardInterrupt])
 def test_what_fails_leaves_what_was_put_before_and_nothing_else(path: Path, error: type[BaseException]) -> None:
     def records() -> Iterator[Fact]:
