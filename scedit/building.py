@@ -171,7 +171,8 @@ def _prepare(
         raise UserError(f"a {type(verify).__name__} names no reader", where="verify", allowed="a name, False")
     if not options.get("skip_bad"):
         facts.require()
-    known = {*ConstructionJob.model_fields, *Access.model_fields} - {"facts", "access", "model", "base_url"}
+    given = {"facts", "access", "model", "base_url", "format_name", "reader_name", "unverified"}  # by the arguments
+    known = {*ConstructionJob.model_fields, *Access.model_fields, "author", "verify"} - given
     for option in options:
         check_choice(option, sorted(known), "option")
     limits = {name: options.pop(name) for name in list(options) if name in Access.model_fields}

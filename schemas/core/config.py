@@ -120,8 +120,10 @@ def explain(
     message = first["msg"].removeprefix("Value error, ")
     if first["type"] == "extra_forbidden":
         *place_of_it, name = first["loc"]
-        near = None if model is None else suggest(str(name), _fields_at(model, place_of_it))
-        message = "unknown field" + (f", did you mean '{near}'?" if near else "")
+        fields = [] if model is None else _fields_at(model, place_of_it)
+        near = suggest(str(name), fields)
+        allowed = f"; allowed: {', '.join(fields)}" if fields else ""
+        message = "unknown field" + (f", did you mean '{near}'?" if near else allowed)
     elif types and first["type"] in types:
         message = f"Input should be {types[first['type']]}"
     text = f"{place}: {message}" if place else message

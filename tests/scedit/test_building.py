@@ -89,6 +89,8 @@ def test_a_rule_is_set_by_name(server: ScriptedServer) -> None:
     ("options", "words"),
     [
         ({"question": 2}, "did you mean 'questions'"),
+        ({"model": "gpt-4o"}, "unknown option 'model'; allowed: attempts, author, "),
+        ({"reader_name": "gpt-4o"}, "unknown option 'reader_name'.* verify"),  # the job's own name of an argument
         ({"questions": "two"}, "questions: Input should be a number"),
         ({"author": "x@http"}, "names no model"),
         ({"max_cost": 1.0}, "needs the price"),

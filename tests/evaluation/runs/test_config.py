@@ -132,6 +132,7 @@ def test_the_engine_is_one_table_under_the_options_of_the_command(tmp_path, engi
     [
         ("[engine]\ngroop = 4\n", [], "engine.groop: unknown field, did you mean 'group'?"),
         ("group = 3\n", [], "group: unknown field"),
+        ("[engine]\nzzz = 4\n", [], "engine.zzz: unknown field; allowed: name, address, workers, group, batch_tokens"),
         ("[engine]\nname = 'quick'\n", [], "engine.name: Input should be 'fast', 'simple' or 'ray'"),
         ("[engine]\nname = 'ray'\nworkers = 0\n", [], "workers: Input should be greater than or equal to 1"),
         ("[engine]\nworkers = 2\n", [], "workers is for engine = 'ray', and this run's engine is 'fast'"),

@@ -48,7 +48,7 @@ def test_bad_toml(tmp_path: Path, content: bytes | None, message: str) -> None:
     [
         ({"layer": "x"}, "run.toml: layer: Input should be a number, not a text"),
         ({"laier": 3}, "run.toml: laier: unknown field, did you mean 'layer'"),
-        ({"zzz": 1}, "run.toml: zzz: unknown field"),
+        ({"zzz": 1}, "run.toml: zzz: unknown field; allowed: layer, "),
         ({"zzz": 1, "layer": "x"}, "(and 1 more)"),
         (3, "run.toml: Input should be a table"),
         ({"sizes": 3}, "run.toml: sizes: Input should be a list"),
