@@ -232,7 +232,10 @@ COUNTS = {
     "a document": ({"cases": 0, "documents": 1}, "(1 document in the rule's scope)"),
     "not known": (None, "no case; loosen"),
     "held by reading": ({"facts": 2, "prompt: held by read": 3, "fact: too few prompts": 2}, "--set unsure=keep"),
-    "dropped by a check": ({"facts": 2, "question: dropped by script_format": 3}, "loosen its rule, or see why"),
+    "dropped by a check": (
+        {"facts": 2, "question: dropped by script_format": 3},
+        "scedit split explain KEY",
+    ),
 }
 
 
