@@ -209,9 +209,11 @@ def main() -> None:
     except click.ClickException as error:
         error.show()
         sys.exit(error.exit_code)
-    except (click.Abort, KeyboardInterrupt):
-        click.echo("Stopped. Finished work is kept: the same command resumes from here.", err=True)
-        sys.exit(130)
+    except (click.Abort, KeyboardInterrupt) as error:
+        declined = isinstance(error, click.Abort) and error.__cause__ is None  # a question was not answered with yes
+        kept = "Finished work is kept: the same command resumes from here."
+        click.echo("Nothing was changed." if declined else f"Stopped. {kept}", err=True)
+        sys.exit(1 if declined else 130)
     except BrokenPipeError:
         sys.exit(0)
     except ModuleNotFoundError as error:

@@ -129,9 +129,12 @@ def invite(names: tuple[str, ...], db_path: Path, lead: bool, synthetic: bool, a
     Example: scedit annotate invite ann bob --ratings r.sqlite
     """
     with RatingsDB(db_path, create=True) as db:
+        before = {p.name for p in raters.list_raters(db)}.intersection(names)
         for name in names:
             secret = raters.invite(db, name, role="lead" if lead else "rater", synthetic=synthetic)
             show({"person": name, "secret": secret}, f"{name:20} {secret}", as_json=as_json)
+    if before:
+        click.echo(f"Invited again, so an earlier secret ends: {', '.join(sorted(before))}.", err=True)
     if not as_json:
         click.echo("Give everyone their secret in private; it cannot be shown again.", err=True)
 

@@ -296,3 +296,21 @@ def test_a_package_that_is_missing_is_named_with_the_extra_that_brings_it(
     with pytest.raises(SystemExit) as ended:
         scedit.commands.main()
     assert ended.value.code == 1 and "run: pip install 'scedit[eval]'" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    ("answer", "code", "words"),
+    [(["--yes"], 130, "Stopped. Finished work is kept"), ([], 1, "Nothing was changed.")],
+)
+def test_a_question_answered_with_no_is_no_interrupted_run(
+    answer: list[str], code: int, words: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    def stopped(*_: object) -> None:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(sys, "argv", ["scedit", "annotate", "forget", "ann", "--ratings", "r.sqlite", *answer])
+    monkeypatch.setattr("click.termui.visible_prompt_func", lambda _: "n")
+    monkeypatch.setattr("annotation_ui.cli.campaigns.RatingsDB", stopped)
+    with pytest.raises(SystemExit) as ended:
+        scedit.commands.main()
+    assert ended.value.code == code and words in capsys.readouterr().err

@@ -30,6 +30,7 @@ def test_a_round_at_the_keyboard(db_path: Path, store_path: Path, tmp_path: Path
     assert "12 items, 12 of them new" in result.output
     rows = [json.loads(x) for x in call("invite", "ann", "bob", "-r", db_path, "--jsonl").output.splitlines()]
     assert [r["person"] for r in rows] == ["ann", "bob"] and all(len(r["secret"]) == 24 for r in rows)
+    assert "so an earlier secret ends: bob." in call("invite", "bob", "-r", db_path).stderr
     assert "24 assignments added, 0 taken back" in call("assign", "pilot", "-r", db_path).output
     assert "ann                      0 of    12  not started" in call("status", "-r", db_path).output
     with RatingsDB(db_path) as ratings:
