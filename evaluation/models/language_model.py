@@ -98,6 +98,7 @@ class LM:
         name, place, kind = str(name), loading.pick_device(device), loading.pick_dtype(dtype)
         loading.set_product_precision(dtype, place)
         loading.leave_out_planned_attention(place)
+        loading.warn_of_slow_products(kind, place)
         got = loading.load(name, device=place, dtype=kind, attention=attention, trust_remote_code=trust_remote_code)
         lm = cls(got.model, got.tokenizer, name=name, revision=got.revision or "", layout=layout_of(got.model, layout))
         lm.revision = lm.revision or lm.weights_digest()[:20]

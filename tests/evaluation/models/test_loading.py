@@ -277,6 +277,24 @@ def test_another_models_settings_are_another_revision(file: str, change: dict[st
     assert LM.load(str(folder), device="cpu").revision != first
 
 
+@pytest.mark.parametrize(
+    ("dtype", "there", "warned"), [("bfloat16", False, 1), ("bfloat16", True, 0), ("float32", False, 0)]
+)
+def test_a_type_that_the_processor_does_not_multiply_is_said(
+    dtype: str,
+    there: bool,
+    warned: int,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    monkeypatch.setattr(torch.ops.mkldnn, "_is_mkldnn_bf16_supported", lambda: there, raising=False)
+    monkeypatch.setattr(torch.backends.mkldnn, "is_available", lambda: True)
+    _, folder = saved("llama", tmp_path / "m")
+    LM.load(str(folder), device="cpu", dtype=dtype)
+    assert caplog.text.count("has no bfloat16 products: dtype = 'float32' is several times faster") == warned
+
+
 def test_attention_that_is_not_the_usual_stands_in_keys(tmp_path: Path) -> None:
     """Keys that were made without asking, or asking for the usual, stay as they are."""
     make("llama").model.save_pretrained(tmp_path)
