@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import importlib.util
 import json
 import subprocess
 import sys
@@ -13,7 +14,7 @@ from construction.cli.construct import construct
 from construction.llm.embedded.launcher import serve, spare_threads
 from curation.files.model_packages import embedded_gguf
 from curation.store.store import Store
-from schemas.core.errors import ModelError, UserError
+from schemas.core.errors import MissingPackage, ModelError, UserError
 from schemas.scripts import Script
 from tests.support.facts import make_fact
 
@@ -52,6 +53,13 @@ def test_server_is_stopped_after_an_exception(gguf, monkeypatch):
         raise KeyError
     monkeypatch.undo()
     assert not alive(children[0].pid)
+
+
+def test_without_the_package_the_extra_is_named_before_a_process_is_started(monkeypatch, tmp_path):
+    monkeypatch.setattr(importlib.util, "find_spec", lambda name: None)
+    monkeypatch.setattr(subprocess, "Popen", None)
+    with pytest.raises(MissingPackage, match=r"pip install 'scedit\[local\]'"), serve(tmp_path / "m.gguf"):
+        pass
 
 
 def asked(address, *turns):
