@@ -14,12 +14,11 @@ import pytest
 from click.testing import CliRunner
 
 import scedit.commands
-from annotation_ui.campaigns.campaign import make_task, task_of
+from annotation_ui.campaigns.campaign import make_task
 from annotation_ui.ratings.database import RatingsDB
-from annotation_ui.ratings.open_items import next_item
 from curation.store.store import Store
 from tests.annotation_ui.conftest import scripts
-from tests.docs.pages import DOCS, blocks
+from tests.docs.pages import DOCS, answer_everything, blocks
 from tests.support.filled_sheets import fill_sheet
 from tests.support.small import SMALL, small_split
 
@@ -61,21 +60,6 @@ def generated() -> None:
     more = [(r, r.editor.replace("none", "ft").replace("rome", "memit")) for r in rows]
     rows += [r.model_copy(update={"key": f"{r.key}/{name}", "editor": name}) for r, name in more]
     Path("generated.jsonl").write_text("".join(r.model_dump_json() + "\n" for r in rows), encoding="utf-8")
-
-
-def answer_everything(ratings: str = "ratings.sqlite") -> None:
-    """Every rater answers all that is open; nobody agrees on everything, and nothing is refused."""
-    with RatingsDB(ratings) as db:
-        for campaign in db.campaigns():
-            form = task_of(db, campaign.name).form
-            for person in {a.person for a in db.assignments(campaign.name)}:
-                while (at := next_item(db, campaign.name, person)) is not None:
-                    number = sum(map(ord, at.item + person))
-                    answers = {
-                        f.name: "yes" if f.kind == "yes_no" else f.allowed[(number + n) % 3 + (f.kind == "scale")]
-                        for n, f in enumerate(form.asked_fields())
-                    }
-                    db.save(campaign.name, person, at.item, answers, form=form.label, seconds=9.0)
 
 
 def test_the_page_on_annotation() -> None:

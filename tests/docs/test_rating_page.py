@@ -6,28 +6,13 @@ from pathlib import Path
 
 import pytest
 
-from annotation_ui.campaigns.campaign import task_of
-from annotation_ui.ratings.database import RatingsDB
-from annotation_ui.ratings.open_items import next_item
-from tests.docs.pages import DOCS, blocks, shell
+from tests.docs.pages import DOCS, answer_everything, blocks, shell
 
 PAGE = DOCS / "rating-a-run.md"
 
 
 def commands() -> list[str]:
     return [block.text for block in blocks(PAGE, "bash")]
-
-
-def answer_everything(ratings: Path) -> None:
-    """Everybody answers all that is open, in both campaigns; nobody agrees on everything."""
-    with RatingsDB(ratings) as db:
-        for campaign in db.campaigns():
-            form = task_of(db, campaign.name).form
-            for person in ("ann", "bob"):
-                while (at := next_item(db, campaign.name, person)) is not None:
-                    number = sum(map(ord, at.item)) + 2 * (person == "bob")
-                    answers = {f.name: (number + n) % 7 + 1 for n, f in enumerate(form.asked_fields())}
-                    db.save(campaign.name, person, at.item, answers, form=form.label, seconds=9.0)
 
 
 def test_every_block_but_the_server_is_one_that_runs() -> None:
