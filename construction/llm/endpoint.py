@@ -113,8 +113,10 @@ class Access(Options):
                 model for one behind an endpoint, or an address in the model's name.
             ModelError: the model's file is not on this machine.
         """
-        if not self.on_this_machine and self.base_url is None and NAME_WITH_ADDRESS.search(self.model):
-            raise UserError(f"the model '{self.model}' holds an address", fix="give it with --base-url http://...")
+        holds_address = "://" in self.model or NAME_WITH_ADDRESS.search(self.model)
+        if not self.on_this_machine and self.base_url is None and holds_address:
+            fix = "give the name alone, and the address with --base-url (of a run: endpoint.base_url)"
+            raise UserError(f"the model '{self.model}' holds an address", fix=fix)
         if self.max_cost is not None and self.price() is None:
             raise UserError("--max-cost needs a price", fix=how_to_add(self.label))
         if self.on_this_machine:

@@ -62,7 +62,7 @@ def script_authors(named: Sequence[str], base: Access, profile: str, *, option: 
             raise UserError(f"{option} '{text}': '@' is followed by an address without its beginning", fix=fix)
         name, at_sign, rest = text.partition("@http")
         address, _, key = f"http{rest}".partition("@") if at_sign else ("", "", "")
-        if not name.strip() or (at_sign and "://" not in address):
+        if not name.strip() or name.startswith(("http://", "https://")) or (at_sign and "://" not in address):
             raise UserError(f"{option} '{text}' names no model", allowed=_FORM)
         update: dict[str, Any] = {"model": name.strip()}
         if at_sign:

@@ -46,8 +46,8 @@ def test_a_model_on_this_machine_is_given_more_time(access, seconds):
 
 
 def test_what_cannot_go_together_is_refused():
-    for model in ("ann@127.0.0.1:9/v1", "ann@http://there/v1"):
-        with pytest.raises(UserError, match=f"the model '{model}' holds an address; give it with --base-url"):
+    for model in ("ann@127.0.0.1:9/v1", "ann@http://there/v1", "http://127.0.0.1:9/v1"):
+        with pytest.raises(UserError, match=f"the model '{model}' holds an address; give the name alone, and"):
             Access(model=model).check()
     with pytest.raises(ValidationError):
         Access(modle="m")

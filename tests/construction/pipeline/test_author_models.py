@@ -195,6 +195,7 @@ def test_how_authors_are_named(kind):
         (["ann", "ann"], "twice"),
         ([""], "names no model"),
         (["@http://x/v1"], "names no model"),
+        (["https://x/v1"], "names no model"),
         (["dora"], "price of every"),
         (["ann@127.0.0.1:9/v1"], "--author 'ann@127.0.0.1:9/v1': .* write http:// or https:// before the address"),
         (["ann@localhost:8000"], "address without its beginning"),
@@ -237,7 +238,7 @@ def test_temporal_edits_get_the_nearest_subjects_with_questions_of_their_own(tmp
         assert any(v.item_id == near.id and v.check == "subject_in_neighbour" for v in store.verdicts())
 
 
-@pytest.mark.parametrize("name", ["", "reader@http"])
+@pytest.mark.parametrize("name", ["", "reader@http", "http://there/v1"])
 def test_a_verifier_without_a_name_is_refused_by_its_option(name):
     with pytest.raises(UserError, match=f"--verify '{name}' names no model"):
         verifier(name, Access(model="gpt-4o"), "paper")
