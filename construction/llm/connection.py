@@ -18,7 +18,7 @@ from typing import Any, NamedTuple, TypeVar
 from construction.llm.client import Client
 from construction.llm.cost.budget import Budget
 from construction.llm.embedded.launcher import CONTEXT, EMBEDDED_CONTEXT, serve
-from construction.llm.endpoint import Access
+from construction.llm.endpoint import KEYLESS, Access
 from construction.llm.reply_cache import ReplyCache
 from curation.files.journal import Journal
 from curation.files.local_models import gguf_of
@@ -129,7 +129,7 @@ class ModelSession(NamedTuple):
         concurrency = access.concurrency or (1 if here else 8)
         with ExitStack() as stack:
             if here and not access.replay:
-                key_name = "SCEDIT_NO_KEY"
+                key_name = KEYLESS
                 context = access.context or (EMBEDDED_CONTEXT if access.embedded else CONTEXT)
                 server = serve(gguf_of(access.model), threads=access.threads or 2, slots=concurrency, context=context)
                 base_url = stack.enter_context(server)

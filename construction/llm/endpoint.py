@@ -21,6 +21,8 @@ NAME_WITH_ADDRESS = re.compile(r"[^@/]@(?!sha256:)(?P<scheme>https?://)?[\w.\[\]
 """A name, and after ``@`` an address, known by a port or by the end that such addresses have; a digest is none."""
 NO_KEY = "none"  # the openai package insists on one
 DEFAULT_KEY = "OPENAI_API_KEY"
+KEYLESS = "SCEDIT_NO_KEY"
+"""The variable that stands for no key, where an endpoint asks for none."""
 
 
 _TIME_LIMIT, _LOCAL_TIME_LIMIT = 120.0, 3600.0  # seconds
@@ -111,8 +113,9 @@ class Access(Options):
         Raises:
             UserError: a limit in dollars without a price, a batch of a model on this machine, settings of such a
                 model for one behind an endpoint, or an address in the model's name.
-            ModelError: the model's file is not on this machine.
+            ModelError: the model's file is not on this machine, or what should be an address is none.
         """
+        _check_address(self.base_url)
         holds_address = "://" in self.model or NAME_WITH_ADDRESS.search(self.model)
         if not self.on_this_machine and self.base_url is None and holds_address:
             fix = "give the name alone, and the address with --base-url (of a run: endpoint.base_url)"
@@ -151,15 +154,16 @@ def bare_address(url: str) -> str:
 
 
 def key_of(endpoint: Access) -> str:
-    """The key from the environment; an address of one's own may need none, and a replay needs none."""
-    if endpoint.base_url is not None and not endpoint.base_url.startswith(("http://", "https://")):
-        raise ModelError(
-            f"'{endpoint.base_url}' is not an address", fix="--base-url takes one like http://127.0.0.1:8000/v1"
-        )
+    """The key from the environment. An address of one's own needs none unless a variable is named; a replay needs none.
+
+    Raises:
+        ModelError: no address, or no key in the variable.
+    """
+    _check_address(endpoint.base_url)
     if endpoint.replay:
         return NO_KEY
     key = os.environ.get(endpoint.key_name, "").strip()
-    if not key and endpoint.base_url is None:
+    if not key and (endpoint.base_url is None or endpoint.key_name not in (DEFAULT_KEY, KEYLESS)):
         raise ModelError(
             f"no key: the environment variable {endpoint.key_name} is not set",
             fix="set it, name another with --api-key-env, or use --model embedded",
@@ -167,3 +171,18 @@ def key_of(endpoint: Access) -> str:
     if not (key.isascii() and key.isprintable()):
         raise ModelError(f"the key in {endpoint.key_name} holds characters that no key has", fix="set it again")
     return key or NO_KEY
+
+
+def _check_address(url: str | None) -> None:
+    """Refuse what is no address of an endpoint, or leads past its beginning."""
+    if url is None:
+        return
+    try:
+        parts = urlsplit(url)
+        known = parts.scheme in ("http", "https") and parts.hostname and parts.port != 0
+    except ValueError:  # a port that no machine has, brackets
+        known = False
+    if not known or any(c.isspace() for c in url):
+        raise ModelError(f"'{url}' is not an address", fix="--base-url takes one like http://127.0.0.1:8000/v1")
+    if parts.path.rstrip("/").endswith("/completions"):
+        raise ModelError(f"'{url}' is the address of one call", fix="--base-url takes its beginning, up to /v1")

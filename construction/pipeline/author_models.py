@@ -11,13 +11,12 @@ from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 from construction.llm.cost.prices import how_to_add
-from construction.llm.endpoint import NAME_WITH_ADDRESS, Access
+from construction.llm.endpoint import KEYLESS, NAME_WITH_ADDRESS, Access
 from curation.files.local_models import LOCAL, names_a_file
 from curation.files.model_packages import EMBEDDED
 from schemas.core.errors import UserError
 
 _FORM = "NAME, NAME@ADDRESS or NAME@ADDRESS@KEY_VARIABLE"
-_NO_KEY = "SCEDIT_NO_KEY"
 
 
 class ScriptAuthor(NamedTuple):
@@ -66,7 +65,7 @@ def script_authors(named: Sequence[str], base: Access, profile: str, *, option: 
             raise UserError(f"{option} '{text}' names no model", allowed=_FORM)
         update: dict[str, Any] = {"model": name.strip()}
         if at_sign:
-            update |= {"base_url": address, "key_name": key or _NO_KEY}
+            update |= {"base_url": address, "key_name": key or KEYLESS}
         elif names_a_file(update["model"]):
             update |= {"base_url": None, "batch": False, "concurrency": None}
         if not names_a_file(update["model"]) or at_sign:

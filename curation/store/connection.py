@@ -103,6 +103,7 @@ _ERRORS = (
         "name another file, or restore a backup: scedit store restore",
     ),
     ("Permission denied|Read-only", "the file may not be written or read", "check its permissions"),
+    ("Is a directory", "this is a folder", "name the store's file"),
     ("same database file", "this process has the store open already", "leave its 'with', or close it, first"),
     ("already closed", "the store is closed", "read it while it is open, inside its 'with'"),
     (

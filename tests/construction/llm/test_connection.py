@@ -49,6 +49,11 @@ def test_what_cannot_go_together_is_refused():
     for model in ("ann@127.0.0.1:9/v1", "ann@http://there/v1", "http://127.0.0.1:9/v1"):
         with pytest.raises(UserError, match=f"the model '{model}' holds an address; give the name alone, and"):
             Access(model=model).check()
+    for url in ("localhost:8000", "ftp://there/v1", "http://", "http://[", "http://a b/v1", "http://h:99999/v1"):
+        with pytest.raises(ModelError, match="is not an address; --base-url takes one like"):
+            Access(model="m", base_url=url).check()
+    with pytest.raises(ModelError, match="is the address of one call; --base-url takes its beginning, up to /v1"):
+        Access(model="m", base_url="http://there/v1/chat/completions").check()
     with pytest.raises(ValidationError):
         Access(modle="m")
     Access(model="never heard of", max_tokens=0).check()  # tokens need no price
@@ -123,11 +128,12 @@ def test_work_outside_the_main_thread_runs_without_signal_handlers():
     assert result == [42]
 
 
+@pytest.mark.parametrize("address", [None, "http://127.0.0.1:9/v1"])
 @pytest.mark.parametrize(("key", "words"), [("", "is not set"), ("sk-\u00e9", "no key has")])
-def test_a_missing_or_odd_key_is_told_by_name(monkeypatch, tmp_path, key, words):
+def test_a_missing_or_odd_key_is_told_by_name(monkeypatch, tmp_path, key, words, address):
     monkeypatch.setenv("TEST_KEY", key)
     with Journal(tmp_path / "j", write=True) as journal, pytest.raises(ModelError, match=words) as error:
-        Client(Access(model="m", key_name="TEST_KEY"), ReplyCache(journal))
+        Client(Access(model="m", key_name="TEST_KEY", base_url=address), ReplyCache(journal))
     assert "TEST_KEY" in str(error.value) and "sk-" not in str(error.value)
 
 

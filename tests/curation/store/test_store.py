@@ -70,11 +70,13 @@ SPOILT: list[tuple[bool, str | Callable[[bytes], bytes], str]] = [
 
 
 @pytest.mark.parametrize("name", ["facts.csv", "facts.json", "facts.parquet"])
-def test_a_file_that_duckdb_reads_beside_a_database_is_no_store(tmp_path: Path, name: str) -> None:
+def test_a_file_that_duckdb_reads_beside_a_database_is_no_store_and_a_folder_neither(tmp_path: Path, name: str) -> None:
     (tmp_path / name).write_text("subject,old\nPeru,Lima\n")
     for write in (False, True):
         with pytest.raises(StoreError, match="not a DuckDB file"):
             Store.open(tmp_path / name, write=write)
+        with pytest.raises(StoreError, match="this is a folder; name the store's file"):
+            Store.open(tmp_path, write=write)
     assert [p.name for p in tmp_path.iterdir()] == [name]
 
 
