@@ -154,6 +154,9 @@ def test_links_are_made_for_all_or_for_nobody(db_path: Path, tmp_path: Path) -> 
 def test_a_ratings_file_that_is_not_there_is_told(db_path: Path) -> None:
     with pytest.raises(UserError, match="no such ratings file"):
         call("serve", "-r", db_path.with_name("none"))
+    RatingsDB(db_path, create=True).close()
+    with pytest.raises(StoreError, match="none.duckdb: there is no such store"):
+        call("serve", "-r", db_path, "--store", db_path.with_name("none.duckdb"))
 
 
 @pytest.fixture
