@@ -5,9 +5,10 @@ from __future__ import annotations
 import os
 import re
 from pathlib import Path
+from typing import Annotated
 from urllib.parse import urlsplit
 
-from pydantic import NonNegativeFloat, NonNegativeInt, PositiveInt
+from pydantic import Field, NonNegativeFloat, NonNegativeInt, PositiveFloat, PositiveInt
 
 from construction.llm.cost.budget import Budget
 from construction.llm.cost.prices import FREE, Price, how_to_add, price_of
@@ -57,25 +58,25 @@ class Access(Options):
     model: str = "embedded"
     base_url: str | None = None
     key_name: str = DEFAULT_KEY
-    concurrency: PositiveInt | None = None
-    rpm: float | None = None
-    tpm: float | None = None
-    timeout: float | None = None
-    reply_tokens: int | None = None
+    concurrency: Annotated[int, Field(ge=1, le=512)] | None = None
+    rpm: PositiveFloat | None = None
+    tpm: PositiveFloat | None = None
+    timeout: PositiveFloat | None = None
+    reply_tokens: PositiveInt | None = None
     max_cost: NonNegativeFloat | None = None
     max_tokens: NonNegativeInt | None = None
     prices: Path | None = None
     batch: bool = False
-    poll: float = 30.0
+    poll: PositiveFloat = 30.0
     retry_failed: bool = False
-    context: int | None = None
-    threads: int | None = None
-    attempts: int | None = None
+    context: Annotated[int, Field(ge=256, le=1_048_576)] | None = None
+    threads: Annotated[int, Field(ge=1, le=512)] | None = None
+    attempts: Annotated[int, Field(ge=1, le=10)] | None = None
     replay: bool = False
     strict: bool = False
-    tries: int = 6
-    backoff: float = 1.0
-    repairs: int = 1
+    tries: PositiveInt = 6
+    backoff: NonNegativeFloat = 1.0
+    repairs: NonNegativeInt = 1
 
     @property
     def embedded(self) -> bool:

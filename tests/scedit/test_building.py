@@ -105,6 +105,9 @@ def test_a_rule_is_set_by_name(server: ScriptedServer) -> None:
         ({"questions": -2}, "questions: Input should be greater than 0"),
         ({"neighbours": -1}, "neighbours: Input should be greater than or equal to 0"),
         ({"max_cost": -5.0}, "max_cost: Input should be greater than or equal to 0"),
+        ({"rpm": -3}, "rpm: Input should be greater than 0"),  # a pace that no call would wait out
+        ({"tries": 0}, "tries: Input should be greater than 0"),
+        ({"concurrency": 1000}, "concurrency: Input should be less than or equal to 512"),
     ],
 )
 def test_what_cannot_be_constructed_is_refused_before_a_store_is_made(
