@@ -7,7 +7,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from functools import cache, partial
 from typing import Any, ClassVar, Literal, NamedTuple, Self
 
-from pydantic import Field, model_validator
+from pydantic import Field, NonNegativeInt, model_validator
 
 from schemas.core.config import Options, validate
 from schemas.core.errors import DataError
@@ -112,8 +112,8 @@ class SplitRule(Options):
     unscored: Outcome = "keep"
     people_outrank: bool = True
     people: Literal["any", "majority"] = "any"
-    min_prompts: int = 1
-    min_neighbours: int = 0
+    min_prompts: NonNegativeInt = 1
+    min_neighbours: NonNegativeInt = 0
 
     edited: ClassVar[str] = "fact"
 

@@ -13,6 +13,8 @@ from collections.abc import Sequence
 from math import log
 from typing import NamedTuple
 
+from pydantic import PositiveInt
+
 from curation.checks.store_checks import CheckContext
 from evaluation.checks.base import ModelParams, PromptCheck, no_other, other_objects
 from evaluation.checks.known_before import rank
@@ -73,7 +75,7 @@ class CutGuidance(PromptCheck):
             rivals: The most other objects of the relation to compare with.
         """
 
-        rivals: int = 50
+        rivals: PositiveInt = 50
 
     def ask(self, prompt: ScriptPrompt, fact: Fact, around: CheckContext) -> list[ScoreProbe] | str:
         """The script prompt, and the fact prompt, with the same objects."""

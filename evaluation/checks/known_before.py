@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Literal
 
+from pydantic import PositiveInt
 from typing_extensions import override
 
 from curation.checks.store_checks import CheckContext
@@ -42,7 +43,7 @@ class _KnownParams(ModelParams):
         normalisation: ``sum``: the probability of the whole object; ``mean``: per token, which helps long objects.
     """
 
-    rivals: int = 50
+    rivals: PositiveInt = 50
     normalisation: Literal["sum", "mean"] = "sum"
 
 

@@ -18,6 +18,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from math import exp, log
 
+from pydantic import PositiveInt
 from typing_extensions import override
 
 from curation.checks.store_checks import CheckContext
@@ -83,7 +84,7 @@ class Predictability(PromptCheck):
             rivals: The most other objects of the relation to compare with, beside the new one.
         """
 
-        rivals: int = 16
+        rivals: PositiveInt = 16
 
     def ask(self, prompt: ScriptPrompt, fact: Fact, around: CheckContext) -> list[ScoreProbe] | str:
         """The masked prompt and the neutral one; the new object, where there is one, comes second."""

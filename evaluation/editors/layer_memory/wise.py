@@ -14,6 +14,7 @@ from evaluation.editors.base import check_requests
 from evaluation.editors.layer_memory.base import LayerMemoryEditor, MemoryLayer
 from evaluation.editors.layer_memory.side_training import SideSettings, SideTraining
 from evaluation.editors.locate_edit import context_templates
+from evaluation.editors.locate_edit.options import TemplateLengths
 from evaluation.edits.edit import CarryingEdit, Edit, carried_by
 from evaluation.edits.routed_deltas import tell_prompts
 from evaluation.edits.side_memory import SideMemories, ties
@@ -86,7 +87,7 @@ class Wise(LayerMemoryEditor):
         merge_every: int = Field(default=1000, ge=1)
         density: float = Field(default=0.53, gt=0, le=1)
         templates: tuple[str, ...] | None = None
-        template_lengths: tuple[tuple[int, int], ...] = ((5, 5), (10, 5))
+        template_lengths: TemplateLengths = ((5, 5), (10, 5))
         seed: int = 0
 
         @model_validator(mode="after")

@@ -6,7 +6,7 @@ import logging
 from collections.abc import Sequence
 from pathlib import Path
 
-from pydantic import Field
+from pydantic import Field, PositiveInt
 
 from curation.files.artifact_cache import Cache
 from evaluation.covariance.corpus import local_files
@@ -17,6 +17,9 @@ from evaluation.models.language_model import LM
 from schemas.core.config import Options
 
 log = logging.getLogger(__name__)
+
+TemplateLengths = tuple[tuple[PositiveInt, PositiveInt], ...]
+"""Context templates to sample: pairs (tokens, how many)."""
 
 
 class ValueSearchParams(FactFormat):
@@ -40,7 +43,7 @@ class ValueSearchParams(FactFormat):
     clamp: float = Field(default=4.0, gt=0)
     stop_below: float = 0.05
     templates: tuple[str, ...] | None = None
-    template_lengths: tuple[tuple[int, int], ...] = ((5, 10), (10, 10))
+    template_lengths: TemplateLengths = ((5, 10), (10, 10))
 
 
 class CovarianceParams(Options):

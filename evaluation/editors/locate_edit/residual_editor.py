@@ -20,7 +20,7 @@ from torch import Tensor
 from evaluation.covariance.covariance import KeyCovariance
 from evaluation.editors.base import DIVERGENCE_RATIO, GroupEditor, by_size, check_requests
 from evaluation.editors.locate_edit import closed_forms, context_templates, options, readings, value_search
-from evaluation.editors.locate_edit.options import CovarianceParams, ValueSearchParams
+from evaluation.editors.locate_edit.options import CovarianceParams, TemplateLengths, ValueSearchParams
 from evaluation.editors.locate_edit.stabilised import (
     FIRST,
     CarriedState,
@@ -62,7 +62,7 @@ class _SpreadSearch(ValueSearchParams):
             edit's own keys. One ρ means the same for every model; one λ does not.
     """
 
-    template_lengths: tuple[tuple[int, int], ...] = ((10, 5),)
+    template_lengths: TemplateLengths = ((10, 5),)
     template_starts: tuple[str, ...] = STARTS
     lam: float | None = Field(default=None, ge=0)
     rho: float | None = Field(default=None, gt=0, lt=1)

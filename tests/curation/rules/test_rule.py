@@ -120,6 +120,7 @@ def test_a_unit_that_is_not_the_thresholds(store: Store) -> None:
         (bound(max=1, missing="hold"), "needs a kind"),
         (bound(max=1, colour=3), "unknown field"),
         ({"people": "most"}, "people"),
+        ({"min_prompts": -1}, "min_prompts: Input should be greater than or equal to 0"),
     ],
 )
 def test_rules_that_cannot_be(rule: dict[str, object], message: str) -> None:

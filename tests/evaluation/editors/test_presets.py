@@ -74,6 +74,7 @@ WRONG = {
     "option of a method without any": ("none", {"layer": 1}, "unknown field"),
     "value": ("ft_l", {"eps": -1}, "eps: Input should be greater than 0"),
     "layer": ("ft", {"layer": 7}, "no layer 7; allowed: 0 to 2"),
+    "length of a template": ("rome", {"template_lengths": [[-5, 10]]}, "template_lengths.0.0: Input should be greater"),
 }
 
 
