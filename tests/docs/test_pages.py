@@ -36,6 +36,7 @@ def test_examples_run(page: str, count: int) -> None:
     assert run_doctests(DOCS / page) >= count
 
 
+@pytest.mark.slow
 @pytest.mark.model
 def test_an_edit_flips_the_fact_and_not_the_script(capsys: pytest.CaptureFixture[str]) -> None:
     (example,) = blocks(DOCS / "api.md", "python")

@@ -118,6 +118,7 @@ def test_what_a_lead_should_look_at(values: list[int], seconds: float, expected:
         assert len(notes) == len(expected) and all(e in n for e, n in zip(expected, notes, strict=True))
 
 
+@pytest.mark.slow
 def test_the_process_of_its_own_finds_the_same_figures(db: RatingsDB, store: Store) -> None:
     pilot(db, store, "ann", "bob", task="rate_executability")
     for n, a in enumerate(db.assignments("pilot")):

@@ -22,6 +22,8 @@ from tests.support.app import served_app as served
 from tests.support.app.served_app import App
 from tests.support.documents.records import document_store
 
+pytestmark = pytest.mark.slow
+
 SAVE = "Save and next"
 
 
@@ -39,7 +41,6 @@ _BOXES = """(selector) => [...document.querySelectorAll(selector)].map((e) => e.
     .map((r) => [r.top, r.bottom, r.left, r.right, r.width, r.height])"""
 
 
-@pytest.mark.slow
 def test_item_and_scale_are_on_one_screen_and_three_keys_save(db: RatingsDB, store: Store, visit: Visit) -> None:
     pilot(db, store, "ann", task="rate_script")
     secret = _secret(db)
@@ -83,7 +84,6 @@ def test_item_and_scale_are_on_one_screen_and_three_keys_save(db: RatingsDB, sto
     assert [list((r.answers or {}).values()) for r in db.history("pilot")] == [[6, 6, 6], [3, 7, 5], [3, 7, 5]]
 
 
-@pytest.mark.slow
 def test_the_filter_form_is_on_one_screen_with_its_reasons(db: RatingsDB, store: Store, visit: Visit) -> None:
     pilot(db, store, "ann", task="filter_question")
     secret = people.invite(db, "ann")
@@ -115,7 +115,6 @@ def at_every_size(visit: Visit, app: App, secret: str, address: str = "") -> Ite
             yield page, width, height
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("task", ["filter_question", "rate_script", "curate_probe"])
 def test_text_scale_and_message_are_seen_at_every_size(
     db: RatingsDB, store: Store, tmp_path: Path, task: str, visit: Visit, app: App
@@ -163,7 +162,6 @@ def put_scripts(db: RatingsDB, person: str) -> None:
     db.add_items("pilot", items, [Assignment(person, i.item.id, 0, n) for n, i in enumerate(items)])
 
 
-@pytest.mark.slow
 def test_long_and_foreign_scripts_on_a_turned_phone_and_at_double_size(
     db: RatingsDB, store: Store, visit: Visit
 ) -> None:
@@ -208,7 +206,6 @@ def assert_usable(page: Any, size: tuple[int, int]) -> None:
     assert max(b["x"] + b["width"] for b in boxes) <= size[0] + 1
 
 
-@pytest.mark.slow
 def test_the_lead_sees_the_whole_text_and_the_hints_at_every_size(
     db: RatingsDB, store: Store, visit: Visit, app: App
 ) -> None:

@@ -15,6 +15,8 @@ from tests.annotation_ui.browser.conftest import Visit
 from tests.annotation_ui.conftest import begin
 from tests.support.app import served_app as served
 
+pytestmark = pytest.mark.slow
+
 
 def checked(page: Any) -> list[str]:
     """The answers as they stand, a question each; '' for an open one."""
@@ -60,7 +62,6 @@ def last(db: RatingsDB) -> dict[str, Any]:
     return dict(db.history("pilot")[-1].answers or {})
 
 
-@pytest.mark.slow
 def test_scales_by_keys_before_and_after_the_mouse(db: RatingsDB, store: Store, visit: Visit) -> None:
     pilot(db, store, "ann", task="rate_script")
     page = visit(people.invite(db, "ann"))
@@ -86,7 +87,6 @@ def test_scales_by_keys_before_and_after_the_mouse(db: RatingsDB, store: Store, 
     assert len(db.history("pilot")) == 3, "nothing was saved twice"
 
 
-@pytest.mark.slow
 def test_yes_and_no_and_reasons_by_mouse_and_by_letter(db: RatingsDB, store: Store, visit: Visit) -> None:
     pilot(db, store, "ann", task="rate_executability", name="other")
     pilot(db, store, "ann", task="filter_question")
@@ -211,7 +211,6 @@ def test_keys_work_after_the_select_box_and_the_number_of_adjudicate(db: Ratings
     press(page, "3", ["3", "", ""])
 
 
-@pytest.mark.slow
 def test_a_comparison_by_keys_whatever_the_mouse_did_before(db: RatingsDB, store: Store, visit: Visit) -> None:
     a, b, tie = "A is better", "B is better", "Equally good"
     pilot(db, store, "ann", task="compare_scripts")
@@ -250,7 +249,6 @@ def test_a_comparison_by_keys_whatever_the_mouse_did_before(db: RatingsDB, store
     assert len(db.history("pilot")) == 2
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("size", [(1366, 768), (390, 844)], ids=["desk", "phone"])
 def test_adjudication_by_keys_on_one_screen_or_a_page_that_scrolls(
     db: RatingsDB, store: Store, visit: Visit, size: tuple[int, int]
@@ -293,7 +291,6 @@ def test_adjudication_by_keys_on_one_screen_or_a_page_that_scrolls(
     assert db.adjudications("pilot")[items[1]].answers == {"coherence": 6, "consistency": 7, "completeness": 4}
 
 
-@pytest.mark.slow
 def test_unsure_by_keys_asks_for_a_reason_and_is_saved_with_it(db: RatingsDB, events: Store, visit: Visit) -> None:
     secret = people.invite(db, "ann")
     begin(db, events, "e", "judge_tendency", overlap=1)

@@ -23,6 +23,8 @@ from tests.annotation_ui.conftest import begin
 from tests.support.app import served_app as served
 from tests.support.app.served_app import App
 
+pytestmark = pytest.mark.slow
+
 UNKNOWN = """window.unknownPage = false; new MutationObserver(() => {
   if ((document.body || {innerText: ""}).innerText.includes("Page not found")) window.unknownPage = true;
 }).observe(document, {childList: true, subtree: true, characterData: true});"""
@@ -85,7 +87,6 @@ def test_one_rating_reload_undo_and_what_a_rater_cannot_see(
     assert people.consents(db, "synthetic-ann").keys() == {"You agree to <b>this</b>."}
 
 
-@pytest.mark.slow
 def test_the_lead_sees_progress_agreement_and_decides(db: RatingsDB, store: Store, visit: Visit, app: App) -> None:
     secrets = set_up(db, store, "rate_script", 2)
     looks = visit(secrets["lea"])
@@ -124,7 +125,6 @@ def test_the_lead_sees_progress_agreement_and_decides(db: RatingsDB, store: Stor
     looks.get_by_text("24 of 24 answers").wait_for()  # the page that was left open
 
 
-@pytest.mark.slow
 def test_what_is_typed_outlives_reload_second_tab_expiry_and_kill(
     db: RatingsDB, store: Store, visit: Visit, app: App
 ) -> None:
@@ -169,7 +169,6 @@ def test_what_is_typed_outlives_reload_second_tab_expiry_and_kill(
     served.settled(second, 1, 24)
 
 
-@pytest.mark.slow
 def test_what_was_sent_after_the_session_ended_comes_back_after_the_login(
     db: RatingsDB, store: Store, visit: Visit
 ) -> None:
@@ -203,7 +202,6 @@ def test_what_was_sent_after_the_session_ended_comes_back_after_the_login(
     wait_until(page, ["3", "7", "5"])  # of the file, not of the tab
 
 
-@pytest.mark.slow
 def test_double_clicks_two_windows_two_servers_and_the_way_back(db: RatingsDB, store: Store, visit: Visit) -> None:
     from playwright.sync_api import expect
 
@@ -243,7 +241,6 @@ def test_double_clicks_two_windows_two_servers_and_the_way_back(db: RatingsDB, s
         expect(page.get_by_label("Comment (optional)")).to_have_value("half a thought")
 
 
-@pytest.mark.slow
 def test_a_filled_form_outlives_a_file_that_is_away(db: RatingsDB, store: Store, visit: Visit) -> None:
     pilot(db, store, "ann", task="filter_question", spans=True)
     secret = people.invite(db, "ann")
@@ -294,7 +291,6 @@ def chips(page: Any) -> Any:
     return page.get_by_role("button", name="Remove the mark on")
 
 
-@pytest.mark.slow
 def test_words_are_marked_by_mouse_keys_and_finger_and_reach_the_store(
     db: RatingsDB, store: Store, visit: Visit
 ) -> None:
