@@ -15,7 +15,6 @@ from annotation_ui.cli.campaigns import DB
 from annotation_ui.interface.texts import language_faults
 from annotation_ui.ratings.database import RatingsDB
 from curation.cli.options import store_option
-from curation.store.store import Store
 from schemas.core.errors import MissingPackage, UserError
 
 LOOPBACK = ("127.0.0.1", "localhost", "::1")
@@ -42,6 +41,8 @@ def serve(db_path: Path, store: Path | None, host: str, port: int, allow_network
         raise MissingPackage("streamlit", extra="annotate")
     RatingsDB(db_path).close()  # a wrong path is told here, not in the browser
     if store is not None:
+        from curation.store.store import Store
+
         Store.open(store).close()
     for fault in language_faults():
         click.echo(fault, err=True)

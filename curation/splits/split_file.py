@@ -420,10 +420,8 @@ def no_case(name: str, counts: Mapping[str, int] | None = None) -> UserError:
         counts: Edits looked at (``facts``, ``events`` or ``documents``), and how many items were left out for which
             reason, where that is known.
     """
-    what, fix = (
-        f"the split '{name}' would have no case",
-        "loosen its rule, or see why for one item: scedit split explain KEY",
-    )
+    what = f"the split '{name}' would have no case"
+    fix = "loosen its rule, or see why for one item: scedit split explain KEY"
     if counts is not None:
         kind = next((one for one in ("event", "document") if f"{one}s" in counts), "fact")
         reasons = sorted(

@@ -28,7 +28,8 @@ from importlib import import_module
 from pathlib import Path
 from typing import Any
 
-ROOT = Path(__file__).resolve().parents[2]
+from tests.support import ROOT
+
 CLI = "import sys, scedit.commands; sys.exit(scedit.commands.main())"
 BUILD = ("construction.pipeline.runner", "construction.pipeline.job", "construction.llm.connection")
 
